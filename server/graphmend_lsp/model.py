@@ -1,0 +1,263 @@
+"""The vocabulary every room shares: places in source text, breaks, entries, mends and verdicts.
+
+Frozen data only: no IO, no torch, no LSP types. Everything here may be imported from everywhere in the server.
+
+Units. A `Position` is 1-based in both line and column; columns count Unicode code points. A line ends at ``\\n``,
+``\\r\\n`` or ``\\r`` and at nothing else (what the Python tokenizer and LSP both do; not `str.splitlines`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Evidence = Literal["dynamo", "static"]
+Mode = Literal["eval", "train"]
+Outcome = Literal["resumed", "rest skipped", "frame skipped", "raised", "unknown"]
+Safety = Literal["safe", "unsafe", "wrong", "unverified"]
+Likeness = Literal["bit-equal", "close", "different", "not compared"]
+Effects = Literal["equal", "moved", "different", "not compared"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Position:
+    """A place in a text. `line` and `column` are 1-based, `column` in code points."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A half-open stretch of text; `end` is the position just behind the last character."""
+
+    start: Position
+    end: Position
+
+    @staticmethod
+    def of(line: int, column: int, end_line: int, end_column: int) -> Span:
+        """The span from four 1-based numbers."""
+        return Span(Position(line, column), Position(end_line, end_column))
+
+    def contains(self, other: Span) -> bool:
+        """Whether `other` lies within this span (equal spans contain each other)."""
+        return self.start <= other.start and other.end <= self.end
+
+    def overlaps(self, other: Span) -> bool:
+        """Whether the spans share a character, or one is empty and touches the other."""
+        if self.start == self.end or other.start == other.end:
+            return self.start <= other.end and other.start <= self.end
+        return self.start < other.end and other.start < self.end
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One link of a call chain: `function` in the file `path`, at the call or expression `span`.
+
+    `kind` tells whose code it is: the user's or an installed package's (`code`), Python's own library (`stdlib`),
+    `torch`, or a method of a `logging.Logger` wherever it is defined (`logger`).
+    """
+
+    path: str
+    function: str
+    span: Span
+    kind: Literal["code", "stdlib", "torch", "logger"] = "code"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Something to run: a function of a file that returns `(callable, args)`, or a KernelBench-style file.
+
+    `file` is an absolute path. `function` is the function's name, or the model class's for ``kernelbench``.
+    """
+
+    file: str
+    function: str
+    kind: Literal["function", "kernelbench"] = "function"
+
+    @property
+    def name(self) -> str:
+        """The entry as a user writes it: ``FILE.py:FUNC``, with the file's own name only."""
+        return f"{self.file.replace(chr(92), '/').rsplit('/', 1)[-1]}:{self.function}"
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """One graph-break site. `path` and `span` are where it is shown; `chain` is how the program came there.
+
+    `gb_id` is PyTorch's registry id (``GB0170``) or None when the event has none (then `gb_type` tells).
+    `reason` is one sentence for the user. `chain` is outermost first and may go deeper than the shown site.
+    `root_gb_id`/`root_gb_type` name the cause when this event is a consequence (GB7000 in a loop <- GB0059 print).
+    `events` counts what Dynamo logged for this site, `graphs` how many more graphs it makes than none (at least 0).
+    """
+
+    path: str
+    span: Span
+    gb_id: str | None
+    gb_type: str
+    reason: str
+    evidence: Evidence
+    explanation: str = ""
+    hints: tuple[str, ...] = ()
+    outcome: Outcome = "unknown"
+    root_gb_id: str | None = None
+    root_gb_type: str | None = None
+    events: int = 1
+    graphs: int = 0
+    entries: tuple[str, ...] = ()
+    modes: tuple[Mode, ...] = ()
+    chain: tuple[Frame, ...] = ()
+
+    @property
+    def code(self) -> str:
+        """What the diagnostic's `code` says: the id of the root cause when known, else the type's name."""
+        return self.root_gb_id or self.gb_id or self.gb_type
+
+
+@dataclass(frozen=True, slots=True)
+class TextEdit:
+    """Replace `span` of the file `path` by `text`. Edits of one mend never overlap and all refer to the old text."""
+
+    path: str
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mend:
+    """A proposed rewrite of one break.
+
+    `conditions` are the truth-tested expressions, in the *original* text, whose both sides the verdict must see run.
+    `changes` says in words what the mend changes in behaviour, if anything ("the message appears after the forward").
+    """
+
+    rule: str
+    title: str
+    path: str
+    span: Span
+    edits: tuple[TextEdit, ...]
+    conditions: tuple[tuple[str, Span], ...] = ()
+    changes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """A rule that applies to this kind of break and does not mend this one. `reason` is read by the user."""
+
+    rule: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How a program is cut: `graphs` compiled in the call that compiled most, distinct break sites, skipped frames."""
+
+    graphs: int
+    breaks: int
+    skipped_frames: int
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What running original and mended program side by side showed.
+
+    `reasons` say, in words for the user, why it is not safe, or what is told although it is safe.
+    `unreached` are conditions of which one side never ran, with the value that was never seen.
+    """
+
+    safety: Safety
+    reasons: tuple[str, ...]
+    before: Counts
+    after: Counts
+    outputs: Likeness = "not compared"
+    gradients: Likeness = "not compared"
+    state: Likeness = "not compared"
+    effects: Effects = "not compared"
+    calls: int = 0
+    unreached: tuple[tuple[Span, bool], ...] = ()
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A mend with what is known of it; `verdict` is None until the worker has run it."""
+
+    mend: Mend
+    verdict: Verdict | None = None
+
+    @property
+    def safety(self) -> Safety:
+        """The verdict's safety, ``unverified`` before there is one."""
+        return self.verdict.safety if self.verdict else "unverified"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A break with what can be done about it: candidates best first, and the rules that declined."""
+
+    site: Break
+    candidates: tuple[Candidate, ...] = ()
+    declined: tuple[Declined, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a run gave no (complete) result. `message` and `remedy` are for the user; `remedy` says what to do next.
+
+    `path`/`line` (1-based) point at the user's code where that is known.
+    """
+
+    stage: Literal["worker", "load", "entry", "call", "backward", "compare"]
+    kind: Literal[
+        "syntax", "import", "exception", "timeout", "memory", "exit", "crash", "no-torch", "old-torch", "no-worker",
+        "bad-entry", "device", "cancelled", "protocol",
+    ]
+    message: str
+    remedy: str
+    path: str | None = None
+    line: int | None = None
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryResult:
+    """How one entry fared: graphs compiled, operators in each, frames skipped because of breaks, or a failure."""
+
+    entry: Entry
+    mode: Mode
+    graphs: int
+    skipped_frames: int
+    ops: tuple[int, ...]
+    error: Failure | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The result of a check. `torch`, `python` and `device` are what ran, None when only the static tier did."""
+
+    torch: str | None
+    python: str | None
+    device: str | None
+    entries: tuple[EntryResult, ...]
+    findings: tuple[Finding, ...]
+    failures: tuple[Failure, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """One step of a long job, for people: a message and, where it can be known, the share done in percent."""
+
+    message: str
+    percent: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A mend-all: the new text of every changed file and what was applied on the way, with the final verdict."""
+
+    before: Report
+    after: Report
+    applied: tuple[Candidate, ...]
+    texts: dict[str, str] = field(default_factory=dict)
+    verdict: Verdict | None = None

@@ -1,0 +1,1 @@
+"""A report for people and machines: text, JSON, SARIF. Pure."""

@@ -1,0 +1,103 @@
+"""Source text and its arithmetic: lines, positions in any unit, and edits. Pure; used by every room of the server.
+
+Only ``\\n``, ``\\r\\n`` and ``\\r`` end a line, as for the Python tokenizer and for LSP (`str.splitlines` also splits at form
+feeds, U+2028 and others, which shifts every line after them).
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from graphmend_lsp.model import Position, Span, TextEdit
+
+_LINE_END = re.compile(r"\r\n|\n|\r")
+
+
+@dataclass(frozen=True)
+class Text:
+    """An immutable source text with an index of its lines.
+
+    Offsets are 0-based code points into `value`. Positions are `Position`s: 1-based, columns in code points.
+    """
+
+    value: str
+
+    @cached_property
+    def starts(self) -> tuple[int, ...]:
+        """The offset of the first character of every line; a text that ends with a line end has an empty last line."""
+        return (0, *(match.end() for match in _LINE_END.finditer(self.value)))
+
+    @property
+    def line_count(self) -> int:
+        """How many lines there are (at least 1)."""
+        return len(self.starts)
+
+    def line(self, number: int) -> str:
+        """The 1-based line without its line end; empty when the text has no such line."""
+        if not 1 <= number <= len(self.starts):
+            return ""
+        start = self.starts[number - 1]
+        match = _LINE_END.search(self.value, start)
+        return self.value[start : match.start() if match else len(self.value)]
+
+    def offset(self, position: Position) -> int:
+        """The offset of a position; columns past the end of the line mean its end, lines past the end the text's."""
+        if position.line < 1:
+            return 0
+        if position.line > len(self.starts):
+            return len(self.value)
+        return self.starts[position.line - 1] + min(max(position.column - 1, 0), len(self.line(position.line)))
+
+    def position(self, offset: int) -> Position:
+        """The position of an offset."""
+        offset = min(max(offset, 0), len(self.value))
+        line = bisect_right(self.starts, offset)
+        return Position(line, offset - self.starts[line - 1] + 1)
+
+    def slice(self, span: Span) -> str:
+        """The text of a span."""
+        return self.value[self.offset(span.start) : self.offset(span.end)]
+
+    def from_utf8(self, line: int, column: int) -> Position:
+        """A place as `ast` gives it (1-based line, 0-based UTF-8 byte column) as a position."""
+        content = self.line(line)
+        if content.isascii():
+            return Position(line, min(column, len(content)) + 1)
+        return Position(line, len(content.encode("utf-8", "surrogatepass")[:column].decode("utf-8", "ignore")) + 1)
+
+    def to_utf8(self, position: Position) -> tuple[int, int]:
+        """A position as `ast` counts: 1-based line, 0-based UTF-8 byte column."""
+        content = self.line(position.line)[: position.column - 1]
+        return position.line, len(content.encode("utf-8", "surrogatepass"))
+
+    def span_from_utf8(self, line: int, column: int, end_line: int, end_column: int) -> Span:
+        """A stretch as `ast` gives it as a span."""
+        return Span(self.from_utf8(line, column), self.from_utf8(end_line, end_column))
+
+
+class OverlappingEditsError(ValueError):
+    """Two edits of one change touch the same text."""
+
+
+def apply_edits(value: str, edits: Iterable[TextEdit]) -> str:
+    """The text after all `edits`, which refer to `value` and must not overlap.
+
+    Insertions at one place keep the order in which they are given.
+
+    Raises:
+        OverlappingEditsError: when two edits overlap.
+    """
+    text = Text(value)
+    placed = [(text.offset(edit.span.start), text.offset(edit.span.end), edit.text) for edit in edits]
+    parts: list[str] = []
+    at = 0
+    for start, end, new in sorted(placed, key=lambda edit: (edit[0], edit[1])):
+        if start < at:
+            raise OverlappingEditsError(f"edits overlap at offset {start}")
+        parts += (value[at:start], new)
+        at = end
+    return "".join([*parts, value[at:]])

@@ -1,0 +1,1 @@
+"""Runs in the user's interpreter, started by path: standard library and torch only."""

@@ -1,0 +1,230 @@
+"""The words engine and worker exchange: one JSON object a line, over the worker's stdin and stdout.
+
+The one module both sides share; it may import the standard library only, and nothing of this project.
+
+A request is ``{"id": int, "method": str, "params": {...}}``; methods are ``analyse``, ``verify``, ``cancel``
+(params ``{"id": int}``; the cancelled request answers with a `Failure` of kind ``cancelled``) and ``shutdown``.
+A reply is ``{"id": int, "result": {...}}``. A request that cannot be carried out still has a result: one with a `failure`.
+The worker says ``{"hello": Hello}`` first, before any request, and may say ``{"id": int, "progress": {"message": str}}``.
+
+Places: lines are 1-based, columns are 0-based and count UTF-8 bytes, as in `ast` and in code positions of CPython.
+A column is None where CPython knows none. Files are absolute paths.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+
+PROTOCOL = 1
+
+FailureStage = Literal["worker", "load", "entry", "call", "backward", "compare"]
+FailureKind = Literal[
+    "syntax", "import", "exception", "timeout", "memory", "exit", "crash", "no-torch", "old-torch", "no-worker",
+    "bad-entry", "device", "cancelled", "protocol",
+]
+
+
+class Hello(TypedDict):
+    """Who the worker is. `torch` is None when torch cannot be imported, with `failure` saying why."""
+
+    protocol: int
+    torch: str | None
+    python: str
+    executable: str
+    cuda: bool
+    missing: list[str]  # hooks of torch._dynamo that the recorder needs and this torch lacks
+    failure: FailureData | None
+
+
+class FailureData(TypedDict):
+    """See `graphmend_lsp.model.Failure`."""
+
+    stage: FailureStage
+    kind: FailureKind
+    message: str
+    remedy: str
+    path: str | None
+    line: int | None
+    detail: str
+
+
+class EntrySpec(TypedDict):
+    """See `graphmend_lsp.model.Entry`."""
+
+    file: str
+    function: str
+    kind: Literal["function", "kernelbench"]
+
+
+class Place(TypedDict):
+    """A stretch of a file."""
+
+    file: str
+    line: int
+    column: int | None
+    end_line: int | None
+    end_column: int | None
+
+
+class FrameData(Place):
+    """A link of a call chain. `kind`: see `graphmend_lsp.model.Frame`."""
+
+    function: str
+    kind: Literal["code", "stdlib", "torch", "logger"]
+
+
+class Cause(TypedDict):
+    """What Dynamo says of a break: the registry's id and type, and the message's parts."""
+
+    gb_id: str | None
+    gb_type: str
+    context: str
+    explanation: str
+    hints: list[str]
+
+
+class BreakData(TypedDict):
+    """One committed graph break event. `frames` is the chain from the entry's callable, outermost first, innermost last.
+
+    `root` is the first cause in the chain of causes (the event itself when it has no other).
+    `call` is the index of the entry's call during which it happened; `mode` eval or train.
+    """
+
+    cause: Cause
+    root: Cause
+    outcome: Literal["resumed", "rest skipped", "frame skipped", "raised"]
+    frames: list[FrameData]
+    compiled: str  # the name of the frame that Dynamo was compiling
+    call: int
+
+
+class GraphData(TypedDict):
+    """One graph handed to the backend: how many operators, for which function, during which call."""
+
+    ops: int
+    function: str
+    file: str
+    line: int
+    call: int
+
+
+class SkipData(TypedDict):
+    """A frame that runs uncompiled because of a break."""
+
+    function: str
+    file: str
+    line: int
+    reason: str
+    call: int
+
+
+class Limits(TypedDict):
+    """Wall-clock seconds and MiB of resident memory one request may use; None: no limit."""
+
+    seconds: float
+    memory_mb: int | None
+
+
+class AnalyseParams(TypedDict):
+    """Run one entry under Dynamo. `texts` are unsaved files by path; `roots` are put on sys.path in front."""
+
+    entry: EntrySpec
+    texts: dict[str, str]
+    roots: list[str]
+    device: Literal["auto", "cpu", "cuda"]
+    mode: Literal["eval", "train"]
+    limits: Limits
+
+
+class AnalyseResult(TypedDict):
+    """What was recorded; complete up to `failure` when there is one."""
+
+    events: list[BreakData]
+    graphs: list[GraphData]
+    skipped: list[SkipData]
+    calls: int
+    device: str
+    seconds: float
+    failure: FailureData | None
+
+
+class Candidate(TypedDict):
+    """One mended program. `conditions` are places in the original text; `changed` are line ranges of the mended text.
+
+    A range is ``[first, last]``, both 1-based and inclusive; three-argument ``torch.where`` calls on those lines have
+    the shapes, dtypes and devices of their two sides compared in a run.
+    """
+
+    id: str
+    texts: dict[str, str]
+    conditions: list[Place]
+    changed: dict[str, list[list[int]]]
+
+
+class VerifyParams(TypedDict):
+    """Run the original and each mended program on the same calls and compare (docs: DESIGN section 3, Verdict)."""
+
+    entry: EntrySpec
+    texts: dict[str, str]  # the original program's unsaved files
+    candidates: list[Candidate]
+    roots: list[str]
+    device: Literal["auto", "cpu", "cuda"]
+    mode: Literal["eval", "train"]
+    limits: Limits
+
+
+class CountsData(TypedDict):
+    """See `graphmend_lsp.model.Counts`, plus compilations that later calls of a seen shape caused."""
+
+    graphs: int
+    breaks: int
+    skipped_frames: int
+    recompiles: int
+
+
+class Difference(TypedDict):
+    """One thing that was not equal. `what`: output, gradient, state, stdout, stderr, log, warning, exception, graphs ...
+
+    `where` names the part (``output[0].logits``), `call` the call's index and what was varied, `detail` both values.
+    """
+
+    what: str
+    where: str
+    call: str
+    detail: str
+    severity: Literal["close", "moved", "exception", "different"]
+
+
+class SideData(TypedDict):
+    """Which values a condition took over all calls of the original program."""
+
+    condition: Place
+    true: bool
+    false: bool
+
+
+class CandidateResult(TypedDict):
+    """What the comparison of one candidate showed. `events` are the breaks that the mended program still has."""
+
+    id: str
+    before: CountsData
+    after: CountsData
+    outputs: Literal["bit-equal", "close", "different", "not compared"]
+    gradients: Literal["bit-equal", "close", "different", "not compared"]
+    state: Literal["bit-equal", "close", "different", "not compared"]
+    effects: Literal["equal", "moved", "different", "not compared"]
+    differences: list[Difference]
+    unlike_sides: list[str]  # torch.where calls whose sides differ in shape, dtype or device, in words
+    sides: list[SideData]
+    events: list[BreakData]
+    graphs: list[GraphData]
+    calls: int
+    seconds: float
+    failure: FailureData | None
+
+
+class VerifyResult(TypedDict):
+    """One result for each candidate, in order; `failure` when the original program itself could not be run."""
+
+    candidates: list[CandidateResult]
+    failure: FailureData | None
