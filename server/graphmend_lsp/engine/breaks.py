@@ -1,0 +1,166 @@
+"""From the worker's break events to break *sites* of the current text: one `Break` for each place a user would edit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+
+from graphmend_lsp.analysis.reasons import reason_for
+from graphmend_lsp.analysis.sites import narrow
+from graphmend_lsp.engine.files import Sources
+from graphmend_lsp.model import Break, Frame, Mode, Outcome, Span
+from graphmend_lsp.text import Text
+from graphmend_lsp.worker.wire import BreakData, FrameData, Place
+
+INTENDED = frozenset({"GB0025", "GB0098"})  # an explicit graph_break(), a call of a torch.compiler.disable'd function
+_SEVERITY: dict[Outcome, int] = {"unknown": 0, "resumed": 1, "rest skipped": 2, "frame skipped": 3, "raised": 4}
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which files the user asked about; `paths` are absolute files and folders, none means: everything not installed."""
+
+    paths: tuple[str, ...]
+
+    def contains(self, path: str) -> bool:
+        """Whether breaks of this file are the user's own, so that they are shown there and may be mended there."""
+        if not self.paths:
+            return not is_installed(path)
+        wanted = PurePath(path)
+        for given in self.paths:
+            root = PurePath(given)
+            if wanted == root or (root in wanted.parents and is_installed(path) == is_installed(given)):
+                return True
+        return False
+
+
+def is_installed(path: str) -> bool:
+    """Whether the file belongs to an installed package rather than to the user."""
+    return not {"site-packages", "dist-packages"}.isdisjoint(PurePath(path).parts)
+
+
+def breaks_of(
+    events: Sequence[BreakData], entry: str, mode: Mode, scope: Scope, sources: Sources
+) -> tuple[Break, ...]:
+    """The sites of one run's events in the order in which they were met; intended breaks are left out.
+
+    With scope paths given, a break whose chain never enters them is left out: its place is in a file nobody asked about.
+    """
+    texts = _Texts(sources)
+    sites: dict[tuple[str, Span], Break] = {}
+    for event in events:
+        if event["root"]["gb_id"] in INTENDED or event["cause"]["gb_id"] in INTENDED:
+            continue
+        chain = tuple(texts.frame(frame) for frame in event["frames"])
+        place = shown_frame(chain, scope)
+        if place is None:
+            continue
+        text = texts.get(place.path)
+        span = narrow(text, place.span) if text is not None else place.span
+        site = _break(event, place.path, span, text.slice(span) if text is not None else "", chain, entry, mode)
+        key = (place.path, span)
+        sites[key] = merge(sites[key], site) if key in sites else site
+    return tuple(sites.values())
+
+
+def shown_frame(chain: Sequence[Frame], scope: Scope) -> Frame | None:
+    """Where a break is shown: the innermost frame of the user's files, else the innermost that is not Python's or torch's."""
+    code = [frame for frame in chain if frame.kind == "code"]
+    inside = [frame for frame in code if scope.contains(frame.path)]
+    if inside:
+        return inside[-1]
+    return code[-1] if code and not scope.paths else None
+
+
+def merge(one: Break, other: Break) -> Break:
+    """Two records of one site as one: costs add up, the worst outcome and the longest chain stay."""
+    worst = max(one.outcome, other.outcome, key=lambda outcome: _SEVERITY[outcome])
+    return replace(
+        one,
+        outcome=worst,
+        events=one.events + other.events,
+        graphs=one.graphs + other.graphs,
+        entries=tuple(dict.fromkeys((*one.entries, *other.entries))),
+        modes=tuple(dict.fromkeys((*one.modes, *other.modes))),
+        chain=max(one.chain, other.chain, key=len),
+    )
+
+
+def merge_all(groups: Iterable[Sequence[Break]]) -> tuple[Break, ...]:
+    """The sites of several runs (entries, modes) as one list, in file order. Costs are the worst run's, not the sum."""
+    sites: dict[tuple[str, Span], Break] = {}
+    for group in groups:
+        for site in group:
+            key = (site.path, site.span)
+            if (known := sites.get(key)) is None:
+                sites[key] = site
+            else:
+                sites[key] = replace(
+                    merge(known, site), events=max(known.events, site.events), graphs=max(known.graphs, site.graphs)
+                )
+    return tuple(sorted(sites.values(), key=lambda site: (site.path, site.span)))
+
+
+def _break(
+    event: BreakData, path: str, span: Span, segment: str, chain: tuple[Frame, ...], entry: str, mode: Mode
+) -> Break:
+    cause, root = event["cause"], event["root"]
+    return Break(
+        path=path,
+        span=span,
+        gb_id=cause["gb_id"],
+        gb_type=cause["gb_type"],
+        reason=reason_for(root["gb_id"], root["gb_type"], segment),
+        evidence="dynamo",
+        explanation=_tidy(root["explanation"]),
+        hints=tuple(hint for hint in map(_tidy, root["hints"]) if "report an issue" not in hint and "bug" not in hint),
+        outcome=event["outcome"],
+        root_gb_id=root["gb_id"],
+        root_gb_type=root["gb_type"],
+        graphs=1 if event["outcome"] == "resumed" else 0,
+        entries=(entry,),
+        modes=(mode,),
+        chain=chain,
+    )
+
+
+def _tidy(words: str) -> str:
+    return re.sub(r"\s+", " ", words).strip()
+
+
+class _Texts:
+    """Sources with their line index, and the frames of the wire in them."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+        self._texts: dict[str, Text | None] = {}
+
+    def get(self, path: str) -> Text | None:
+        if path not in self._texts:
+            value = self._sources.get(path)
+            self._texts[path] = None if value is None else Text(value)
+        return self._texts[path]
+
+    def frame(self, data: FrameData) -> Frame:
+        return Frame(data["file"], data["function"], span_of(data, self.get(data["file"])), data["kind"])
+
+
+def span_of(place: Place, text: Text | None) -> Span:
+    """A place of the wire in `text`; the whole line without its indentation where no columns are known."""
+    line = max(place["line"], 1)
+    column, end_line, end_column = place["column"], place["end_line"], place["end_column"]
+    if text is None:
+        return Span.of(line, (column or 0) + 1, end_line or line, (end_column or column or 0) + 1)
+    if column is None or end_line is None or end_column is None:
+        content = text.line(line)
+        return Span.of(line, len(content) - len(content.lstrip()) + 1, line, len(content.rstrip()) + 1)
+    return text.span_from_utf8(line, column, end_line, end_column)
+
+
+def place_of(path: str, span: Span, text: Text) -> Place:
+    """A span of `text` as the wire gives places."""
+    line, column = text.to_utf8(span.start)
+    end_line, end_column = text.to_utf8(span.end)
+    return Place(file=path, line=line, column=column, end_line=end_line, end_column=end_column)

@@ -1,0 +1,248 @@
+"""The worker process seen from the engine: start, ask, cancel, kill. Errors of the process are `WorkerFailedError`s.
+
+The state machine is small: *stopped* -> start -> *ready* -> (dies or is killed) -> *stopped*. A worker that dies by
+itself is started again at most `MAX_RESTARTS` times in a row without an answer in between; then it stays *failed* until
+`WorkerClient.kill` is called (the user's restart).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from graphmend_lsp.engine.interpreter import worker_command
+from graphmend_lsp.model import Failure
+from graphmend_lsp.worker.wire import PROTOCOL, FailureData, Hello
+
+MAX_RESTARTS = 4
+START_SECONDS = 90.0
+LINE_LIMIT = 256 * 1024 * 1024
+
+
+class WorkerFailedError(Exception):
+    """The worker could not be started or died; `failure` says why and what to do."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+def failure_of(data: FailureData) -> Failure:
+    """A failure as the engine speaks of it."""
+    return Failure(
+        stage=data["stage"], kind=data["kind"], message=data["message"], remedy=data["remedy"],
+        path=data["path"], line=data["line"], detail=data["detail"],
+    )  # fmt: skip
+
+
+class WorkerClient:
+    """One worker process, started when first needed. All of it runs on one event loop."""
+
+    def __init__(self, python: str | None, command: tuple[str, ...], cwd: str | None, env: Mapping[str, str]) -> None:
+        self._python, self._command, self._cwd, self._env = python, command, cwd, dict(env)
+        self._process: asyncio.subprocess.Process | None = None
+        self._readers: list[asyncio.Task[None]] = []
+        self._pending: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._progress: dict[int, Callable[[str], None]] = {}
+        self._stderr: deque[str] = deque(maxlen=40)
+        self._starting = asyncio.Lock()
+        self._last_id = 0
+        self._deaths = 0
+        self.hello: Hello | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether a process is there and has said hello."""
+        return self._process is not None and self._process.returncode is None and self.hello is not None
+
+    async def start(self) -> Hello:
+        """Start the worker if it does not run, and return its hello.
+
+        Raises:
+            WorkerFailedError: no interpreter, no hello in time, another protocol, torch missing or too old.
+        """
+        async with self._starting:
+            if self.running and self.hello is not None:
+                return self.hello
+            if self._deaths > MAX_RESTARTS:
+                raise WorkerFailedError(self._dead(f"The worker stopped {self._deaths} times and is not started again."))
+            hello = await self._spawn()
+            if hello["failure"] is not None:
+                failure = failure_of(hello["failure"])
+                await self.kill()
+                raise WorkerFailedError(failure)
+            return hello
+
+    async def _spawn(self) -> Hello:
+        await self.kill(forget_deaths=False)
+        command = worker_command(self._python, self._command)
+        if command is None:
+            raise WorkerFailedError(
+                Failure("worker", "no-worker", "No Python interpreter was found.", "Choose one with the setting graphmend.interpreter or --python.")
+            )  # fmt: skip
+        environment = {**os.environ, **self._env}
+        try:
+            self._process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+                cwd=self._cwd, env=environment, limit=LINE_LIMIT, start_new_session=sys.platform != "win32",
+            )  # fmt: skip
+        except (OSError, ValueError) as error:
+            raise WorkerFailedError(
+                Failure("worker", "no-worker", f"The worker could not be started with {command[0]}: {error}.", "Check the setting graphmend.interpreter (or --python).")
+            ) from error  # fmt: skip
+        self._stderr.clear()
+        self._readers = [asyncio.create_task(self._read_errors(self._process))]
+        assert self._process.stdout is not None
+        try:
+            hello = await asyncio.wait_for(self._read_hello(self._process.stdout), START_SECONDS)
+        except (asyncio.TimeoutError, ValueError, WorkerFailedError) as error:
+            await asyncio.sleep(0.05)
+            failure = self._dead(f"The worker did not start with {command[0]}" + (f": {self._stderr[-1]}" if self._stderr else "."))
+            self._deaths += 1
+            await self.kill(forget_deaths=False)
+            raise WorkerFailedError(failure) from error
+        except asyncio.CancelledError:
+            await self.kill(forget_deaths=False)
+            raise
+        self.hello = hello
+        self._readers.append(asyncio.create_task(self._read_replies(self._process)))
+        return hello
+
+    async def _read_hello(self, stream: asyncio.StreamReader) -> Hello:
+        while line := await stream.readline():
+            try:
+                message = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(message, dict) and isinstance(message.get("hello"), dict):
+                hello: Hello = message["hello"]
+                if hello.get("protocol") != PROTOCOL:
+                    raise ValueError("another protocol")
+                return hello
+        raise WorkerFailedError(self._dead("The worker ended before it said hello."))
+
+    async def request(
+        self, method: str, params: Mapping[str, Any], seconds: float, on_progress: Callable[[str], None] | None = None
+    ) -> dict[str, Any]:
+        """Ask the worker and wait for its result. Cancelling the task cancels the work in the worker.
+
+        `seconds` is how long the worker itself may take; when it is silent much longer than that, it is killed.
+
+        Raises:
+            WorkerFailedError: the worker cannot be started, died, or did not answer in time.
+        """
+        await self.start()
+        process = self._process
+        assert process is not None and process.stdin is not None
+        self._last_id += 1
+        number = self._last_id
+        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self._pending[number] = answer
+        if on_progress is not None:
+            self._progress[number] = on_progress
+        try:
+            process.stdin.write(json.dumps({"id": number, "method": method, "params": params}).encode() + b"\n")
+            await process.stdin.drain()
+            result = await asyncio.wait_for(asyncio.shield(answer), seconds + 20.0)
+            self._deaths = 0
+            return result
+        except asyncio.TimeoutError as error:
+            await self.kill(forget_deaths=False)
+            message = f"The worker did not answer within {seconds + 20.0:.0f} s and was stopped."
+            raise WorkerFailedError(Failure("worker", "timeout", message, "Raise graphmend.worker.timeout or run a smaller entry.")) from error
+        except (ConnectionError, BrokenPipeError) as error:
+            raise WorkerFailedError(self._dead("The worker went away.")) from error
+        except asyncio.CancelledError:
+            self._say({"id": 0, "method": "cancel", "params": {"id": number}})
+            raise
+        finally:
+            self._pending.pop(number, None)
+            self._progress.pop(number, None)
+            if answer.done() and not answer.cancelled():
+                answer.exception()
+
+    def _say(self, message: Mapping[str, Any]) -> None:
+        if self._process is not None and self._process.stdin is not None and not self._process.stdin.is_closing():
+            with contextlib.suppress(OSError, RuntimeError):
+                self._process.stdin.write(json.dumps(message).encode() + b"\n")
+
+    async def _read_replies(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stdout is not None
+        while True:
+            try:
+                line = await process.stdout.readline()
+            except ValueError:
+                continue
+            if not line:
+                break
+            try:
+                message = json.loads(line)
+                number = message["id"]
+            except (ValueError, KeyError, TypeError):
+                continue
+            if isinstance(progress := message.get("progress"), dict):
+                if number in self._progress:
+                    self._progress[number](str(progress.get("message", "")))
+            elif isinstance(result := message.get("result"), dict):
+                waiting = self._pending.get(number)
+                if waiting is not None and not waiting.done():
+                    waiting.set_result(result)
+        if self._process is process:
+            self._deaths += 1
+            await asyncio.sleep(0.05)
+            failure = self._dead("The worker ended unexpectedly" + (f": {self._stderr[-1]}" if self._stderr else "."))
+            for waiting in self._pending.values():
+                if not waiting.done():
+                    waiting.set_exception(WorkerFailedError(failure))
+            self.hello = None
+
+    async def _read_errors(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stderr is not None
+        with contextlib.suppress(ValueError, OSError):
+            while line := await process.stderr.readline():
+                self._stderr.append(line.decode("utf-8", "replace").rstrip()[:400])
+
+    def _dead(self, message: str) -> Failure:
+        return Failure(
+            "worker", "crash", message, "Run “GraphMend: Restart Server”, or see the worker's last words in the log.",
+            detail="\n".join(self._stderr),
+        )  # fmt: skip
+
+    async def kill(self, *, forget_deaths: bool = True) -> None:
+        """End the process and all its children, now; requests that wait fail. Safe to call at any time."""
+        process, self._process, self.hello = self._process, None, None
+        if forget_deaths:
+            self._deaths = 0
+        if process is not None:
+            kill_group(process)
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(asyncio.shield(process.wait()), 5.0)
+        for reader in self._readers:
+            reader.cancel()
+        if self._readers and asyncio.current_task() not in self._readers:
+            await asyncio.gather(*self._readers, return_exceptions=True)
+        self._readers = []
+        stopped = WorkerFailedError(Failure("worker", "cancelled", "The worker was stopped.", "Run the check again."))
+        for waiting in self._pending.values():
+            if not waiting.done():
+                waiting.set_exception(stopped)
+
+
+def kill_group(process: asyncio.subprocess.Process) -> None:
+    """SIGKILL the process's whole group (the process alone where there are no groups). Never raises."""
+    with contextlib.suppress(ProcessLookupError, PermissionError, OSError):
+        if sys.platform != "win32":
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+    transport = getattr(process, "_transport", None)
+    if transport is not None and process.returncode is not None:
+        transport.close()

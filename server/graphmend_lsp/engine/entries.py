@@ -1,0 +1,103 @@
+"""Which entries there are: told by the user, named in ``pyproject.toml``, or found in the files themselves."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from graphmend_lsp.analysis.entries import find_entries
+from graphmend_lsp.engine.files import Sources
+from graphmend_lsp.model import Entry
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+_SKIPPED = frozenset({"__pycache__", "node_modules", "build", "dist", "site-packages", "venv", "env"})
+
+
+class BadEntryError(ValueError):
+    """What the user wrote is no entry; the message says what one looks like."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectConfig:
+    """``[tool.graphmend]`` of the nearest ``pyproject.toml``: entries as written, and the folder they are relative to."""
+
+    folder: str
+    entries: tuple[str, ...] = ()
+    device: str | None = None
+    mode: str | None = None
+    python: str | None = None
+
+
+def parse_entry(written: str, folder: str) -> Entry:
+    """An entry as a user writes it, ``FILE.py:FUNC``, relative to `folder`.
+
+    Raises:
+        BadEntryError: not of that form, or the file is not there.
+    """
+    file, colon, function = written.rpartition(":")
+    if not colon or not function.isidentifier() or not file:
+        raise BadEntryError(f"{written!r} is no entry; write it as FILE.py:FUNCTION.")
+    path = os.path.abspath(os.path.join(folder, os.path.expanduser(file)))
+    if not os.path.isfile(path):
+        raise BadEntryError(f"{written!r}: there is no file {path}.")
+    return Entry(path, function)
+
+
+def read_config(start: str) -> ProjectConfig:
+    """The nearest ``pyproject.toml`` at or above `start` that has ``[tool.graphmend]``; an empty one when there is none.
+
+    Raises:
+        BadEntryError: the table does not read as it should.
+    """
+    path = Path(start).resolve()
+    for folder in (path, *path.parents) if path.is_dir() else path.parents:
+        file = folder / "pyproject.toml"
+        if not file.is_file():
+            continue
+        try:
+            table = tomllib.loads(file.read_text("utf-8")).get("tool", {}).get("graphmend")
+        except (OSError, ValueError) as error:
+            raise BadEntryError(f"{file}: {error}") from error
+        if not isinstance(table, dict):
+            continue
+        entries = table.get("entries", [])
+        if not (isinstance(entries, list) and all(isinstance(entry, str) for entry in entries)):
+            raise BadEntryError(f'{file}: [tool.graphmend] entries must be a list of strings like "FILE.py:FUNCTION".')
+        words = {key: table.get(key) for key in ("device", "mode", "python")}
+        if bad := [key for key, word in words.items() if not (word is None or isinstance(word, str))]:
+            raise BadEntryError(f"{file}: [tool.graphmend] {bad[0]} must be a string.")
+        return ProjectConfig(str(folder), tuple(entries), **words)
+    return ProjectConfig(str(path if path.is_dir() else path.parent))
+
+
+def python_files(paths: Iterable[str]) -> Iterator[str]:
+    """The Python files among `paths` and below the folders among them, environments and caches left out."""
+    for path in paths:
+        if not os.path.isdir(path):
+            yield path
+            continue
+        for folder, folders, files in os.walk(path):
+            folders[:] = sorted(
+                name
+                for name in folders
+                if name not in _SKIPPED
+                and not name.startswith(".")
+                and not os.path.exists(os.path.join(folder, name, "pyvenv.cfg"))
+            )
+            yield from (os.path.join(folder, name) for name in sorted(files) if name.endswith(".py"))
+
+
+def entries_in(paths: Sequence[str], told: Sequence[Entry], sources: Sources) -> tuple[Entry, ...]:
+    """The told entries, then those that the files themselves have; each once."""
+    found = list(told)
+    for path in paths:
+        if (text := sources.get(path)) is not None:
+            found += find_entries(text, path)
+    return tuple(dict.fromkeys(found))

@@ -1,0 +1,89 @@
+"""Source files as bytes on disk and as text in memory, so that a write changes nothing but what was edited."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+import tempfile
+import tokenize
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class UnreadableSourceError(Exception):
+    """The file cannot be read as Python source; the message is for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file's text as it stands (line ends kept, byte order mark taken off) and how to write it back."""
+
+    path: str
+    text: str
+    encoding: str
+    bom: bool
+
+    def encode(self, text: str) -> bytes:
+        """`text` as bytes in this file's encoding, with its byte order mark."""
+        return (codecs.BOM_UTF8 if self.bom else b"") + text.encode(self.encoding)
+
+
+def read_source(path: str) -> SourceFile:
+    """Read a Python file without touching a byte of it.
+
+    Raises:
+        UnreadableSourceError: missing, not a file, not decodable.
+    """
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise UnreadableSourceError(f"{path}: {error.strerror or error}") from error
+    bom = data.startswith(codecs.BOM_UTF8)
+    try:
+        encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+        encoding = "utf-8" if encoding == "utf-8-sig" else encoding
+        return SourceFile(path, data[len(codecs.BOM_UTF8) if bom else 0 :].decode(encoding), encoding, bom)
+    except (SyntaxError, UnicodeDecodeError, LookupError) as error:
+        raise UnreadableSourceError(f"{path}: cannot be read as Python source ({error}).") from error
+
+
+def write_source(path: str, text: str) -> None:
+    """Replace the file's text at once (a crash leaves the old file or the new one, never half of it).
+
+    Raises:
+        UnreadableSourceError: the old file cannot be read, or the text does not fit its encoding.
+        OSError: the folder cannot be written to.
+    """
+    source = read_source(path)
+    try:
+        data = source.encode(text)
+    except UnicodeEncodeError as error:
+        raise UnreadableSourceError(f"{path}: the new text does not fit the file's encoding {source.encoding}.") from error
+    target = Path(path).resolve()
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.chmod(temporary, target.stat().st_mode & 0o7777)
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+class Sources:
+    """The texts of files as the program sees them: unsaved ones first, then what is on disk; each read once."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self._texts: dict[str, str | None] = dict(texts)
+
+    def get(self, path: str) -> str | None:
+        """The file's text, or None when there is no readable source (``<string>``, a builtin, a deleted file)."""
+        if path not in self._texts:
+            try:
+                self._texts[path] = read_source(path).text
+            except UnreadableSourceError:
+                self._texts[path] = None
+        return self._texts[path]

@@ -1,0 +1,115 @@
+"""What the worker measured, judged: safe, unsafe with the reason, or wrong (DESIGN: Verdict)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from graphmend_lsp.model import Counts, Mend, Safety, Span, Verdict
+from graphmend_lsp.text import Text
+from graphmend_lsp.worker.wire import CandidateResult, CountsData, Difference
+
+_ORDER: tuple[Safety, ...] = ("safe", "unverified", "unsafe", "wrong")
+_SHOWN = 3
+
+
+def judge(result: CandidateResult, mend: Mend, text: Text) -> Verdict:
+    """The verdict on one mend. `text` is the original text of the file whose conditions were watched.
+
+    *Safe*: everything bit-equal, effects equal or moved (told). *Unsafe*: close outputs, an exception or a text that
+    differs, a side of a condition that never ran. *Wrong*: anything else that differs, or nothing gained.
+    """
+    before, after = _counts(result["before"]), _counts(result["after"])
+    safety: Safety = "safe"
+    reasons: list[str] = []
+
+    def lower(to: Safety, reason: str) -> None:
+        nonlocal safety
+        safety = max(safety, to, key=_ORDER.index)
+        reasons.append(reason)
+
+    if (failure := result["failure"]) is not None:
+        stopped = failure["kind"] in ("timeout", "cancelled", "worker", "protocol")
+        lower("unverified" if stopped else "wrong", f"the mended program failed: {failure['message']}")
+    for words in result["unlike_sides"][:_SHOWN]:
+        lower("wrong", f"the two sides differ: {words}")
+    grave = [one for one in result["differences"] if one["severity"] == "different"]
+    for one in grave[:_SHOWN]:
+        lower("unsafe" if _is_text(one) else "wrong", _words(one))
+    for one in _first(result["differences"], "exception"):
+        lower("unsafe", _words(one))
+    for one in _first(result["differences"], "close"):
+        lower("unsafe", f"{_words(one)} (close, not bit-equal)")
+    if result["failure"] is None and not gains(before, after):
+        lower("wrong", f"the program is cut as before ({after.graphs} graphs, {after.breaks} breaks)")
+    unreached = _unreached(result, text)
+    for span, value in unreached[:_SHOWN]:
+        lower("unsafe", f"no call made `{_shorten(text.slice(span))}` {value}, so that side was not compared")
+    for one in _first(result["differences"], "moved"):
+        reasons.append(_words(one))
+    return Verdict(
+        safety=safety,
+        reasons=tuple(dict.fromkeys((*reasons, *mend.changes))),
+        before=before,
+        after=after,
+        outputs=result["outputs"],
+        gradients=result["gradients"],
+        state=result["state"],
+        effects=result["effects"],
+        calls=result["calls"],
+        unreached=unreached,
+        seconds=result["seconds"],
+    )
+
+
+def gains(before: Counts, after: Counts) -> bool:
+    """Whether a mended program is cut less: fewer graphs, or as many and fewer skipped frames or breaks.
+
+    A frame that was skipped as a whole has no graph before and some after; that counts as less.
+    """
+    if after.skipped_frames != before.skipped_frames:
+        return after.skipped_frames < before.skipped_frames
+    if after.graphs != before.graphs and before.graphs > 0:
+        return after.graphs < before.graphs
+    return after.breaks < before.breaks
+
+
+def worst(verdicts: Sequence[Verdict]) -> Verdict:
+    """The least favourable of the verdicts of one mend over several entries or modes."""
+    return max(verdicts, key=lambda verdict: _ORDER.index(verdict.safety))
+
+
+def _counts(data: CountsData) -> Counts:
+    return Counts(data["graphs"], data["breaks"], data["skipped_frames"])
+
+
+def _is_text(difference: Difference) -> bool:
+    return difference["what"] in ("stdout", "stderr", "log", "warning", "effects") and not _is_lost(difference)
+
+
+def _is_lost(difference: Difference) -> bool:
+    return "missing" in difference["detail"] or "lost" in difference["detail"]
+
+
+def _first(differences: Sequence[Difference], severity: str) -> list[Difference]:
+    return [one for one in differences if one["severity"] == severity][:_SHOWN]
+
+
+def _words(one: Difference) -> str:
+    where = f" {one['where']}" if one["where"] else ""
+    return f"{one['what']}{where} in {one['call']}: {one['detail']}"
+
+
+def _unreached(result: CandidateResult, text: Text) -> tuple[tuple[Span, bool], ...]:
+    missing: list[tuple[Span, bool]] = []
+    for side in result["sides"]:
+        place = side["condition"]
+        if place["column"] is None or place["end_line"] is None or place["end_column"] is None:
+            continue
+        span = text.span_from_utf8(place["line"], place["column"], place["end_line"], place["end_column"])
+        missing += [(span, value) for value, seen in ((True, side["true"]), (False, side["false"])) if not seen]
+    return tuple(missing)
+
+
+def _shorten(words: str, width: int = 60) -> str:
+    words = " ".join(words.split())
+    return words if len(words) <= width else words[: width - 1] + "…"
