@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from graphmend_lsp.model import Counts, Mend, Safety, Span, Verdict
+from graphmend_lsp.engine.breaks import span_of
+from graphmend_lsp.engine.files import Sources
+from graphmend_lsp.model import Counts, Safety, Span, Verdict
 from graphmend_lsp.text import Text
 from graphmend_lsp.worker.wire import CandidateResult, CountsData, Difference
 
@@ -12,8 +14,8 @@ _ORDER: tuple[Safety, ...] = ("safe", "unverified", "unsafe", "wrong")
 _SHOWN = 3
 
 
-def judge(result: CandidateResult, mend: Mend, text: Text) -> Verdict:
-    """The verdict on one mend. `text` is the original text of the file whose conditions were watched.
+def judge(result: CandidateResult, changes: Sequence[str], sources: Sources) -> Verdict:
+    """The verdict on one mend (or several together). `changes` is what the mends say they change; `sources` the old texts.
 
     *Safe*: everything bit-equal, effects equal or moved (told). *Unsafe*: close outputs, an exception or a text that
     differs, a side of a condition that never ran. *Wrong*: anything else that differs, or nothing gained.
@@ -41,14 +43,19 @@ def judge(result: CandidateResult, mend: Mend, text: Text) -> Verdict:
         lower("unsafe", f"{_words(one)} (close, not bit-equal)")
     if result["failure"] is None and not gains(before, after):
         lower("wrong", f"the program is cut as before ({after.graphs} graphs, {after.breaks} breaks)")
-    unreached = _unreached(result, text)
-    for span, value in unreached[:_SHOWN]:
-        lower("unsafe", f"no call made `{_shorten(text.slice(span))}` {value}, so that side was not compared")
+    unreached: list[tuple[Span, bool]] = []
+    for side in result["sides"]:
+        text = Text(sources.get(side["condition"]["file"]) or "")
+        span = span_of(side["condition"], text)
+        for value, seen in ((True, side["true"]), (False, side["false"])):
+            if not seen:
+                unreached.append((span, value))
+                lower("unsafe", f"no call made `{_shorten(text.slice(span))}` {value}, so that side was not compared")
     for one in _first(result["differences"], "moved"):
         reasons.append(_words(one))
     return Verdict(
         safety=safety,
-        reasons=tuple(dict.fromkeys((*reasons, *mend.changes))),
+        reasons=tuple(dict.fromkeys((*reasons, *changes))),
         before=before,
         after=after,
         outputs=result["outputs"],
@@ -56,7 +63,7 @@ def judge(result: CandidateResult, mend: Mend, text: Text) -> Verdict:
         state=result["state"],
         effects=result["effects"],
         calls=result["calls"],
-        unreached=unreached,
+        unreached=tuple(unreached),
         seconds=result["seconds"],
     )
 
@@ -97,17 +104,6 @@ def _first(differences: Sequence[Difference], severity: str) -> list[Difference]
 def _words(one: Difference) -> str:
     where = f" {one['where']}" if one["where"] else ""
     return f"{one['what']}{where} in {one['call']}: {one['detail']}"
-
-
-def _unreached(result: CandidateResult, text: Text) -> tuple[tuple[Span, bool], ...]:
-    missing: list[tuple[Span, bool]] = []
-    for side in result["sides"]:
-        place = side["condition"]
-        if place["column"] is None or place["end_line"] is None or place["end_column"] is None:
-            continue
-        span = text.span_from_utf8(place["line"], place["column"], place["end_line"], place["end_column"])
-        missing += [(span, value) for value, seen in ((True, side["true"]), (False, side["false"])) if not seen]
-    return tuple(missing)
 
 
 def _shorten(words: str, width: int = 60) -> str:

@@ -1,0 +1,258 @@
+"""The command line: check and mend (the same engine as the editor), rules and doctor. Progress goes to stderr."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, TypeVar
+
+from graphmend_lsp import __version__
+from graphmend_lsp.engine.client import WorkerClient, WorkerFailedError
+from graphmend_lsp.engine.config import CheckRequest, WorkerConfig
+from graphmend_lsp.engine.entries import BadEntryError, ProjectConfig, parse_entry, python_files, read_config
+from graphmend_lsp.engine.files import Sources, UnreadableSourceError, write_source
+from graphmend_lsp.model import Mode, Progress, Report
+
+DONE, BREAKS, ERROR = 0, 1, 2
+_T = TypeVar("_T")
+
+_EPILOG = """exit status: 0 no breaks, or all mended; 1 breaks remain; 2 error.
+
+An entry is a Python function that returns (callable, args): args is a tuple, a dict of keywords, or a list of such calls.
+Entries come from --entry, from [tool.graphmend] entries in pyproject.toml, and from functions named graphmend_entry in PATH."""
+
+
+class _UsageError(Exception):
+    """What was asked for cannot be done; the message is for the user."""
+
+
+def run(words: Sequence[str]) -> int:
+    """Carry out the command line `words` and return the exit code."""
+    try:
+        arguments = _parser().parse_args(list(words))
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else ERROR
+    command: Callable[[argparse.Namespace], int] = arguments.command
+    try:
+        return command(arguments)
+    except (_UsageError, BadEntryError, UnreadableSourceError, OSError) as error:
+        print(f"graphmend-lsp: {error}", file=sys.stderr)
+        return ERROR
+    except KeyboardInterrupt:
+        print("graphmend-lsp: stopped", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="graphmend-lsp",
+        description="See, mend and prove the graph breaks of torch.compile. With --stdio alone: the language server.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"graphmend-lsp {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    check = commands.add_parser("check", help="show every graph break", epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    _common(check)
+    check.add_argument("--format", choices=("text", "json", "sarif", "github"), default="text")
+    check.add_argument("--json", dest="format", action="store_const", const="json", help="short for --format json")
+    check.add_argument("--prove", action="store_true", help="also run every mend that could be made and say how safe it is")
+    check.set_defaults(command=_check)
+    mend = commands.add_parser("mend", help="rewrite the source so that the breaks are gone, as far as that is proven", epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    _common(mend)
+    mend.add_argument("--format", choices=("text", "json"), default="text")
+    mend.add_argument("--json", dest="format", action="store_const", const="json", help="short for --format json")
+    what = mend.add_mutually_exclusive_group()
+    what.add_argument("--diff", action="store_true", help="print the change (the default) and write nothing")
+    what.add_argument("--write", action="store_true", help="change the files")
+    mend.add_argument("--unsafe", action="store_true", help="also apply mends that change something, told with each")
+    mend.add_argument("--rule", action="append", default=[], metavar="NAME", help="use this rule only (may be repeated)")
+    mend.set_defaults(command=_mend)
+    rules = commands.add_parser("rules", help="what each mending rule does")
+    rules.add_argument("name", nargs="?", metavar="NAME")
+    rules.set_defaults(command=_rules)
+    doctor = commands.add_parser("doctor", help="say which Python and torch are used and whether the worker starts")
+    doctor.add_argument("--python", metavar="PY")
+    doctor.set_defaults(command=_doctor)
+    return parser
+
+
+def _common(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="files and folders to report on, and to change")
+    parser.add_argument("--entry", action="append", default=[], metavar="FILE.py:FN", help="run this (may be repeated)")
+    parser.add_argument("--python", metavar="PY", help="the interpreter that has torch and your program's packages")
+    parser.add_argument("--device", choices=("auto", "cpu", "cuda"))
+    parser.add_argument("--mode", choices=("eval", "train", "both"))
+    parser.add_argument("--timeout", type=float, default=120.0, metavar="SECONDS", help="for one run (default 120)")
+    parser.add_argument("--memory", type=int, metavar="MIB", help="for one run (default: no limit)")
+    parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    from graphmend_lsp.engine.session import Session
+
+    request, worker = _request(arguments)
+
+    async def work() -> Report:
+        session = Session(worker)
+        try:
+            report = await session.check(request, _progress(arguments))
+            return await session.prove(request, report, on_progress=_progress(arguments)) if arguments.prove else report
+        finally:
+            await session.close()
+
+    report = _run(work())
+    if arguments.format == "text":
+        from graphmend_lsp.report.text import print_report
+
+        print_report(_console(), report)
+    elif arguments.format == "github":
+        from graphmend_lsp.report.formats import github
+
+        print(github(report))
+    elif arguments.format == "sarif":
+        from graphmend_lsp.report.formats import sarif
+
+        _print_json(sarif(report))
+    else:
+        from graphmend_lsp.report.record import check_record
+
+        _print_json(check_record(report))
+    return exit_code(report)
+
+
+def _mend(arguments: argparse.Namespace) -> int:
+    from graphmend_lsp.engine.session import Session
+    from graphmend_lsp.mending import rules_by_name
+    from graphmend_lsp.model import Plan
+
+    if unknown := sorted(set(arguments.rule) - set(rules_by_name())):
+        raise _UsageError(f"there is no rule {unknown[0]!r}; the rules are {', '.join(rules_by_name())}")
+    request, worker = _request(arguments)
+
+    async def work() -> Plan:
+        session = Session(worker)
+        try:
+            return await session.mend(request, _progress(arguments))
+        finally:
+            await session.close()
+
+    plan = _run(work())
+    sources = Sources({})
+    old = {path: sources.get(path) or "" for path in plan.texts}
+    if arguments.write:
+        for path, text in plan.texts.items():
+            write_source(path, text)
+    if arguments.format == "json":
+        from graphmend_lsp.report.record import mend_record
+
+        _print_json(mend_record(plan, old))
+    else:
+        from graphmend_lsp.report.text import print_plan
+
+        print_plan(_console(), plan, old, diffs=not arguments.write, written=arguments.write)
+    return exit_code(plan.after)
+
+
+def _rules(arguments: argparse.Namespace) -> int:
+    from graphmend_lsp.mending import rules_by_name
+    from graphmend_lsp.report.manual import rule_page
+
+    rules = rules_by_name()
+    if arguments.name is None:
+        for name, rule in rules.items():
+            print(f"{name}: {(rule.__doc__ or '').strip().splitlines()[0]}")
+        return DONE
+    if arguments.name not in rules:
+        raise _UsageError(f"there is no rule {arguments.name!r}; the rules are {', '.join(rules)}")
+    print(rule_page(rules[arguments.name]))
+    return DONE
+
+
+def _doctor(arguments: argparse.Namespace) -> int:
+    from graphmend_lsp.engine.interpreter import worker_command
+
+    async def work() -> int:
+        command = worker_command(arguments.python, ())
+        print(f"graphmend-lsp {__version__} on Python {sys.version.split()[0]}")
+        print(f"worker: {' '.join(command) if command else 'no interpreter found'}")
+        client = WorkerClient(arguments.python, (), None, {})
+        try:
+            hello = await client.start()
+        except WorkerFailedError as error:
+            print(f"error: {error.failure.message} {error.failure.remedy}")
+            return ERROR
+        else:
+            missing = f"; missing hooks: {', '.join(hello['missing'])}" if hello["missing"] else ""
+            print(f"Python {hello['python']}, torch {hello['torch']}, {'CUDA' if hello['cuda'] else 'CPU'}{missing}")
+            return DONE if not hello["missing"] else ERROR
+        finally:
+            await client.kill()
+
+    return _run(work())
+
+
+def exit_code(report: Report) -> int:
+    """2 when an entry could not be run, else 1 when breaks remain, else 0.
+
+    Breaks that only the static tier sees count when nothing could be run: no entry ran, so nothing said they are not there.
+    """
+    if report.failures:
+        return ERROR
+    ran = bool(report.entries)
+    return BREAKS if any(finding.site.evidence == "dynamo" or not ran for finding in report.findings) else DONE
+
+
+def _request(arguments: argparse.Namespace) -> tuple[CheckRequest, WorkerConfig]:
+    paths = tuple(os.path.abspath(os.path.expanduser(path)) for path in arguments.paths)
+    for written, path in zip(arguments.paths, paths, strict=True):
+        if not os.path.exists(path):
+            raise _UsageError(f"{written}: there is no such file or folder")
+    here = os.getcwd()
+    config: ProjectConfig = read_config(paths[0] if paths else here)
+    entries = [parse_entry(entry, here) for entry in arguments.entry]
+    entries += [parse_entry(entry, config.folder) for entry in config.entries] if not arguments.entry else []
+    if not paths and not entries:
+        raise _UsageError("nothing to check; name a PATH or an --entry FILE.py:FUNCTION")
+    if not entries and not any(True for _ in python_files(paths)):
+        raise _UsageError("there is no Python file in the paths given")
+    mode = arguments.mode or config.mode or "eval"
+    modes: dict[str, tuple[Mode, ...]] = {"eval": ("eval",), "train": ("train",), "both": ("eval", "train")}
+    device = arguments.device or config.device or "auto"
+    if mode not in modes or device not in ("auto", "cpu", "cuda"):
+        raise _UsageError("[tool.graphmend]: mode is eval, train or both; device is auto, cpu or cuda")
+    request = CheckRequest(
+        paths=paths,
+        entries=tuple(dict.fromkeys(entries)),
+        device=device,
+        modes=modes[mode],
+        rules=tuple(getattr(arguments, "rule", ())),
+        unsafe=getattr(arguments, "unsafe", False),
+    )
+    python = arguments.python or config.python
+    return request, WorkerConfig(python=python, seconds=arguments.timeout, memory_mb=arguments.memory, cwd=here)
+
+
+def _run(work: Coroutine[Any, Any, _T]) -> _T:
+    return asyncio.run(work)
+
+
+def _progress(arguments: argparse.Namespace) -> Callable[[Progress], None] | None:
+    if arguments.quiet:
+        return None
+    return lambda step: print(f"graphmend-lsp: {step.message}", file=sys.stderr, flush=True)
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    return Console(highlight=False, emoji=False, markup=False)
+
+
+def _print_json(record: Any) -> None:
+    json.dump(record, sys.stdout, indent=2)
+    print()

@@ -1,0 +1,58 @@
+"""What a check is asked with: how the worker is started, what is run, and how the worker's state is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from graphmend_lsp.model import Entry, Finding, Mode, Progress
+
+Device = Literal["auto", "cpu", "cuda"]
+OnProgress = Callable[[Progress], None]
+OnFinding = Callable[[Finding], None]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerConfig:
+    """How the worker is started. `command` replaces ``python`` and starts it by any means that pass its pipes on.
+
+    `seconds` and `memory_mb` limit one analysis; None memory means no limit.
+    """
+
+    python: str | None = None
+    command: tuple[str, ...] = ()
+    seconds: float = 120.0
+    memory_mb: int | None = None
+    cwd: str | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRequest:
+    """What to check.
+
+    `paths` limit what is reported and what may be edited (files or folders, absolute; empty: where the entries' code is,
+    installed packages left out of edits). `texts` are unsaved documents by absolute path. `entries` were told by the user;
+    the ones found in `paths` are added. `roots` go on the program's sys.path.
+    """
+
+    paths: tuple[str, ...]
+    texts: Mapping[str, str] = field(default_factory=dict)
+    entries: tuple[Entry, ...] = ()
+    roots: tuple[str, ...] = ()
+    device: Device = "auto"
+    modes: tuple[Mode, ...] = ("eval",)
+    rules: tuple[str, ...] = ()
+    unsafe: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerStatus:
+    """What is known of the worker, for a status line."""
+
+    state: Literal["stopped", "starting", "ready", "busy", "failed"]
+    torch: str | None = None
+    python: str | None = None
+    device: str | None = None
+    message: str = ""

@@ -1,0 +1,63 @@
+"""Mended programs: the texts that a set of mends makes, and where they differ from the old ones. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from graphmend_lsp.engine.breaks import place_of
+from graphmend_lsp.engine.files import Sources
+from graphmend_lsp.model import Mend, TextEdit
+from graphmend_lsp.text import OverlappingEditsError, Text, apply_edits
+from graphmend_lsp.worker.wire import Candidate, Place
+
+
+def combine(mends: Iterable[Mend], sources: Sources) -> tuple[tuple[Mend, ...], dict[str, str]]:
+    """The mends that fit together, in the order given, and the new texts of the files they change.
+
+    Of mends that touch the same text the first stays. An edit that two mends share (a helper, an import) is made once.
+    """
+    taken: list[Mend] = []
+    edits: dict[str, dict[TextEdit, None]] = {}
+    texts: dict[str, str] = {}
+    for mend in mends:
+        trial = {path: dict(known) for path, known in edits.items()}
+        for edit in mend.edits:
+            trial.setdefault(edit.path, {})[edit] = None
+        try:
+            changed = {path: apply_edits(sources.get(path) or "", those) for path, those in trial.items()}
+        except OverlappingEditsError:
+            continue
+        taken.append(mend)
+        edits, texts = trial, changed
+    return tuple(taken), texts
+
+
+def changed_lines(old: str, edits: Sequence[TextEdit]) -> list[list[int]]:
+    """The line ranges ``[first, last]`` (1-based, inclusive) of the new text that the edits wrote, in order."""
+    text, new = Text(old), Text(apply_edits(old, edits))
+    ranges: list[list[int]] = []
+    shift = 0
+    for start, end, words in sorted((text.offset(e.span.start), text.offset(e.span.end), e.text) for e in edits):
+        first = new.position(start + shift).line
+        last = new.position(start + shift + len(words)).line
+        ranges.append([first, last])
+        shift += len(words) - (end - start)
+    return ranges
+
+
+def candidate_of(number: str, mends: Sequence[Mend], texts: dict[str, str], base: dict[str, str], sources: Sources) -> Candidate:
+    """The candidate for the worker: the mended texts on top of the unsaved ones, and what it must watch in a run."""
+    edits: dict[str, dict[TextEdit, None]] = {}
+    places: dict[tuple[str, int, int | None], Place] = {}
+    for mend in mends:
+        for edit in mend.edits:
+            edits.setdefault(edit.path, {})[edit] = None
+        for path, span in mend.conditions:
+            place = place_of(path, span, Text(sources.get(path) or ""))
+            places.setdefault((path, place["line"], place["column"]), place)
+    return Candidate(
+        id=number,
+        texts={**base, **texts},
+        conditions=list(places.values()),
+        changed={path: changed_lines(sources.get(path) or "", list(those)) for path, those in edits.items()},
+    )

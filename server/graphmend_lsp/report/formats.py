@@ -1,0 +1,85 @@
+"""Reports for other tools: SARIF 2.1.0 (code scanning) and GitHub's annotation lines."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from graphmend_lsp import __version__
+from graphmend_lsp.model import Finding, Report
+
+
+def page_of(gb_id: str) -> str:
+    """PyTorch's own page for a registry id."""
+    return f"https://meta-pytorch.github.io/compile-graph-break-site/gb/{gb_id.lower()}.html"
+
+
+def sarif(report: Report) -> dict[str, Any]:
+    """The report as one SARIF run; columns count code points, as SARIF's ``unicodeCodePoints``."""
+    codes = sorted({finding.site.code for finding in report.findings})
+    return {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [
+            {
+                "columnKind": "unicodeCodePoints",
+                "tool": {
+                    "driver": {
+                        "name": "graphmend-lsp",
+                        "version": __version__,
+                        "rules": [
+                            {"id": code, **({"helpUri": page_of(code)} if code.startswith("GB") else {})}
+                            for code in codes
+                        ],
+                    }
+                },
+                "results": [_sarif_result(finding) for finding in report.findings],
+            }
+        ],
+    }
+
+
+def _sarif_result(finding: Finding) -> dict[str, Any]:
+    site = finding.site
+    return {
+        "ruleId": site.code,
+        "level": "warning" if site.evidence == "dynamo" else "note",
+        "message": {"text": site.reason},
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": {"uri": Path(os.path.abspath(site.path)).as_uri()},
+                    "region": {
+                        "startLine": site.span.start.line,
+                        "startColumn": site.span.start.column,
+                        "endLine": site.span.end.line,
+                        "endColumn": site.span.end.column,
+                    },
+                }
+            }
+        ],
+    }
+
+
+def github(report: Report) -> str:
+    """Workflow commands, one a break: GitHub shows them in the changed files of a pull request."""
+    lines = []
+    for finding in report.findings:
+        site = finding.site
+        level = "warning" if site.evidence == "dynamo" else "notice"
+        place = (
+            f"file={_property(os.path.relpath(site.path))},line={site.span.start.line},endLine={site.span.end.line},"
+            f"col={site.span.start.column},endColumn={site.span.end.column},title={_property(f'graph break {site.code}')}"
+        )
+        lines.append(f"::{level} {place}::{_data(site.reason)}")
+    lines += [f"::error ::{_data(f'{failure.message} {failure.remedy}')}" for failure in report.failures]
+    return "\n".join(lines)
+
+
+def _data(words: str) -> str:
+    return words.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(words: str) -> str:
+    return _data(words).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,28 @@
+"""A rule's page, made from its own docstring and examples: for ``graphmend-lsp rules NAME``, the hover and ``docs/rules/``."""
+
+from __future__ import annotations
+
+import inspect
+
+from graphmend_lsp.mending.rule import Rule
+
+
+def rule_page(rule: Rule) -> str:
+    """The page in Markdown."""
+    parts = [f"# {rule.NAME}", inspect.cleandoc(rule.__doc__ or "")]
+    parts.append("## Examples")
+    for example in rule.EXAMPLES:
+        parts += [f"### {example.title}", _code(unmarked(example.before)), "becomes", _code(example.after)]
+    parts.append("## Declined")
+    for refusal in rule.REFUSALS:
+        parts += [f"### {refusal.title}", _code(unmarked(refusal.source)), f"“… {refusal.reason} …”"]
+    return "\n\n".join(parts) + "\n"
+
+
+def unmarked(source: str) -> str:
+    """An example's source without the marks around the break."""
+    return source.replace("⟦", "").replace("⟧", "")
+
+
+def _code(source: str) -> str:
+    return f"```python\n{source.strip(chr(10))}\n```"

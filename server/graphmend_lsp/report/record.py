@@ -1,0 +1,117 @@
+"""The machine-readable record of a check or a mend: the contract of ``--json`` (``schema.json`` beside this file)."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Any
+
+from graphmend_lsp.model import EntryResult, Failure, Finding, Plan, Report
+
+SCHEMA = 1
+
+
+def check_record(report: Report) -> dict[str, Any]:
+    """A report as plain data. Lines and columns are 1-based, columns in code points."""
+    return {
+        "schema": SCHEMA,
+        "torch": report.torch,
+        "python": report.python,
+        "device": report.device,
+        "entries": [_entry(result) for result in report.entries],
+        "breaks": [_break(finding) for finding in report.findings],
+        "errors": [_failure(failure) for failure in report.failures],
+    }
+
+
+def mend_record(plan: Plan, old: Mapping[str, str]) -> dict[str, Any]:
+    """A plan as plain data: the record of what remains, with what it was before and the edits."""
+    verdict = plan.verdict
+    return {
+        **check_record(plan.after),
+        "before": counts(plan.before),
+        "after": counts(plan.after),
+        "verified": None
+        if verdict is None
+        else {
+            "safety": verdict.safety,
+            "outputs": verdict.outputs,
+            "gradients": verdict.gradients,
+            "state": verdict.state,
+            "effects": verdict.effects,
+            "calls": verdict.calls,
+            "reasons": list(verdict.reasons),
+        },
+        "applied": [
+            {"rule": one.mend.rule, "title": one.mend.title, "safety": one.safety, "path": one.mend.path,
+             "line": one.mend.span.start.line} for one in plan.applied
+        ],
+        "edits": [{"path": path, "diff": diff(path, old.get(path, ""), text)} for path, text in plan.texts.items()],
+    }  # fmt: skip
+
+
+def counts(report: Report) -> dict[str, int]:
+    """Graphs (of all entries together), break sites that a run confirmed, and skipped frames."""
+    return {
+        "graphs": sum(result.graphs for result in report.entries),
+        "breaks": sum(finding.site.evidence == "dynamo" for finding in report.findings),
+        "skipped_frames": sum(result.skipped_frames for result in report.entries),
+    }
+
+
+def diff(path: str, old: str, new: str) -> str:
+    """The change as a unified diff."""
+    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    lines = difflib.unified_diff(before, after, f"a/{path.lstrip('/')}", f"b/{path.lstrip('/')}")
+    return "".join(line if line.endswith(("\n", "\r")) else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def _entry(result: EntryResult) -> dict[str, Any]:
+    return {
+        "name": result.entry.name,
+        "mode": result.mode,
+        "graphs": result.graphs,
+        "skipped_frames": result.skipped_frames,
+        "ops": list(result.ops),
+        "seconds": round(result.seconds, 3),
+        "error": None if result.error is None else _failure(result.error),
+    }
+
+
+def _break(finding: Finding) -> dict[str, Any]:
+    site = finding.site
+    return {
+        "path": site.path,
+        "line": site.span.start.line,
+        "column": site.span.start.column,
+        "end_line": site.span.end.line,
+        "end_column": site.span.end.column,
+        "gb_id": site.root_gb_id or site.gb_id,
+        "gb_type": site.root_gb_type or site.gb_type,
+        "reason": site.reason,
+        "evidence": site.evidence,
+        "outcome": site.outcome,
+        "entries": list(site.entries),
+        "modes": list(site.modes),
+        "events": site.events,
+        "graphs": site.graphs,
+        "chain": [
+            {"path": frame.path, "function": frame.function, "line": frame.span.start.line} for frame in site.chain
+        ],
+        "mends": [
+            {"rule": one.mend.rule, "safety": one.safety, "title": one.mend.title,
+             "reasons": list(one.verdict.reasons) if one.verdict else []} for one in finding.candidates
+        ],
+        "declined": [{"rule": one.rule, "reason": one.reason} for one in finding.declined],
+    }  # fmt: skip
+
+
+def _failure(failure: Failure) -> dict[str, Any]:
+    return {
+        "stage": failure.stage,
+        "kind": failure.kind,
+        "message": failure.message,
+        "remedy": failure.remedy,
+        "path": failure.path,
+        "line": failure.line,
+    }

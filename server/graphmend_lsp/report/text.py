@@ -1,0 +1,118 @@
+"""The report for people in a terminal: one line a break, its cost, what mends it or why nothing does."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from rich.console import Console, Group, RenderableType
+from rich.syntax import Syntax
+from rich.text import Text as Line
+
+from graphmend_lsp.model import Break, EntryResult, Failure, Finding, Plan, Report
+from graphmend_lsp.report.record import counts, diff
+
+_COLOURS = {"safe": "green", "unsafe": "yellow", "unverified": "cyan", "wrong": "red"}
+
+
+def print_report(console: Console, report: Report) -> None:
+    """Write a check's result."""
+    for finding in report.findings:
+        console.print(_finding(finding), soft_wrap=True)
+    for failure in report.failures:
+        console.print(_failure(failure), soft_wrap=True)
+    for result in report.entries:
+        console.print(_entry(result), soft_wrap=True)
+    console.print(_summary(report), soft_wrap=True)
+
+
+def print_plan(console: Console, plan: Plan, old: Mapping[str, str], *, diffs: bool, written: bool) -> None:
+    """Write a mend's result: the diff, what was applied, what remains, and what was compared."""
+    if diffs:
+        for path, text in plan.texts.items():
+            console.print(Syntax(diff(path, old.get(path, ""), text), "diff", background_color="default", word_wrap=False))
+    for one in plan.applied:
+        place = f"{_short(one.mend.path)}:{one.mend.span.start.line}"
+        console.print(Line.assemble((f"{place}: ", "bold"), (one.safety, _COLOURS[one.safety]), f" {one.mend.title}"), soft_wrap=True)
+    for finding in plan.after.findings:
+        if finding.site.evidence == "dynamo":
+            console.print(_finding(finding), soft_wrap=True)
+    for failure in plan.after.failures:
+        console.print(_failure(failure), soft_wrap=True)
+    before, after = counts(plan.before), counts(plan.after)
+    words = f"{before['breaks']} → {after['breaks']} breaks, {before['graphs']} → {after['graphs']} graphs"
+    if before["skipped_frames"] or after["skipped_frames"]:
+        words += f", {before['skipped_frames']} → {after['skipped_frames']} skipped frames"
+    console.print(Line(words, style="bold"))
+    if (verdict := plan.verdict) is not None:
+        console.print(
+            f"compared over {verdict.calls} calls: outputs {verdict.outputs}, gradients {verdict.gradients}, "
+            f"state {verdict.state}, effects {verdict.effects}",
+            soft_wrap=True,
+        )
+        for reason in verdict.reasons:
+            console.print(f"  {reason}", soft_wrap=True)
+    if plan.texts and not written:
+        console.print("Nothing was written; use --write to change the files.")
+
+
+def _finding(finding: Finding) -> RenderableType:
+    site = finding.site
+    start = site.span.start
+    head = Line.assemble(
+        (f"{_short(site.path)}:{start.line}:{start.column}: ", "bold"),
+        (site.code, "yellow" if site.evidence == "dynamo" else "blue"),
+        f" {site.reason}",
+    )
+    lines: list[RenderableType] = [head]
+    if cost := cost_of(site):
+        lines.append(Line(f"    {cost}"))
+    for one in finding.candidates:
+        why = f" ({one.verdict.reasons[0]})" if one.verdict and one.verdict.reasons and one.safety != "safe" else ""
+        lines.append(Line.assemble("    ", (one.safety, _COLOURS[one.safety]), f" {one.mend.title}{why}"))
+    lines += [Line(f"    not mended by {one.rule}: {one.reason}", style="dim") for one in finding.declined]
+    return Group(*lines)
+
+
+def cost_of(site: Break) -> str:
+    """What the break costs, in words; empty for a static finding."""
+    if site.evidence == "static":
+        return "found in the source; not seen in a run"
+    words = []
+    if site.graphs:
+        words.append(f"{site.graphs} more graph{'s' * (site.graphs != 1)}")
+    if site.outcome == "frame skipped":
+        words.append("its whole function runs uncompiled")
+    if site.outcome == "rest skipped":
+        words.append("the rest of its function runs uncompiled")
+    where = f" in {', '.join(site.entries)}" if site.entries else ""
+    return f"costs {', '.join(words)}{where}" if words else f"costs no graph{where}"
+
+
+def _failure(failure: Failure) -> Line:
+    place = f"{_short(failure.path)}:{failure.line}: " if failure.path and failure.line else ""
+    return Line.assemble((place, "bold"), ("error ", "red"), f"{failure.message} {failure.remedy}".strip())
+
+
+def _entry(result: EntryResult) -> Line:
+    if result.error is not None:
+        return Line(f"{result.entry.name} ({result.mode}): did not run to its end", style="red")
+    skipped = f", {result.skipped_frames} skipped frames" if result.skipped_frames else ""
+    ops = " + ".join(map(str, result.ops)) or "0"
+    return Line(f"{result.entry.name} ({result.mode}): {result.graphs} graphs ({ops} operators){skipped}", style="dim")
+
+
+def _summary(report: Report) -> Line:
+    real = sum(finding.site.evidence == "dynamo" for finding in report.findings)
+    static = len(report.findings) - real
+    ran = f"torch {report.torch} on {report.device or 'cpu'}" if report.torch else "static analysis only: no entry to run"
+    also = f", {static} more in the source that no run reached" if static and report.torch else ""
+    number = real if report.torch else static
+    return Line(f"{number} graph break{'s' * (number != 1)}{also} ({ran})", style="bold")
+
+
+def _short(path: str | None) -> str:
+    if path is None:
+        return ""
+    relative = os.path.relpath(path)
+    return path if relative.startswith("..") else relative
