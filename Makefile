@@ -1,0 +1,57 @@
+# make demo: sets everything up and does the main job on a real model. make test: sets everything up and passes all tests.
+# Parts: make setup | check (fast: lint, types, quick tests) | slow | editors | extension | bench | clean
+SHELL := /bin/bash
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+NODE_STAMP := node_modules/.graphmend-stamp
+
+.PHONY: demo test setup check lint unit slow editors extension bench clean
+
+demo: $(VENV)/.stamp
+	$(BIN)/python examples/demo.py
+
+test: check slow extension editors
+
+setup: $(VENV)/.stamp $(NODE_STAMP)
+
+check: lint unit
+
+lint: $(VENV)/.stamp
+	$(BIN)/ruff check server tests bench examples
+	$(BIN)/ruff format --check server tests bench
+	$(BIN)/mypy
+
+unit: $(VENV)/.stamp
+	$(BIN)/python -m pytest -m "not slow and not editor" -n 2
+
+slow: $(VENV)/.stamp
+	$(BIN)/python -m pytest -m slow
+
+extension: $(NODE_STAMP)
+	npm run --workspace vscode-extension check
+	npm run --workspace vscode-extension build
+	npm test --workspace vscode-extension
+
+editors: $(VENV)/.stamp extension
+	bash tests/e2e/setup.sh
+	$(BIN)/python -m pytest -m editor
+
+bench: $(VENV)/.stamp
+	$(BIN)/python bench/static.py
+	$(BIN)/python bench/server.py
+
+# torch first and pinned: asked for without a version it would bring gigabytes of CUDA packages.
+$(VENV)/.stamp: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . --group dev
+	touch $@
+
+$(NODE_STAMP): package.json package-lock.json vscode-extension/package.json
+	npm ci --no-audit --no-fund
+	touch $@
+
+clean:
+	rm -rf $(VENV) node_modules .tools .mypy_cache .ruff_cache vscode-extension/out

@@ -1,0 +1,122 @@
+"""The supervisor against workers that hang, die, flood and lie; and that no process is ever left."""
+
+import asyncio
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from graphmend_lsp.engine.client import MAX_RESTARTS, WorkerClient, WorkerFailedError
+
+FAKE = str(Path(__file__).with_name("fake_worker.py"))
+
+
+def client(manner: str) -> WorkerClient:
+    # The worker's path is appended where no {worker} stands; the fake takes its manner and ignores the rest.
+    return WorkerClient(None, (sys.executable, FAKE, manner), None, {})
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z" if Path("/proc").exists() else True
+
+
+@pytest.mark.parametrize("manner", ["good", "babbles", "floods", "lies"])
+async def test_answers_come_through(manner: str) -> None:
+    worker, steps = client(manner), []
+    result = await worker.request("analyse", {}, 30, steps.append)
+    assert result["calls"] == 1
+    assert steps == ["half way"]
+    await worker.kill()
+
+
+@pytest.mark.parametrize(
+    ("manner", "kind", "words"),
+    [
+        ("dies at start", "crash", "no such library"),
+        ("old protocol", "crash", "did not start"),
+        ("no torch", "no-torch", "torch is not installed"),
+        ("dies at work", "crash", "ended unexpectedly"),
+    ],
+)
+async def test_failures_are_told(manner: str, kind: str, words: str) -> None:
+    worker = client(manner)
+    with pytest.raises(WorkerFailedError) as caught:
+        await worker.request("analyse", {}, 30)
+    assert caught.value.failure.kind == kind
+    assert words in caught.value.failure.message
+    assert caught.value.failure.remedy
+    await worker.kill()
+
+
+async def test_a_missing_interpreter_is_told() -> None:
+    worker = WorkerClient("/nowhere/python", (), None, {})
+    with pytest.raises(WorkerFailedError) as caught:
+        await worker.start()
+    assert caught.value.failure.kind == "no-worker"
+    assert "graphmend.interpreter" in caught.value.failure.remedy
+
+
+async def test_a_silent_worker_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("graphmend_lsp.engine.client.START_SECONDS", 0.5)
+    worker = client("silent")
+    with pytest.raises(WorkerFailedError):
+        await worker.start()
+    assert not worker.running
+
+
+async def test_a_hanging_request_is_ended_and_leaves_no_process() -> None:
+    worker = client("hangs")
+    await worker.start()
+    pid = worker._process.pid if worker._process else 0
+    with pytest.raises(WorkerFailedError) as caught:
+        await worker.request("analyse", {}, -19.7)
+    assert caught.value.failure.kind == "timeout"
+    assert not alive(pid)
+
+
+async def test_cancelling_a_request_tells_the_worker_and_keeps_it() -> None:
+    worker = client("hangs")
+    await worker.start()
+    task = asyncio.create_task(worker.request("analyse", {}, 30))
+    await asyncio.sleep(0.2)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    end = time.monotonic() + 5
+    while "cancelled 1" not in worker._stderr and time.monotonic() < end:
+        await asyncio.sleep(0.02)
+    assert "cancelled 1" in worker._stderr
+    assert worker.running
+    await worker.kill()
+    assert not worker.running
+
+
+async def test_it_is_not_started_for_ever() -> None:
+    worker = client("dies at work")
+    messages = []
+    for _ in range(MAX_RESTARTS + 3):
+        with pytest.raises(WorkerFailedError) as caught:
+            await worker.request("analyse", {}, 30)
+        messages.append(caught.value.failure.message)
+    assert "is not started again" in messages[-1]
+    await worker.kill()
+    with pytest.raises(WorkerFailedError) as caught:
+        await worker.request("analyse", {}, 30)
+    assert "ended unexpectedly" in caught.value.failure.message
+    await worker.kill()
+
+
+async def test_a_killed_worker_fails_what_waits() -> None:
+    worker = client("hangs")
+    await worker.start()
+    task = asyncio.create_task(worker.request("analyse", {}, 30))
+    await asyncio.sleep(0.1)
+    await worker.kill()
+    with pytest.raises(WorkerFailedError):
+        await task

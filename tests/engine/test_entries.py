@@ -1,0 +1,45 @@
+"""Entries as users write them, and pyproject.toml."""
+
+from pathlib import Path
+
+import pytest
+
+from graphmend_lsp.engine.entries import BadEntryError, parse_entry, python_files, read_config
+from graphmend_lsp.model import Entry
+
+
+def test_parse_entry(tmp_path: Path) -> None:
+    (tmp_path / "m.py").write_text("")
+    assert parse_entry("m.py:fn", str(tmp_path)) == Entry(str(tmp_path / "m.py"), "fn")
+    assert parse_entry(f"{tmp_path}/m.py:fn", "/").name == "m.py:fn"
+
+
+@pytest.mark.parametrize("written", ["", "m.py", "m.py:", ":fn", "m.py:not a name", "gone.py:fn", "m.py:fn()"])
+def test_bad_entries_are_told(tmp_path: Path, written: str) -> None:
+    (tmp_path / "m.py").write_text("")
+    with pytest.raises(BadEntryError):
+        parse_entry(written, str(tmp_path))
+
+
+def test_config_is_found_upwards(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.graphmend]\nentries = ["m.py:fn"]\nmode = "train"\n')
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "pyproject.toml").write_text("[project]\nname = 'x'\n")
+    config = read_config(str(tmp_path / "a" / "b"))
+    assert (config.folder, config.entries, config.mode, config.device) == (str(tmp_path), ("m.py:fn",), "train", None)
+
+
+@pytest.mark.parametrize("text", ["[tool.graphmend]\nentries = 3\n", "[tool.graphmend]\nmode = 3\n", "not toml ["])
+def test_a_bad_config_is_told(tmp_path: Path, text: str) -> None:
+    (tmp_path / "pyproject.toml").write_text(text)
+    with pytest.raises(BadEntryError, match="pyproject.toml"):
+        read_config(str(tmp_path))
+
+
+def test_python_files_leave_environments_out(tmp_path: Path) -> None:
+    for name in ("a.py", "pkg/b.py", "venv/c.py", ".hidden/d.py", "own/pyvenv.cfg", "own/e.py", "pkg/notes.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
+    found = [str(Path(path).relative_to(tmp_path)) for path in python_files([str(tmp_path)])]
+    assert found == ["a.py", "pkg/b.py"]
+    assert list(python_files([str(tmp_path / "venv" / "c.py")])) == [str(tmp_path / "venv" / "c.py")]

@@ -1,0 +1,78 @@
+"""What was measured, judged."""
+
+from typing import Any
+
+import pytest
+
+from graphmend_lsp.engine.files import Sources
+from graphmend_lsp.engine.verdicts import gains, judge, worst
+from graphmend_lsp.model import Counts
+
+PATH = "/p/a.py"
+SOURCES = Sources({PATH: "if x.sum() > 0:\n    y = 1\n"})
+CONDITION = {"file": PATH, "line": 1, "column": 3, "end_line": 1, "end_column": 14}
+
+
+def result(**changes: Any) -> Any:
+    counts = {"graphs": 1, "breaks": 0, "skipped_frames": 0, "recompiles": 0}
+    return {
+        "id": "0", "before": {**counts, "graphs": 2, "breaks": 1}, "after": counts, "outputs": "bit-equal",
+        "gradients": "bit-equal", "state": "bit-equal", "effects": "equal", "differences": [], "unlike_sides": [],
+        "sides": [], "events": [], "graphs": [], "calls": 9, "seconds": 0.2, "failure": None, **changes,
+    }  # fmt: skip
+
+
+def difference(what: str, severity: str, detail: str = "1 against 2") -> dict[str, str]:
+    return {"what": what, "where": "", "call": "call 1", "detail": detail, "severity": severity}
+
+
+FAILED = {"stage": "load", "kind": "syntax", "message": "invalid syntax", "remedy": "", "path": None, "line": None, "detail": ""}
+
+
+@pytest.mark.parametrize(
+    ("changes", "safety", "words"),
+    [
+        ({}, "safe", None),
+        ({"differences": [difference("effects", "moved", "after the forward")]}, "safe", "after the forward"),
+        ({"differences": [difference("output", "close")]}, "unsafe", "not bit-equal"),
+        ({"differences": [difference("output", "different")]}, "wrong", "1 against 2"),
+        ({"differences": [difference("gradient", "different")]}, "wrong", "gradient in call 1"),
+        ({"differences": [difference("state", "different")]}, "wrong", "state"),
+        ({"differences": [difference("exception", "exception")]}, "unsafe", "exception"),
+        ({"differences": [difference("stdout", "different", "'a' against 'b'")]}, "unsafe", "stdout"),
+        ({"differences": [difference("stdout", "different", "'a' is missing")]}, "wrong", "missing"),
+        ({"unlike_sides": ["line 3: (4,) against ()"]}, "wrong", "the two sides differ"),
+        ({"failure": FAILED}, "wrong", "invalid syntax"),
+        ({"failure": {**FAILED, "kind": "timeout"}}, "unverified", "failed"),
+        ({"after": {"graphs": 2, "breaks": 1, "skipped_frames": 0, "recompiles": 0}}, "wrong", "cut as before"),
+        ({"sides": [{"condition": CONDITION, "true": True, "false": True}]}, "safe", None),
+        ({"sides": [{"condition": CONDITION, "true": True, "false": False}]}, "unsafe", "no call made `x.sum() > 0` False"),
+    ],
+)  # fmt: skip
+def test_judge(changes: dict[str, Any], safety: str, words: str | None) -> None:
+    verdict = judge(result(**changes), ("told",), SOURCES)
+    assert verdict.safety == safety
+    assert verdict.reasons[-1] == "told"
+    assert (words is None and len(verdict.reasons) == 1) or (words is not None and words in verdict.reasons[0])
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "gained"),
+    [
+        (Counts(4, 1, 0), Counts(1, 0, 0), True),
+        (Counts(2, 1, 0), Counts(1, 1, 0), True),
+        (Counts(1, 1, 0), Counts(1, 0, 0), True),
+        (Counts(0, 1, 1), Counts(1, 0, 0), True),
+        (Counts(0, 1, 1), Counts(2, 1, 0), True),
+        (Counts(2, 1, 0), Counts(2, 1, 0), False),
+        (Counts(1, 1, 0), Counts(2, 1, 0), False),
+        (Counts(2, 1, 0), Counts(0, 1, 1), False),
+    ],
+)
+def test_gains(before: Counts, after: Counts, gained: bool) -> None:
+    assert gains(before, after) is gained
+
+
+def test_the_worst_of_several_counts() -> None:
+    good, bad = judge(result(), (), SOURCES), judge(result(differences=[difference("output", "close")]), (), SOURCES)
+    assert worst([good, bad, good]).safety == "unsafe"
