@@ -1,1 +1,59 @@
-"""The rewrites, one rule a file: a break in, text edits or a reason out. Pure: no IO, no torch."""
+"""Mending: source in, text edits out. One rule a module, with its examples and its refusals; pure, no torch, no IO.
+
+`propose` asks every rule and lets nothing through that `soundness` objects to.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Mapping, Sequence
+from functools import partial
+from types import ModuleType
+
+from graphmend_lsp.mending import soundness
+from graphmend_lsp.mending.rule import Proposals, Request
+from graphmend_lsp.model import Break, Declined, Mend
+
+RULES = ("where", "defer", "guard")
+"""The rules' names, in the order in which their mends are offered; each is the module of that name in this room."""
+
+
+def rules_by_name() -> dict[str, ModuleType]:
+    """Every rule's module by its name, in order."""
+    present = [name for name in RULES if importlib.util.find_spec(f"{__name__}.{name}")]
+    return {name: importlib.import_module(f"{__name__}.{name}") for name in present}
+
+
+def propose(site: Break, sources: Mapping[str, str], rules: Sequence[str] = ()) -> Proposals:
+    """What the rules (all, or those named) offer for a break, best first, and why the others do not. Never raises."""
+    mends: list[Mend] = []
+    declined: list[Declined] = []
+    for name, rule in rules_by_name().items():
+        if rules and name not in rules:
+            continue
+        for answer in _answers(name, rule, site, sources):
+            if isinstance(answer, Mend):
+                mends.append(answer)
+            elif answer not in declined:
+                declined.append(answer)
+    return Proposals(tuple(mends), tuple(declined))
+
+
+def _answers(name: str, rule: ModuleType, site: Break, sources: Mapping[str, str]) -> list[Mend | Declined]:
+    try:
+        return [
+            Declined(name, problem)
+            if isinstance(answer, Mend)
+            and (problem := soundness.flaw(site, answer, sources, partial(_would_mend, rule)))
+            else answer
+            for answer in rule.propose(Request(site, sources))
+        ]
+    except RecursionError:
+        return [Declined(name, "The code around this place is nested too deeply to be rewritten.")]
+    except Exception as error:  # a rule's own defect must not take the other rules' mends away
+        return [Declined(name, f"The code around this place is not understood ({type(error).__name__}: {error}).")]
+
+
+def _would_mend(rule: ModuleType, site: Break, sources: Mapping[str, str]) -> bool:
+    return any(isinstance(answer, Mend) for answer in rule.propose(Request(site, sources)))
