@@ -1,0 +1,123 @@
+// The language client: one server process, started, watched, restarted and stopped. Nothing of finding it belongs here.
+
+import * as vscode from "vscode";
+import {
+  CloseAction, DidChangeConfigurationNotification, ErrorAction, ExecuteCommandRequest, LanguageClient, RevealOutputChannelOn, State,
+  type DynamicFeature, type ExecuteCommandRegistrationOptions, type Executable, type LanguageClientOptions, type StaticFeature,
+} from "vscode-languageclient/node";
+import type { Launch } from "./launch";
+import { Restarts } from "./restarts";
+import type { WorkerStatus } from "./status";
+
+export const STATUS_NOTIFICATION = "graphmend/status";
+
+export interface Wiring {
+  readonly launch: Launch;
+  readonly trusted: boolean;
+  /** A folder outside every workspace: the server's working folder, from which Python may import. */
+  readonly cwd: string;
+  /** The settings as the server reads them, as they are now. */
+  readonly settings: () => Record<string, unknown>;
+  readonly log: vscode.LogOutputChannel;
+  readonly serverLog: vscode.LogOutputChannel;
+  readonly restarts: Restarts;
+  readonly onStatus: (status: WorkerStatus) => void;
+  /** The server has answered `initialize`, for the first time or after a restart. */
+  readonly onRunning: () => void;
+  /** The server ended by itself; `again` says whether it is being restarted. */
+  readonly onEnd: (again: boolean) => void;
+}
+
+/** Starts the server and waits until it has answered `initialize`. Rejects, with no process left, when it does not. */
+export async function startClient(wiring: Wiring): Promise<LanguageClient> {
+  const server: Executable = {
+    command: wiring.launch.command,
+    args: [...wiring.launch.args],
+    options: { cwd: wiring.cwd, env: { ...process.env, PYTHONUNBUFFERED: "1" } },
+  };
+  const client = new Client("graphmend", "GraphMend", { run: server, debug: server }, options(wiring));
+  client.onNotification(STATUS_NOTIFICATION, (status: WorkerStatus) => wiring.onStatus(status));
+  client.onDidChangeState(({ newState }) => {
+    if (newState === State.Running) wiring.onRunning();
+  });
+  try {
+    await client.start();
+  } catch (error) {
+    await stopClient(client);
+    throw error;
+  }
+  return client;
+}
+
+/** Ends the server; never rejects. */
+export async function stopClient(client: LanguageClient): Promise<void> {
+  try {
+    await client.dispose(3_000);
+  } catch {
+    // A server that has already ended cannot be asked to.
+  }
+}
+
+/** Tells a running server the settings as they are now. */
+export async function tellSettings(client: LanguageClient, settings: Record<string, unknown>): Promise<void> {
+  await client.sendNotification(DidChangeConfigurationNotification.type, { settings: { graphmend: settings } });
+}
+
+function options(wiring: Wiring): LanguageClientOptions {
+  return {
+    documentSelector: ["file", "untitled"].map((scheme) => ({ scheme, language: "python" })),
+    outputChannel: wiring.serverLog,
+    traceOutputChannel: wiring.serverLog,
+    revealOutputChannelOn: RevealOutputChannelOn.Never,
+    initializationOptions: () => ({ trusted: wiring.trusted, settings: wiring.settings() }),
+    initializationFailedHandler: () => false,
+    markdown: { isTrusted: false, supportHtml: false },
+    middleware: {
+      workspace: {
+        configuration: (params) =>
+          params.items.map((item) => section(wiring.settings(), item.section)),
+        didChangeConfiguration: async () => {
+          // The extension tells changed settings itself, with the interpreter that it found.
+        },
+      },
+    },
+    errorHandler: {
+      error: () => ({ action: ErrorAction.Continue, handled: true }),
+      closed: () => {
+        const again = wiring.restarts.again(Date.now());
+        wiring.onEnd(again);
+        return { action: again ? CloseAction.Restart : CloseAction.DoNotRestart, handled: true };
+      },
+    },
+  };
+}
+
+/** The part of the settings that `workspace/configuration` asks for: `graphmend`, `graphmend.worker`, ... */
+export function section(settings: Record<string, unknown>, name: string | undefined): unknown {
+  const [root, ...keys] = (name ?? "graphmend").split(".");
+  if (root !== "graphmend") return null;
+  let value: unknown = settings;
+  for (const key of keys) value = (value as Record<string, unknown> | undefined)?.[key];
+  return value ?? null;
+}
+
+/** A language client that leaves alone the commands which the extension registers itself and passes on. */
+class Client extends LanguageClient {
+  override registerFeature(feature: StaticFeature | DynamicFeature<unknown>): void {
+    if ("registrationType" in feature && feature.registrationType.method === ExecuteCommandRequest.method) {
+      const commands = feature as DynamicFeature<ExecuteCommandRegistrationOptions>;
+      const register = commands.register.bind(commands);
+      commands.register = (data) => {
+        const others = data.registerOptions.commands.filter((command) => !OWN_COMMANDS.has(command));
+        register({ ...data, registerOptions: { ...data.registerOptions, commands: others } });
+      };
+    }
+    super.registerFeature(feature);
+  }
+}
+
+/** The commands of the extension; those that the server has too are passed on to it. */
+export const OWN_COMMANDS: ReadonlySet<string> = new Set([
+  "graphmend.restart", "graphmend.showLogs", "graphmend.showServerLogs", "graphmend.runNow", "graphmend.mendAll",
+  "graphmend.createEnvironment", "graphmend.debugInformation",
+]);

@@ -1,0 +1,252 @@
+// GraphMend for VS Code: finds and starts graphmend-lsp, shows its state, and offers its commands.
+
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import * as path from "node:path";
+import * as vscode from "vscode";
+import { ExecuteCommandRequest, type LanguageClient } from "vscode-languageclient/node";
+import { startClient, stopClient, tellSettings } from "./client";
+import { bundledServer, createEnvironment } from "./environment";
+import { findInterpreter, findServer, recent, type Host, type Launch, type Missing, type Remedy } from "./launch";
+import { activePython, isProgram, onActivePythonChange, probe, which } from "./python";
+import { MOST_RESTARTS, Restarts } from "./restarts";
+import { needsRestart, needsTelling, readSettings, serverSettings, shows, type Settings } from "./settings";
+import { StatusItem } from "./status";
+
+let extension: Extension | undefined;
+
+export async function activate(context: vscode.ExtensionContext): Promise<void> {
+  extension = new Extension(context);
+  await extension.restart();
+}
+
+export async function deactivate(): Promise<void> {
+  await extension?.stop();
+  extension = undefined;
+}
+
+/** What is alive while the extension is: channels, the status item, and at most one server. */
+class Extension {
+  private readonly log: vscode.LogOutputChannel;
+  private readonly serverLog: vscode.LogOutputChannel;
+  private readonly status: StatusItem;
+  private readonly restarts = new Restarts();
+  private readonly host: Host;
+  private client: LanguageClient | undefined;
+  private launch: Launch | Missing | undefined;
+  private queue: Promise<void> = Promise.resolve();
+
+  constructor(private readonly context: vscode.ExtensionContext) {
+    this.log = vscode.window.createOutputChannel("GraphMend", { log: true });
+    this.serverLog = vscode.window.createOutputChannel("GraphMend Language Server", { log: true });
+    const item = vscode.languages.createLanguageStatusItem("graphmend.status", { language: "python" });
+    this.status = new StatusItem(item, {
+      information: vscode.LanguageStatusSeverity.Information,
+      warning: vscode.LanguageStatusSeverity.Warning,
+      error: vscode.LanguageStatusSeverity.Error,
+    });
+    this.host = {
+      platform: process.platform,
+      exists: (file) => existsSync(file) && isProgram(file),
+      which,
+      probe: (python) => probe(python, context.extensionPath),
+      activePython: () => activePython(this.log),
+      managed: path.join(context.globalStorageUri.fsPath, "environment"),
+      folders: () => (vscode.workspace.workspaceFolders ?? []).map((folder) => folder.uri.fsPath),
+    };
+    const command = (name: string, run: (...args: unknown[]) => unknown): vscode.Disposable =>
+      vscode.commands.registerCommand(`graphmend.${name}`, run);
+    context.subscriptions.push(
+      this.log,
+      this.serverLog,
+      item,
+      command("restart", () => this.restart()),
+      command("showLogs", () => this.log.show()),
+      command("showServerLogs", () => this.serverLog.show()),
+      command("runNow", (...args) => this.passOn("graphmend.runNow", args)),
+      command("mendAll", (...args) => this.passOn("graphmend.mendAll", args)),
+      command("createEnvironment", () => this.createEnvironment()),
+      command("debugInformation", () => this.debugInformation()),
+      vscode.workspace.onDidGrantWorkspaceTrust(() => this.restart()),
+      vscode.workspace.onDidChangeConfiguration((change) => this.configurationChanged(change)),
+    );
+    void this.followPythonExtension();
+  }
+
+  /** Starts the server anew. Calls wait for one another, so there is never more than one server. */
+  restart(): Promise<void> {
+    this.restarts.forget();
+    this.queue = this.queue.then(() => this.stopNow()).then(() => this.startNow());
+    return this.queue;
+  }
+
+  stop(): Promise<void> {
+    this.queue = this.queue.then(() => this.stopNow());
+    return this.queue;
+  }
+
+  private async stopNow(): Promise<void> {
+    const client = this.client;
+    this.client = undefined;
+    if (client !== undefined) await stopClient(client);
+  }
+
+  private async startNow(): Promise<void> {
+    const settings = this.settings();
+    if (!settings.enable) {
+      this.status.show({ kind: "off", why: "graphmend.enable is off" });
+      return;
+    }
+    this.status.show({ kind: "starting" });
+    const trusted = vscode.workspace.isTrusted;
+    const launch = await findServer(settings, trusted, this.host);
+    this.launch = launch;
+    if (launch.kind === "missing") {
+      this.fail(launch.message, launch.remedies);
+      return;
+    }
+    this.log.info(`Starting ${[launch.command, ...launch.args].join(" ")} (found by ${launch.how}${trusted ? "" : "; Restricted Mode"})`);
+    try {
+      this.client = await startClient({
+        launch,
+        trusted,
+        cwd: this.context.extensionPath,
+        settings: () => serverSettings(this.settings(), launch.python),
+        log: this.log,
+        serverLog: this.serverLog,
+        restarts: this.restarts,
+        onStatus: (worker) => this.status.show(trusted ? { kind: "running", worker } : { kind: "restricted" }),
+        onRunning: () => this.status.show(trusted ? { kind: "running", worker: undefined } : { kind: "restricted" }),
+        onEnd: (again) => this.ended(again),
+      });
+    } catch (error) {
+      this.fail(`${launch.command} did not start: ${error instanceof Error ? error.message : String(error)}`, ["createEnvironment", "settings"]);
+    }
+  }
+
+  private ended(again: boolean): void {
+    if (again) {
+      this.log.warn("The server ended unexpectedly and is started again.");
+      this.status.show({ kind: "starting" });
+    } else {
+      this.client = undefined;
+      this.fail(`The server ended ${MOST_RESTARTS + 1} times in 3 minutes and is not started again.`, []);
+    }
+  }
+
+  /** Logs a failure, puts it in the status item, and shows it with buttons for what helps. */
+  private fail(message: string, remedies: readonly Remedy[]): void {
+    this.log.error(message);
+    this.status.show({ kind: "failed", message });
+    if (!shows(this.settings().showNotifications, "error")) return;
+    const buttons = [...remedies.filter((remedy) => remedy !== "selectInterpreter" || hasPythonExtension()).map((remedy) => BUTTONS[remedy])];
+    if (remedies.length === 0) buttons.push({ title: "Restart", command: "graphmend.restart" });
+    buttons.push({ title: "Show Logs", command: message.includes("server ended") ? "graphmend.showServerLogs" : "graphmend.showLogs" });
+    void vscode.window.showErrorMessage(`GraphMend: ${message}`, ...buttons.map((button) => button.title)).then((chosen) => {
+      const button = buttons.find((candidate) => candidate.title === chosen);
+      if (button !== undefined) void vscode.commands.executeCommand(button.command, ...(button.args ?? []));
+    });
+  }
+
+  private settings(): Settings {
+    const configuration = vscode.workspace.getConfiguration("graphmend", vscode.workspace.workspaceFolders?.[0]?.uri);
+    return readSettings((key) => configuration.get(key), {
+      home: homedir(),
+      cwd: process.cwd(),
+      folders: (vscode.workspace.workspaceFolders ?? []).map((folder) => ({ name: folder.name, path: folder.uri.fsPath })),
+      env: process.env,
+    });
+  }
+
+  private async configurationChanged(change: vscode.ConfigurationChangeEvent): Promise<void> {
+    const affects = (key: string): boolean => change.affectsConfiguration(`graphmend.${key}`);
+    if (needsRestart(affects)) await this.restart();
+    else if (needsTelling(affects) && this.client !== undefined && this.launch?.kind === "found") {
+      await tellSettings(this.client, serverSettings(this.settings(), this.launch.python));
+    }
+  }
+
+  private async followPythonExtension(): Promise<void> {
+    const subscription = await onActivePythonChange(this.log, () => {
+      if (this.settings().interpreter.length === 0) void this.restart();
+    });
+    if (subscription !== undefined) this.context.subscriptions.push(subscription);
+  }
+
+  /** Runs a command of the server; from the command palette, on the active file. */
+  private async passOn(command: string, args: readonly unknown[]): Promise<void> {
+    if (this.client === undefined) {
+      this.fail(this.status.state.kind === "failed" ? this.status.state.message : "The server is not running.", []);
+      return;
+    }
+    const document = vscode.window.activeTextEditor?.document;
+    if (args.length === 0 && document?.languageId !== "python") {
+      void vscode.window.showInformationMessage("GraphMend: open a Python file first.");
+      return;
+    }
+    try {
+      const target = args.length > 0 || document === undefined ? args : [this.client.code2ProtocolConverter.asUri(document.uri)];
+      await this.client.sendRequest(ExecuteCommandRequest.type, { command, arguments: [...target] });
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      this.log.error(`${command}: ${message}`);
+      if (shows(this.settings().showNotifications, "error")) void vscode.window.showErrorMessage(`GraphMend: ${message}`);
+    }
+  }
+
+  private async createEnvironment(): Promise<void> {
+    const settings = this.settings();
+    const interpreter = await findInterpreter(settings, vscode.workspace.isTrusted, this.host);
+    const answer = interpreter === undefined ? new Error("Python was not found") : await this.host.probe(interpreter.path);
+    if (answer instanceof Error || !recent(answer)) {
+      const reason = answer instanceof Error ? answer.message : `${answer.executable} is Python ${answer.version.join(".")}`;
+      this.fail(`The environment needs Python 3.10 or newer: ${reason}.`, ["settings"]);
+      return;
+    }
+    const source = settings.environmentSource || bundledServer(this.context.extensionPath);
+    if (source === undefined) {
+      this.fail("This build has no graphmend-lsp to install. Set graphmend.environment.source.", ["settings"]);
+      return;
+    }
+    await this.stop();
+    try {
+      await createEnvironment({ python: answer.executable, folder: this.host.managed, source, cwd: this.context.extensionPath, log: this.log });
+    } catch (error) {
+      if (error instanceof vscode.CancellationError) this.log.info("Creating the environment was cancelled.");
+      else this.fail(`The environment could not be created: ${error instanceof Error ? error.message : String(error)}`, ["createEnvironment"]);
+      return;
+    }
+    await this.restart();
+  }
+
+  private async debugInformation(): Promise<void> {
+    const information = {
+      extension: this.context.extension.packageJSON.version as string,
+      vscode: vscode.version,
+      platform: `${process.platform} ${process.arch}`,
+      trusted: vscode.workspace.isTrusted,
+      launch: this.launch,
+      server: this.client?.initializeResult?.serverInfo,
+      state: this.status.state,
+      settings: this.settings(),
+    };
+    const document = await vscode.workspace.openTextDocument({ language: "json", content: JSON.stringify(information, undefined, 2) });
+    await vscode.window.showTextDocument(document);
+  }
+}
+
+interface Button {
+  readonly title: string;
+  readonly command: string;
+  readonly args?: readonly unknown[];
+}
+
+const BUTTONS: Readonly<Record<Remedy, Button>> = {
+  createEnvironment: { title: "Create Environment", command: "graphmend.createEnvironment" },
+  selectInterpreter: { title: "Select Interpreter", command: "python.setInterpreter" },
+  settings: { title: "Open Settings", command: "workbench.action.openSettings", args: ["@ext:graphmend.graphmend"] },
+};
+
+function hasPythonExtension(): boolean {
+  return vscode.extensions.getExtension("ms-python.python") !== undefined;
+}
