@@ -1,0 +1,127 @@
+"""The command line as a user calls it, with the real worker and real torch."""
+
+import json
+import shutil
+import subprocess
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SCHEMA = json.loads((files("graphmend_lsp.report") / "schema.json").read_text("utf-8"))
+
+CLEAN = """import torch
+
+def graphmend_entry():
+    return torch.nn.Linear(2, 2), (torch.ones(1, 2),)
+"""
+
+
+def graphmend(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "graphmend_lsp", *words], capture_output=True, text=True, cwd=cwd, timeout=200
+    )
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    return Path(shutil.copy(EXAMPLES / "gated_mlp.py", tmp_path))
+
+
+def test_check_names_every_break_at_its_place(model: Path) -> None:
+    done = graphmend("check", model.name, "--json", cwd=model.parent)
+    assert done.returncode == 1, done.stderr
+    record = json.loads(done.stdout)
+    jsonschema.Draft202012Validator(SCHEMA).validate(record)
+    (branch,) = [one for one in record["breaks"] if one["evidence"] == "dynamo"]
+    line = model.read_text().splitlines()[branch["line"] - 1]
+    assert line[branch["column"] - 1 : branch["end_column"] - 1] == "h.abs().max() > 2.5"
+    assert branch["gb_id"] == "GB0170"
+    assert [one["rule"] for one in branch["mends"]] == ["where"]
+    assert {one["gb_id"] for one in record["breaks"] if one["evidence"] == "static"} == {"GB0007", "GB0059"}
+    assert "ran gated_mlp.py:graphmend_entry" in done.stderr
+
+
+def test_mend_writes_a_proven_program_and_mends_to_the_end(model: Path) -> None:
+    before = model.read_text()
+    shown = graphmend("mend", model.name, "--quiet", cwd=model.parent)
+    assert "+            torch.where(" in shown.stdout or "torch.where" in shown.stdout
+    assert model.read_text() == before
+    done = graphmend("mend", model.name, "--write", "--json", "--quiet", cwd=model.parent)
+    record = json.loads(done.stdout)
+    jsonschema.Draft202012Validator(SCHEMA).validate(record)
+    assert record["before"]["graphs"] > 1
+    assert record["after"]["graphs"] == 1
+    assert record["after"]["skipped_frames"] == 0
+    assert record["verified"]["safety"] == "safe"
+    assert record["verified"]["outputs"] == record["verified"]["gradients"] == "bit-equal"
+    after = model.read_text()
+    assert "torch.where" in after
+    assert "# hard limit" in after
+    assert "# Keep rare spikes from spreading" in after
+    again = json.loads(graphmend("mend", model.name, "--json", "--quiet", cwd=model.parent).stdout)
+    assert again["edits"] == []
+
+
+def test_a_clean_program_exits_0(tmp_path: Path) -> None:
+    (tmp_path / "clean.py").write_text(CLEAN)
+    done = graphmend("check", "clean.py", "--quiet", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "0 graph breaks" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("source", "kind"),
+    [
+        ("def graphmend_entry(:\n", "syntax"),
+        ("import nothing_of_that_name\ndef graphmend_entry(): ...\n", "import"),
+        ("def graphmend_entry():\n    return 1 / 0\n", "exception"),
+        ("def graphmend_entry():\n    return 7\n", "bad-entry"),
+        ("import sys\ndef graphmend_entry():\n    sys.exit(3)\n", "exit"),
+    ],
+    ids=["syntax", "import", "exception", "bad entry", "exit"],
+)
+def test_a_program_that_fails_is_an_error_with_a_remedy(tmp_path: Path, source: str, kind: str) -> None:
+    (tmp_path / "m.py").write_text(source)
+    done = graphmend("check", "--entry", "m.py:graphmend_entry", "--json", "--quiet", cwd=tmp_path)
+    assert done.returncode == 2, done.stdout + done.stderr
+    (error,) = json.loads(done.stdout)["errors"]
+    assert error["kind"] == kind
+    assert error["message"]
+    assert error["remedy"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["check"], "nothing to check"),
+        (["check", "gone.py"], "no such file"),
+        (["check", ".", "--entry", "x"], "no entry"),
+        (["mend", ".", "--rule", "magic"], "no rule 'magic'"),
+        (["check", "."], "no Python file"),
+        (["rules", "magic"], "no rule 'magic'"),
+        ([], "COMMAND"),
+    ],
+)
+def test_bad_usage_exits_2_in_words(tmp_path: Path, words: list[str], told: str) -> None:
+    done = graphmend(*words, cwd=tmp_path)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_rules_prints_each_rule_s_own_words(tmp_path: Path) -> None:
+    names = [line.split(":")[0] for line in graphmend("rules", cwd=tmp_path).stdout.splitlines()]
+    assert names == ["where", "defer", "guard"]
+    page = graphmend("rules", "where", cwd=tmp_path).stdout
+    assert "## Examples" in page
+    assert "torch.where" in page
+
+
+def test_doctor_says_what_would_run(tmp_path: Path) -> None:
+    done = graphmend("doctor", "--python", sys.executable, cwd=tmp_path)
+    assert done.returncode == 0
+    assert "torch 2." in done.stdout
