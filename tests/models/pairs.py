@@ -1,0 +1,74 @@
+"""Small programs with one kind of break each, and what must come of them.
+
+`best` is the safety that the best mend must have (``safe``, ``unsafe``), or ``declined``: no mend that is safe or unsafe may be
+offered, with a reason. `graphs` is the number of graphs left. Programs are bodies of ``fn(x)``; `calls` names the inputs below.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One program. `never` is text that no offered safe mend may write (the wrong rewrite that looks right)."""
+
+    name: str
+    body: str
+    best: Literal["safe", "unsafe", "declined"]
+    graphs: int = 1
+    calls: str = "X"
+    never: str = ""
+    setup: str = ""
+
+
+CALLS = {
+    "X": "[(torch.arange(1., 5.),), (-torch.arange(1., 5.),), (torch.tensor([3., -2., 0., 1.]),)]",
+    "XN": "[(torch.arange(1., 5.),), (torch.tensor([1., float('nan'), 2., 0.]),)]",
+    "XI": "[(torch.arange(1., 5.),), (torch.tensor([1., float('inf'), 2., 0.]),), (torch.tensor([1., float('nan'), 2., 0.]),)]",
+    "INT": "[(torch.arange(1, 5),), (-torch.arange(1, 5),)]",
+    "POS": "[(torch.arange(1., 5.),), (torch.arange(2., 6.),)]",
+}
+
+PAIRS = (
+    # --- where: predicated control flow
+    Pair("if_both", "if x.sum() > 0:\n    y = x + 1\nelse:\n    y = x - 1\nreturn y * 2", "safe"),
+    Pair("if_one", "y = x\nif x.sum() > 0:\n    y = x + 1\nreturn y * 2", "safe"),
+    Pair("early_return", "if x.sum() > 0:\n    return x + 1\nreturn x - 1", "safe"),
+    Pair("ternary", "y = x + 1 if x.sum() > 0 else x - 1\nreturn y * 2", "safe"),
+    Pair("elif", "if x.sum() > 100:\n    y = x + 1\nelif x.sum() > 5:\n    y = x + 2\nelse:\n    y = x + 3\nreturn y", "safe"),
+    Pair("nested", "if x.sum() > 0:\n    if x.max() > 10:\n        y = x + 1\n    else:\n        y = x + 2\nelse:\n    y = x - 1\nreturn y", "safe"),
+    Pair("and", "if x.sum() > 0 and x.max() < 10:\n    y = x + 1\nelse:\n    y = x - 1\nreturn y", "safe"),
+    Pair("or", "if x.sum() > 0 or x.max() < -10:\n    y = x + 1\nelse:\n    y = x - 1\nreturn y", "safe"),
+    Pair("not", "if not (x > 0).all():\n    y = x + 1\nelse:\n    y = x - 1\nreturn y", "safe"),
+    Pair("chained", "if 0 < x.sum() < 100:\n    return x + 1\nreturn x * 3", "safe"),
+    Pair("item_in_condition", "if x.sum().item() > 0:\n    y = x + 1\nelse:\n    y = x - 1\nreturn y", "safe"),
+    Pair("bool_in_condition", "if bool(x.sum() > 0):\n    y = x + 1\nelse:\n    y = x - 1\nreturn y", "safe"),
+    Pair("static_conjunct", "if x.dtype == torch.float32 and x.sum() > 0:\n    x = x.clamp(-1, 1)\nreturn x * 2", "safe"),
+    Pair("hf_clamp", "if torch.isinf(x).any() or torch.isnan(x).any():\n    m = torch.finfo(x.dtype).max\n    x = torch.clamp(x, min=-m, max=m)\nreturn x + 1", "safe", calls="XI"),
+    Pair("scalar_branches", "if x.sum() > 0:\n    s = 2.0\nelse:\n    s = 0.5\nreturn x * s", "safe"),
+    Pair("common_call", "if x.sum() > 0:\n    y = torch.add(x, x * 2)\nelse:\n    y = torch.add(x, x * 3)\nreturn y * 2", "safe"),
+    Pair("equal_condition", "if torch.equal(x, x.abs()):\n    y = x + 1\nelse:\n    y = x - 1\nreturn y", "safe"),
+    Pair("nan_gradient", "if x.min() > 0:\n    y = torch.sqrt(x)\nelse:\n    y = x * 2\nreturn y", "safe", never="torch.where(x.min() > 0, torch.sqrt(x), x * 2)"),
+    Pair("different_shapes", "if x.sum() > 0:\n    y = x.sum()\nelse:\n    y = x\nreturn y * 1", "declined"),
+    Pair("different_dtypes", "if x.sum() > 0:\n    y = x.long()\nelse:\n    y = x\nreturn y", "declined"),
+    Pair("none_branch", "if x.sum() > 0:\n    y = None\nelse:\n    y = x\nreturn x if y is None else y + 1", "declined"),
+    Pair("list_in_branch", "seen = []\nif x.sum() > 0:\n    seen.append(1)\nreturn x + len(seen)", "declined"),
+    # --- defer: effects
+    Pair("print_const", 'y = x.sin()\nprint("hello")\nreturn y + 1', "safe"),
+    Pair("print_tensor", 'y = x.sin()\nprint("y", y)\nreturn y + 1', "safe"),
+    Pair("print_shape", 'y = x.sin()\nprint("shape", y.shape, y.dtype)\nreturn y + 1', "safe"),
+    Pair("print_then_rebind", 'y = x.sin()\nprint("y", y)\ny = y + 1\nreturn y * 2', "safe"),
+    Pair("print_loop", 'for i in range(3):\n    x = x + i\n    print("i", i)\nreturn x * 2', "safe"),
+    Pair("print_try", 'z = x.cos()\ntry:\n    y = z.sin()\n    print("t")\n    w = y + 1\nexcept RuntimeError:\n    w = x\nreturn w * 2', "safe"),
+    Pair("print_at_end", 'y = x.sin() + 1\nprint("y", y)\nreturn y', "declined"),
+    Pair("logger", 'y = x.sin()\nlog.info("y %s", y)\nreturn y + 1', "safe", setup="import logging\nlog = logging.getLogger('pairs')\nlog.setLevel(logging.INFO)"),
+    Pair("warn_const", 'y = x.sin()\nwarnings.warn("careful")\nreturn y + 1', "safe", setup="import warnings"),
+    Pair("two_prints", 'y = x.sin()\nprint("a")\nz = y.cos()\nprint("b", z)\nreturn z + 1', "safe"),
+    # --- guard: validation
+    Pair("if_raise", 'if torch.isnan(x).any():\n    raise ValueError("nan found")\nreturn x + 1', "safe", calls="XN"),
+    Pair("if_raise_item", 'if x.min().item() < 0:\n    raise ValueError("neg")\nreturn x + 1', "safe"),
+    Pair("equal_guard", 'if not torch.equal(x, x.abs()):\n    raise ValueError("neg")\nreturn x + 1', "safe"),
+    Pair("assert_fstring", 'assert (x > 0).all(), f"must be positive {x.shape}"\nreturn x + 1', "safe"),
+    Pair("assert_item", "assert x.sum().item() > 0\nreturn x + 1", "safe"),
+    Pair("assert_allclose", 'assert torch.allclose(x, x.abs()), "neg"\nreturn x + 1', "safe"),
+)  # fmt: skip
