@@ -1,0 +1,115 @@
+"""Unsaved text in the place of files: import, `linecache` and `inspect` see it, whether the file exists or not.
+
+Standard library only.
+"""
+
+# Paths are strings here, as in sys.path and co_filename.
+# ruff: noqa: PTH
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import linecache
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from types import CodeType, ModuleType
+
+from .places import canonical
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
+
+
+def install_texts(texts: Mapping[str, str]) -> None:
+    """Let every later import of one of these files (absolute paths) compile the given text instead of what is on disk."""
+    if not texts:
+        return
+    for path, text in texts.items():
+        for spelling in {path, os.path.realpath(path)}:
+            show_source(spelling, text)
+    sys.meta_path.insert(0, _TextFinder({canonical(path): text for path, text in texts.items()}))
+
+
+def unsaved_text(path: str) -> str | None:
+    """The installed text of this file, if any."""
+    wanted = canonical(path)
+    for finder in sys.meta_path:
+        if isinstance(finder, _TextFinder) and wanted in finder.texts:
+            return finder.texts[wanted]
+    return None
+
+
+def exists(path: str) -> bool:
+    """Whether there is such a file, on disk or as unsaved text."""
+    return os.path.isfile(path) or unsaved_text(path) is not None
+
+
+def show_source(path: str, text: str) -> None:
+    """Make `linecache`, and with it tracebacks and `inspect.getsource`, give this text for the file."""
+    lines = [line.rstrip("\r\n") + "\n" for line in _LINE.findall(_without_mark(text))]
+    linecache.cache[path] = (len(text), None, lines, path)  # no time stamp: linecache.checkcache keeps it
+
+
+class TextLoader(importlib.machinery.SourceFileLoader):
+    """Loads a module from a given text under its real path; never reads or writes a .pyc."""
+
+    def __init__(self, fullname: str, path: str, text: str) -> None:
+        super().__init__(fullname, path)
+        self._text = text
+
+    def get_code(self, fullname: str) -> CodeType:
+        """The text compiled, with the file's path in the code objects."""
+        code: CodeType = compile(_without_mark(self._text), self.path, "exec", dont_inherit=True)
+        return code
+
+    def get_source(self, fullname: str) -> str:
+        """The text, as `inspect` asks for it."""
+        return self._text
+
+
+class _TextFinder(importlib.abc.MetaPathFinder):
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self.texts = dict(texts)
+        self._tails = {_tail(path) for path in self.texts}
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        tail = fullname.rpartition(".")[2]
+        if os.path.normcase(tail) not in self._tails:
+            return None
+        for folder in sys.path if path is None else path:
+            folder = folder or os.getcwd()
+            spec = self._in(fullname, tail, folder)
+            if spec is not None:
+                return spec
+            found = importlib.machinery.PathFinder.find_spec(fullname, [folder])
+            if found is not None and found.loader is not None:
+                return found
+        return None
+
+    def _in(self, fullname: str, tail: str, folder: str) -> importlib.machinery.ModuleSpec | None:
+        package = os.path.join(folder, tail)
+        initial = os.path.join(package, "__init__.py")
+        module = f"{package}.py"
+        text = self.texts.get(canonical(initial))
+        if text is not None:
+            return importlib.util.spec_from_file_location(
+                fullname, initial, loader=TextLoader(fullname, initial, text), submodule_search_locations=[package]
+            )
+        text = self.texts.get(canonical(module))
+        if text is not None and not os.path.isfile(initial):
+            return importlib.util.spec_from_file_location(fullname, module, loader=TextLoader(fullname, module, text))
+        return None
+
+
+def _tail(path: str) -> str:
+    folder, name = os.path.split(path)
+    stem = os.path.splitext(name)[0]
+    return os.path.basename(folder) if stem == "__init__" else stem
+
+
+def _without_mark(text: str) -> str:
+    return text[1:] if text.startswith("\ufeff") else text
