@@ -1,0 +1,196 @@
+"""Findings as LSP shows them: diagnostics, hovers, titles. Pure; user-facing words live here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from graphmend_lsp.lsp.client import Client
+from graphmend_lsp.lsp.found import Known, failure_line
+from graphmend_lsp.lsp.units import location, to_range
+from graphmend_lsp.model import Break, Candidate, Failure, Frame
+from graphmend_lsp.text import Text
+
+SOURCE = "graphmend"
+WARNING, INFORMATION, HINT = 2, 3, 4
+_PAGES = "https://meta-pytorch.github.io/compile-graph-break-site/gb"
+_CHAIN_SHOWN = 12
+
+UriOf = Callable[[str], "str | None"]
+
+
+def diagnostic(known: Known, text: Text, texts: Mapping[str, Text], uri_of: UriOf, client: Client) -> dict[str, Any]:
+    """A finding as a diagnostic of the document that reads `text`; `texts` are files that the call chain names."""
+    site = known.site
+    shown: dict[str, Any] = {
+        "range": to_range(text, site.span, client.encoding),
+        "severity": severity(known),
+        "code": site.code,
+        "source": SOURCE,
+        "message": message(known, client),
+    }
+    page = page_of(site.code)
+    if page and client.diagnostic_links:
+        shown["codeDescription"] = {"href": page}
+    if client.diagnostic_related:
+        related = [
+            {"location": location(frame.path, uri_of(frame.path), texts[frame.path], frame.span, client.encoding)}
+            | {"message": words}
+            for frame, words in chain_words(site)
+            if frame.path in texts
+        ]
+        if related:
+            shown["relatedInformation"] = related
+    if client.diagnostic_data:
+        shown["data"] = {"id": known.id}
+    return shown
+
+
+def failure_diagnostic(failure: Failure, text: Text, client: Client) -> dict[str, Any]:
+    """A failure of a run as a diagnostic at the user's line."""
+    return {
+        "range": to_range(text, failure_line(failure, text), client.encoding),
+        "severity": WARNING,
+        "code": f"run-{failure.kind}",
+        "source": SOURCE,
+        "message": failure_words(failure),
+    }
+
+
+def failure_words(failure: Failure) -> str:
+    """A failure in two sentences: what happened, what to do."""
+    return f"{_sentence(failure.message)} {_sentence(failure.remedy)}".strip()
+
+
+def severity(known: Known) -> int:
+    """Never Error: the program runs."""
+    if known.site.evidence == "dynamo":
+        return WARNING
+    return HINT if known.site.outcome == "raised" else INFORMATION
+
+
+def page_of(code: str) -> str | None:
+    """PyTorch's page about a kind of graph break."""
+    return f"{_PAGES}/{code.lower()}.html" if code[:2] == "GB" and code[2:].isdigit() else None
+
+
+def message(known: Known, client: Client) -> str:
+    """What a diagnostic says: the reason, what it costs, and what can be done."""
+    lines = [_sentence(known.site.reason)]
+    if price := cost(known.site):
+        lines.append(_sentence(price[0].upper() + price[1:]))
+    if known.stale:
+        lines[0] += " (before your edits)"
+    if known.best:
+        lines.append(f"Quick fix, proven safe: {plain_title(known.best)}.")
+    elif known.offered:
+        lines.append(f"Quick fix ({standing(known.offered[0])}): {plain_title(known.offered[0])}.")
+    elif reason := refusal(known):
+        # Clients that show disabled actions tell the reason there.
+        lines.append(f"Not mended: {reason}" if not client.action_disabled else "")
+    if known.site.evidence == "static":
+        lines.append("Found in the source; not confirmed by a run yet.")
+    return "\n".join(line for line in lines if line)
+
+
+def cost(site: Break) -> str:
+    """What a break costs, in words; empty when that is not known."""
+    parts = []
+    if site.graphs > 0:
+        parts.append(f"costs {site.graphs} more graph{'s' if site.graphs > 1 else ''}")
+    if site.outcome == "frame skipped":
+        parts.append("the whole frame runs uncompiled")
+    elif site.outcome == "rest skipped":
+        parts.append("the rest of the function runs uncompiled")
+    return ", ".join(parts)
+
+
+def refusal(known: Known) -> str:
+    """Why no mend is offered, in words; empty while that is not known."""
+    wrong = next((candidate for candidate in known.candidates if candidate.safety == "wrong"), None)
+    if wrong is not None and wrong.verdict is not None:
+        told = "; ".join(wrong.verdict.reasons) or "the results differ"
+        return _sentence(f"the rewrite was run and changes what the program does: {told}")
+    if known.declined:
+        return _sentence("; ".join(dict.fromkeys(declined.reason for declined in known.declined)))
+    if not known.proposed:
+        return ""
+    return "No mending rule covers this kind of graph break."
+
+
+def action_title(candidate: Candidate) -> str:
+    """The title of a quick fix."""
+    note = standing(candidate)
+    return f"Mend graph break: {plain_title(candidate)}" + (f" ({note})" if candidate.safety != "safe" else "")
+
+
+def plain_title(candidate: Candidate) -> str:
+    """A mend's title without what every title begins with."""
+    title = candidate.mend.title
+    for prefix in ("Mend graph break:", "mend graph break:"):
+        title = title.removeprefix(prefix)
+    return title.strip().rstrip(".")
+
+
+def standing(candidate: Candidate) -> str:
+    """What is known of a candidate, in a few words."""
+    if candidate.verdict is None or candidate.safety == "unverified":
+        return "not verified yet"
+    if candidate.safety == "safe":
+        return "proven safe"
+    return f"{candidate.safety}: {'; '.join(candidate.verdict.reasons) or 'results may differ'}"
+
+
+def hover(known: Known, client: Client) -> str:
+    """All that is known of a finding."""
+    site = known.site
+    name = f"{site.code}: {site.gb_type}" if site.code != site.gb_type else site.gb_type
+    parts = [f"**Graph break** `{name}`", _sentence(site.reason)]
+    if site.explanation and site.explanation.strip() not in site.reason:
+        parts.append(_sentence(site.explanation))
+    facts = [cost(site)] if cost(site) else []
+    if site.evidence == "dynamo":
+        seen = f"seen {site.events} time{'s' if site.events != 1 else ''} by TorchDynamo"
+        seen += f" in {', '.join(f'`{entry}`' for entry in site.entries)}" if site.entries else ""
+        facts.append(seen + (f" ({', '.join(site.modes)})" if site.modes else ""))
+    else:
+        facts.append("found in the source; a run has not confirmed it")
+    if known.stale:
+        facts.append("from before your edits")
+    parts.append("\n".join(f"- {fact[0].upper()}{fact[1:]}" for fact in facts))
+    if site.hints:
+        parts.append("**What to do**\n" + "\n".join(f"- {hint}" for hint in site.hints))
+    for candidate in known.offered:
+        parts.append(_candidate_words(candidate))
+    if not known.offered and (reason := refusal(known)):
+        parts.append(f"**Not mended:** {reason}")
+    if page := page_of(site.code):
+        parts.append(f"[PyTorch on {site.code}]({page})")
+    text = "\n\n".join(parts)
+    return text if client.markdown else text.replace("**", "").replace("`", "")
+
+
+def _candidate_words(candidate: Candidate) -> str:
+    lines = [f"**Mend:** {plain_title(candidate)} ({standing(candidate)})"]
+    lines += [f"- {change}" for change in candidate.mend.changes]
+    verdict = candidate.verdict
+    if verdict is not None:
+        lines.append(f"- Graphs {verdict.before.graphs} → {verdict.after.graphs}, breaks {verdict.before.breaks} → {verdict.after.breaks}")
+        lines.append(f"- Outputs {verdict.outputs}, gradients {verdict.gradients}, effects {verdict.effects}, over {verdict.calls} calls")
+    return "\n".join(lines)
+
+
+def chain_words(site: Break) -> list[tuple[Frame, str]]:
+    """The call chain, outermost first, with words for each link; the shown site itself is left out."""
+    links = [frame for frame in site.chain if frame.kind in ("code", "logger")]
+    links = [frame for frame in links if (frame.path, frame.span) != (site.path, site.span)]
+    innermost = site.chain[-1] if site.chain else None
+    return [
+        (frame, f"the graph breaks here, in {frame.function}" if frame is innermost else f"called from {frame.function}")
+        for frame in links[-_CHAIN_SHOWN:]
+    ]
+
+
+def _sentence(words: str) -> str:
+    words = words.strip()
+    return words if not words or words[-1] in ".!?:" else words + "."

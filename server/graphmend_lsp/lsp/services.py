@@ -1,0 +1,91 @@
+"""What the language server needs of the rest of the house, and how it gets it: late, so that starting stays quick."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from graphmend_lsp.model import Break, Declined, Entry, Finding, Mend, Plan, Progress, Report, TextEdit
+
+if TYPE_CHECKING:
+    from graphmend_lsp.engine.session import CheckRequest, WorkerConfig, WorkerStatus
+
+
+class SessionLike(Protocol):
+    """`graphmend_lsp.engine.session.Session`, as far as it is used here."""
+
+    async def check(self, request: CheckRequest, on_progress: Callable[[Progress], None] | None = None) -> Report: ...
+
+    async def prove(
+        self,
+        request: CheckRequest,
+        report: Report,
+        on_finding: Callable[[Finding], None] | None = None,
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> Report: ...
+
+    async def mend(
+        self,
+        request: CheckRequest,
+        on_progress: Callable[[Progress], None] | None = None,
+        report: Report | None = None,
+    ) -> Plan: ...
+
+    async def restart(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """The functions of the other rooms. All but `make_session` are pure and run on a thread of their own."""
+
+    find_breaks: Callable[[str, str], tuple[Break, ...]]
+    find_entries: Callable[[str, str], tuple[Entry, ...]]
+    is_suppressed: Callable[[Break, str], bool]
+    ignore_edit: Callable[[str, Break], TextEdit | None]
+    propose: Callable[[Break, Mapping[str, str]], tuple[tuple[Mend, ...], tuple[Declined, ...]]]
+    make_session: Callable[[WorkerConfig, Callable[[WorkerStatus], None]], SessionLike]
+
+
+def real_services() -> Services:
+    """The real rooms, each imported when it is first used."""
+    return Services(_find_breaks, _find_entries, _is_suppressed, _ignore_edit, _propose, _make_session)
+
+
+def _find_breaks(source: str, path: str) -> tuple[Break, ...]:
+    from graphmend_lsp.analysis import find_breaks
+
+    return find_breaks(source, path)
+
+
+def _find_entries(source: str, path: str) -> tuple[Entry, ...]:
+    from graphmend_lsp.analysis.entries import find_entries
+
+    return find_entries(source, path)
+
+
+def _is_suppressed(site: Break, source: str) -> bool:
+    from graphmend_lsp.analysis.suppress import is_suppressed
+
+    return is_suppressed(site, source)
+
+
+def _ignore_edit(source: str, site: Break) -> TextEdit | None:
+    from graphmend_lsp.analysis.suppress import ignore_edit
+
+    return ignore_edit(source, site)
+
+
+def _propose(site: Break, sources: Mapping[str, str]) -> tuple[tuple[Mend, ...], tuple[Declined, ...]]:
+    from graphmend_lsp.mending import propose
+
+    proposals = propose(site, sources)
+    return proposals.mends, proposals.declined
+
+
+def _make_session(config: WorkerConfig, on_status: Callable[[WorkerStatus], None]) -> SessionLike:
+    from graphmend_lsp.engine.session import Session
+
+    return Session(config, on_status)

@@ -1,0 +1,115 @@
+"""The user's settings, read with tolerance: what is not understood keeps its default and is said in the log."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+from graphmend_lsp.lsp.params import at
+from graphmend_lsp.model import Entry, Mode
+
+SECTION = "graphmend"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`graphmend.*`. `timeout` is in seconds, `memory` in MiB."""
+
+    enable: bool = True
+    interpreter: str | None = None
+    run: Literal["onSave", "manual", "off"] = "onSave"
+    entries: tuple[str, ...] = ()
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    mode: Literal["eval", "train", "both"] = "eval"
+    worker_command: tuple[str, ...] = ()
+    worker_timeout: float = 120.0
+    worker_memory: int | None = None
+    log_level: Literal["error", "warning", "info", "debug"] = "info"
+
+    @property
+    def modes(self) -> tuple[Mode, ...]:
+        """The modes to run in."""
+        return ("eval", "train") if self.mode == "both" else (self.mode,)
+
+
+_KEYS = {"logLevel": "log_level", "worker.command": "worker_command", "worker.timeout": "worker_timeout"}
+_KEYS |= {"worker.memory": "worker_memory"}
+_CHOICES = {
+    "run": ("onSave", "manual", "off"),
+    "device": ("auto", "cpu", "cuda"),
+    "mode": ("eval", "train", "both"),
+    "log_level": ("error", "warning", "info", "debug"),
+}
+_NAMES = frozenset(field.name for field in fields(Settings))
+
+
+def read_settings(value: Any, base: Settings) -> tuple[Settings, tuple[str, ...]]:
+    """The settings in `value` over `base`, and complaints about what was not understood.
+
+    `value` is the section itself, or holds it under ``graphmend``; nested or with dotted keys; None changes nothing.
+    """
+    if isinstance(at(value, SECTION), dict):
+        value = value[SECTION]
+    if not isinstance(value, dict):
+        return base, ()
+    found = {field.name: getattr(base, field.name) for field in fields(Settings)}
+    complaints: list[str] = []
+    for key, given in _flat(value).items():
+        key = key.removeprefix(f"{SECTION}.")
+        name = _KEYS.get(key, key)
+        if name not in _NAMES or given is None:
+            continue
+        read = _read(name, given)
+        if isinstance(read, _Complaint):
+            complaints.append(f"graphmend.{key} must be {read.wanted}; {given!r:.60} is ignored")
+        else:
+            found[name] = read
+    return Settings(**found), tuple(complaints)
+
+
+def told_entries(settings: Settings, roots: tuple[str, ...]) -> tuple[Entry, ...]:
+    """The entries that the setting names as ``FILE.py:FUNC``; relative files lie in the first root that has them."""
+    found: list[Entry] = []
+    for told in settings.entries:
+        file, _, function = told.rpartition(":")
+        if not file or not function.isidentifier():
+            continue
+        places = [os.path.join(root, file) for root in roots] or [os.path.abspath(file)]
+        place = next((path for path in places if os.path.isfile(path)), places[0])
+        found.append(Entry(os.path.normpath(place), function))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Complaint:
+    wanted: str
+
+
+def _flat(value: dict[Any, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, inner in value.items():
+        if isinstance(key, str) and isinstance(inner, dict) and not prefix:
+            flat |= _flat(inner, f"{key}.")
+        elif isinstance(key, str):
+            flat[prefix + key] = inner
+    return flat
+
+
+def _read(name: str, given: Any) -> Any:
+    if name in _CHOICES:
+        return given if given in _CHOICES[name] else _Complaint(" or ".join(_CHOICES[name]))
+    if name == "enable":
+        return given if isinstance(given, bool) else _Complaint("true or false")
+    if name == "interpreter":
+        if isinstance(given, list) and all(isinstance(part, str) for part in given):
+            given = given[0] if given else ""
+        return (given or None) if isinstance(given, str) else _Complaint("a path")
+    if name in ("entries", "worker_command"):
+        ok = isinstance(given, list) and all(isinstance(part, str) for part in given)
+        return tuple(given) if ok else _Complaint("a list of strings")
+    if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 <= given < 1e9:
+        return _Complaint("a number that is not negative")
+    if name == "worker_memory":
+        return int(given) or None
+    return float(given) or Settings.worker_timeout if name == "worker_timeout" else given
