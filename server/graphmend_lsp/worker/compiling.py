@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .program import parts_of
+from .program import cells_of, parts_of
 
 _DROPPED = ("mode", "options", "fullgraph", "backend")
 
@@ -69,9 +69,8 @@ def compiles_itself(function: Callable[..., Any]) -> bool:
     if any(_is_compiled(part) or any(map(_is_compiled, part.modules())) for part in parts_of(function)):
         return True
     code, names = getattr(function, "__code__", None), getattr(function, "__globals__", {})
-    cells = [cell.cell_contents for cell in getattr(function, "__closure__", None) or () if _filled(cell)]
     called = [names[name] for name in code.co_names if name in names] if code is not None else []
-    return any(map(_is_compiled, [*cells, *called]))
+    return any(map(_is_compiled, [*cells_of(function), *called]))
 
 
 def _is_compiled(thing: Any) -> bool:
@@ -90,11 +89,3 @@ def _has_original(thing: Any) -> bool:
     if thing is None or isinstance(thing, type) or not hasattr(thing, "_torchdynamo_orig_callable"):
         return False
     return not getattr(thing, "_torchdynamo_disable", False)
-
-
-def _filled(cell: Any) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018
-    except ValueError:
-        return False
-    return True

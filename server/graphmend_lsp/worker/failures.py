@@ -22,7 +22,7 @@ _REMEDIES: dict[FailureKind, str] = {
     "timeout": "Make the entry smaller, or raise the time limit (graphmend.worker.timeout).",
     "memory": "Make the entry smaller, or raise the memory limit (graphmend.worker.memory).",
     "exit": "Take the call that ends the process out of what the entry runs.",
-    "crash": "Run the entry by itself in this interpreter to see the crash; an extension or a custom operator causes it.",
+    "crash": "Run the entry by itself in this interpreter to see the crash.",
     "device": "Choose another device (graphmend.device).",
     "no-torch": "Install torch in this interpreter, or choose another interpreter (graphmend.interpreter).",
     "old-torch": "Install torch 2.9 or newer in this interpreter, or choose another (graphmend.interpreter).",
@@ -76,10 +76,8 @@ def failure_of(error: BaseException, stage: FailureStage) -> FailureData:
     detail = tidy_traceback(error)
     said = _said(error)
     if isinstance(error, SystemExit):
-        code = "" if error.code is None else f"({error.code!r})"
-        return failure(
-            stage, "exit", f"The program ended itself with sys.exit{code or '()'}.", None, path, line, detail
-        )
+        code = "" if error.code is None else repr(error.code)
+        return failure(stage, "exit", f"The program ended itself with sys.exit({code}).", None, path, line, detail)
     if isinstance(error, KeyboardInterrupt):
         return failure(stage, "exit", "The program raised KeyboardInterrupt.", None, path, line, detail)
     if is_memory_error(error):
@@ -155,7 +153,6 @@ def _said(error: BaseException) -> str:
 
 def _import_remedy(error: ImportError) -> str | None:
     if isinstance(error, ModuleNotFoundError) and error.name:
-        return (
-            f"Install {error.name.split('.')[0]} in the interpreter that graphmend uses, or choose another interpreter."
-        )
+        package = error.name.split(".")[0]
+        return f"Install {package} in the interpreter that graphmend uses, or choose another interpreter."
     return "Correct the import, or install the version of the package that the file needs."

@@ -3,8 +3,6 @@
 Pure, standard library only; asks nothing of torch but where it lies, and only when torch is loaded.
 """
 
-# Paths are strings here, as in sys.path and co_filename.
-# ruff: noqa: PTH
 from __future__ import annotations
 
 import os

@@ -4,10 +4,9 @@ Runs in a child process only (it changes sys.path, sys.modules and random state)
 What torch.compile does to the program is `compiling`'s; how unsaved text takes a file's place is `texts`'.
 """
 
-# Paths are strings here, as in sys.path and co_filename.
-# ruff: noqa: PTH
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import importlib.util
@@ -45,7 +44,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Program:
-    """What an entry gave: the callable (not compiled by us), its calls in order, the module of the entry, the device."""
+    """What an entry gave: the callable (not compiled by us), its calls in order, its file's module, the device."""
 
     callable: Callable[..., Any]
     calls: list[Call]
@@ -93,11 +92,10 @@ def build(module: ModuleType, entry: EntrySpec, device: Literal["auto", "cpu", "
         function, calls = _kernelbench(module, entry) if entry["kind"] == "kernelbench" else _function(module, entry)
         seed()
         parts = list(parts_of(function))
-        if target != "cpu" or device == "cpu":
-            if device != "auto" or not any(_places(part) - {"cpu"} for part in parts):
-                for part in parts:
-                    part.to(target)
-                calls = [_moved(call, target) for call in calls]
+        if device != "auto" or (target != "cpu" and all(_places(part) <= {"cpu"} for part in parts)):
+            for part in parts:
+                part.to(target)
+            calls = [_moved(call, target) for call in calls]
         for part in parts:
             part.train(mode == "train")
     except FailedError:
@@ -144,7 +142,7 @@ def set_threads(number: int | None = None) -> None:
 
 
 def parts_of(function: Any) -> Iterator[Any]:
-    """The `nn.Module`s that the callable is, holds or reaches by closure, binding or global name; outermost ones only."""
+    """The `nn.Module`s that the callable is, holds or reaches by closure, binding or global; outermost ones only."""
     import torch
 
     seen: set[int] = set()
@@ -173,16 +171,21 @@ def _held(thing: Any) -> list[Any]:
     if isinstance(thing, types.FunctionType):
         held: list[Any] = [original] if (original := getattr(thing, "_torchdynamo_orig_callable", None)) else []
         held += [thing.__wrapped__] if hasattr(thing, "__wrapped__") else []
-        for cell in thing.__closure__ or ():
-            try:
-                held.append(cell.cell_contents)
-            except ValueError:
-                continue
+        held += cells_of(thing)
         named = (thing.__globals__.get(name) for name in thing.__code__.co_names)
         return held + [item for item in named if not isinstance(item, (ModuleType, type))]
-    if not isinstance(thing, (type, ModuleType)) and hasattr(type(thing), "__call__") and hasattr(thing, "__dict__"):
+    if callable(thing) and not isinstance(thing, (type, ModuleType)) and hasattr(thing, "__dict__"):
         return [item for item in vars(thing).values() if callable(item)]
     return []
+
+
+def cells_of(function: Any) -> list[Any]:
+    """What the function's closure holds; cells that are still empty are left out."""
+    filled = []
+    for cell in getattr(function, "__closure__", None) or ():
+        with contextlib.suppress(ValueError):
+            filled.append(cell.cell_contents)
+    return filled
 
 
 def module_name(file: str) -> tuple[str | None, str | None]:
@@ -249,11 +252,7 @@ def _function(module: ModuleType, entry: EntrySpec) -> tuple[Callable[..., Any],
         function = getattr(function, part, None)
     file = os.path.basename(entry["file"])
     if not callable(function):
-        known = [
-            key
-            for key, value in vars(module).items()
-            if isinstance(value, types.FunctionType) and key.startswith("graphmend_entry")
-        ]
+        known = [key for key, value in vars(module).items() if key.startswith("graphmend_entry") and callable(value)]
         hint = f"It has {names(known)}." if known else EXPECTED
         what = "has no function" if function is None else "has something else than a function under the name"
         raise FailedError(failure("entry", "bad-entry", f"{file} {what} {name}.", hint, entry["file"]))
@@ -291,23 +290,22 @@ def _call(args: Any, entry: EntrySpec, line: int | None, where: str) -> Call:
         return Call(tuple(args), {})
     if isinstance(args, Mapping):
         if not all(isinstance(key, str) for key in args):
-            raise _bad_entry(
-                entry, line, f"The entry {entry['function']} returned {where} as a dict with keys that are no names."
-            )
+            message = f"The entry {entry['function']} returned {where} as a dict whose keys are not all strings."
+            raise _bad_entry(entry, line, message)
         return Call((), dict(args))
     message = f"The entry {entry['function']} returned {_called(args)} as {where}; a tuple or a dict is expected."
     raise _bad_entry(entry, line, message)
 
 
 def _kernelbench(module: ModuleType, entry: EntrySpec) -> tuple[Callable[..., Any], list[Call]]:
-    """`Model(*get_init_inputs())` called with `get_inputs()`; ``[[...], {...}]`` means positional and keyword values."""
+    """`Model(*get_init_inputs())` called with `get_inputs()`; ``[[...], {...}]`` is positional and keyword values."""
     wanted = {"Model": entry["function"] or "Model", "inputs": "get_inputs"}
     missing = [name for name in wanted.values() if not callable(getattr(module, name, None))]
     if missing:
         remedy = "A KernelBench file has a class Model and the functions get_inputs() and get_init_inputs()."
         message = f"{os.path.basename(entry['file'])} has no {names(missing)}."
         raise FailedError(failure("entry", "bad-entry", message, remedy, entry["file"]))
-    initial = getattr(module, "get_init_inputs", list)()
+    initial: Any = getattr(module, "get_init_inputs", list)()
     positional, keywords = _split(initial)
     model = getattr(module, wanted["Model"])(*positional, **keywords)
     if not callable(model):

@@ -3,8 +3,6 @@
 Standard library only.
 """
 
-# Paths are strings here, as in sys.path and co_filename.
-# ruff: noqa: PTH
 from __future__ import annotations
 
 import importlib.abc
@@ -23,7 +21,7 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 
 
 def install_texts(texts: Mapping[str, str]) -> None:
-    """Let every later import of one of these files (absolute paths) compile the given text instead of what is on disk."""
+    """Let every later import of one of these files (absolute paths) compile the given text, not what is on disk."""
     if not texts:
         return
     for path, text in texts.items():
@@ -59,12 +57,12 @@ class TextLoader(importlib.machinery.SourceFileLoader):
         super().__init__(fullname, path)
         self._text = text
 
-    def get_code(self, fullname: str) -> CodeType:
+    def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002
         """The text compiled, with the file's path in the code objects."""
         code: CodeType = compile(_without_mark(self._text), self.path, "exec", dont_inherit=True)
         return code
 
-    def get_source(self, fullname: str) -> str:
+    def get_source(self, fullname: str) -> str:  # noqa: ARG002
         """The text, as `inspect` asks for it."""
         return self._text
 
@@ -75,7 +73,10 @@ class _TextFinder(importlib.abc.MetaPathFinder):
         self._tails = {_tail(path) for path in self.texts}
 
     def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+        self,
+        fullname: str,
+        path: Sequence[str] | None,
+        target: ModuleType | None = None,  # noqa: ARG002
     ) -> importlib.machinery.ModuleSpec | None:
         tail = fullname.rpartition(".")[2]
         if os.path.normcase(tail) not in self._tails:
