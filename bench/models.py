@@ -1,0 +1,57 @@
+"""Mend-all of real models of transformers on a scratch copy of the package: breaks before and after, verdict and seconds.
+
+    python bench/models.py [t5 biogpt phi3 bart_fp16]
+
+Whole processes are timed, `graphmend-lsp mend --write` from its start to its end, so imports and the worker's start are in it.
+"""
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+ENTRIES = Path(__file__).resolve().parent.parent / "examples" / "transformers_models.py"
+FILES = {
+    "t5": ["models/t5/modeling_t5.py"],
+    "biogpt": ["models/biogpt/modeling_biogpt.py"],
+    "phi3": ["modeling_rope_utils.py"],
+    "bart_fp16": ["models/bart/modeling_bart.py"],
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="*", choices=[*FILES, []], default=list(FILES))
+    models = parser.parse_args().models
+    spec = find_spec("transformers")
+    if spec is None or spec.origin is None:
+        sys.exit("transformers is not installed; run `make setup`")
+    print(f"{'model':<12}{'graphs-1':>9}{'after':>7}{'outputs':>11}{'effects':>9}{'calls':>7}{'safety':>9}{'seconds':>9}")
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = Path(folder)
+        shutil.copytree(Path(spec.origin).parent, scratch / "transformers", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(ENTRIES, scratch)
+        for model in models:
+            files = [str(scratch / "transformers" / file) for file in FILES[model]]
+            words = ["mend", *files, "--entry", f"{scratch / ENTRIES.name}:{model}", "--json", "--quiet", "--write"]
+            begin = time.perf_counter()
+            done = subprocess.run([sys.executable, "-m", "graphmend_lsp", *words], capture_output=True, text=True)
+            seconds = time.perf_counter() - begin
+            if not done.stdout.startswith("{"):
+                print(f"{model:<12} failed: {done.stderr.strip()[-200:]}")
+                continue
+            record = json.loads(done.stdout)
+            verified = record["verified"] or dict.fromkeys(("outputs", "effects", "calls", "safety"), "-")
+            print(
+                f"{model:<12}{record['before']['graphs'] - 1:>9}{record['after']['graphs'] - 1:>7}{verified['outputs']:>11}"
+                f"{verified['effects']:>9}{verified['calls']:>7}{verified['safety']:>9}{seconds:>9.1f}"
+            )
+
+
+if __name__ == "__main__":
+    main()
