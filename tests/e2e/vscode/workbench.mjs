@@ -2,7 +2,7 @@
 // the keyboard is here; what is expected of GraphMend is in the scripts that use this.
 
 import { spawn } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
@@ -144,6 +144,19 @@ export async function until(read, what, milliseconds = 25_000, now = async () =>
   }
 }
 
+/** This test's processes whose command line matches; the mark of the test is in their environment. */
+export function processes(pattern) {
+  const mark = `GRAPHMEND_E2E=${process.env.GRAPHMEND_E2E}\0`;
+  return readdirSync("/proc").filter((pid) => /^\d+$/.test(pid)).flatMap((pid) => {
+    try {
+      const command = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+      return pattern.test(command) && `${readFileSync(`/proc/${pid}/environ`, "utf8")}\0`.includes(mark) ? [{ pid, command }] : [];
+    } catch {
+      return []; // it has ended meanwhile
+    }
+  });
+}
+
 /** The plan that the test gives as JSON in the first argument. */
 export const readPlan = () => JSON.parse(process.argv[2]);
 
@@ -187,6 +200,7 @@ const QUIET = {
   "editor.minimap.enabled": false,
   "files.autoSave": "off",
   "git.enabled": false,
+  "workbench.secondarySideBar.defaultVisibility": "hidden",
   "security.workspace.trust.startupPrompt": "never",
   "security.workspace.trust.banner": "never",
 };

@@ -1,0 +1,80 @@
+"""A real VS Code (code-server and Chromium) with the packaged extension, the real server, and torch."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from editors import FIXTURES, HERE, ROOT, Programs, Tools
+
+pytestmark = [pytest.mark.editor, pytest.mark.timeout(150)]
+
+SCRIPTS = HERE / "vscode"
+BREAK = {"line": 16, "column": 14}
+BREAK_TEXT = "y.sum() > 0"
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def workbench(tools: Tools, programs: Programs, extensions: Path, workspace: Path, tmp_path: Path) -> Run:
+    """Runs one of the scripts in a workbench on the model's folder."""
+    plan: dict[str, Any] = {
+        "codeServer": str(tools.code_server),
+        "chromium": str(tools.chromium),
+        "extensions": str(extensions),
+        "data": str(tmp_path / "data"),
+        "out": str(tmp_path / "out"),
+        "folder": str(workspace),
+        "name": "gate.py",
+        "trust": True,
+        "settings": {"graphmend.interpreter": [sys.executable], "graphmend.logLevel": "debug"},
+    }
+
+    def run(script: str, **more: Any) -> str:
+        told = json.dumps({**plan, **more})
+        try:
+            return programs.run([str(tools.node), str(SCRIPTS / script), told], cwd=ROOT, seconds=100)
+        except BaseException:
+            for log in sorted((tmp_path / "data").rglob("*GraphMend*.log")):
+                print(f"--- {log.name}\n{log.read_text(errors='replace')[-8000:]}")
+            raise
+
+    return run
+
+
+def test_a_break_is_seen_mended_and_gone(workbench: Run, request: pytest.FixtureRequest) -> None:
+    workbench(
+        "quick_fix.mjs",
+        **{"break": BREAK},
+        shown="GB0170",
+        breaks=1,
+        action="Mend graph break",
+        mended=(FIXTURES / "gate_branch_mended.py").read_text(),
+        left=1,
+        screenshots=request.config.getoption("--screenshots"),
+    )
+
+
+def test_the_api_of_the_extension_host_shows_and_mends(workbench: Run, tmp_path: Path) -> None:
+    workbench(
+        "extension_host.mjs",
+        extension=str(ROOT / "vscode-extension"),
+        log=str(tmp_path / "suite.log"),
+        seconds=90,
+        text=BREAK_TEXT,
+        code="GB0170",
+        mendedOnce=(FIXTURES / "gate_branch_mended.py").read_text(),
+        mendedAll=(FIXTURES / "gate_all_mended.py").read_text(),
+        leftAfterAll=0,
+    )
+
+
+def test_restricted_mode_runs_nothing_until_trust_is_given(workbench: Run, workspace: Path, tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    model = workspace / "gate.py"
+    model.write_text(model.read_text() + f"\n\nopen({str(ran)!r}, 'w').close()\n")
+    workbench("restricted.mjs", trust=False, ran=str(ran), breaks=2)

@@ -1,0 +1,175 @@
+// Where the server is looked for, case by case. A case says what there is on the machine and what must be started.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { environmentPython, findServer, type Host, type Launch, type Missing, type Probe } from "../src/launch";
+import { readSettings } from "../src/settings";
+
+interface Machine {
+  readonly settings?: Readonly<Record<string, unknown>>;
+  readonly trusted?: boolean;
+  readonly files?: readonly string[];
+  readonly path?: Readonly<Record<string, string>>;
+  readonly pythons?: Readonly<Record<string, Partial<Probe> | Error>>;
+  readonly active?: string;
+}
+
+interface Case extends Machine {
+  readonly title: string;
+  readonly starts?: string;
+  readonly python?: string;
+  readonly missing?: RegExp;
+  readonly remedy?: string;
+}
+
+const VENV = "/work/.venv/bin/python";
+const WITH = { server: "0.1.0" };
+const MANAGED = "/storage/environment/bin/python";
+
+const CASES: readonly Case[] = [
+  {
+    title: "graphmend.path comes first and takes the arguments",
+    settings: { path: ["/none/graphmend-lsp", "/opt/graphmend-lsp"], args: ["--verbose"] },
+    files: ["/opt/graphmend-lsp"], path: { python3: "/usr/bin/python3" }, pythons: { "/usr/bin/python3": WITH },
+    starts: "/opt/graphmend-lsp --verbose --stdio", python: "/usr/bin/python3",
+  },
+  {
+    title: "a path that names nothing is said, not passed over",
+    settings: { path: ["/none/graphmend-lsp"] }, path: { python3: "/usr/bin/python3" }, pythons: { "/usr/bin/python3": WITH },
+    missing: /names no existing file: \/none\/graphmend-lsp/, remedy: "settings",
+  },
+  {
+    title: "a relative path is never started",
+    settings: { path: ["graphmend-lsp"] }, files: ["graphmend-lsp"], missing: /names no existing file/, remedy: "settings",
+  },
+  {
+    title: "the interpreter of the setting wins over the Python extension",
+    settings: { interpreter: [VENV] }, active: "/conda/bin/python", pythons: { [VENV]: WITH, "/conda/bin/python": WITH },
+    starts: `${VENV} -m graphmend_lsp --stdio`, python: VENV,
+  },
+  {
+    title: "an interpreter of the setting that does not start is said",
+    settings: { interpreter: [VENV] }, files: [MANAGED], pythons: { [VENV]: new Error("no such file") },
+    missing: /\.venv\/bin\/python .*does not start: no such file/, remedy: "settings",
+  },
+  {
+    title: "the Python extension's environment wins over the PATH",
+    active: VENV, path: { python3: "/usr/bin/python3" }, pythons: { [VENV]: WITH, "/usr/bin/python3": WITH },
+    starts: `${VENV} -m graphmend_lsp --stdio`, python: VENV,
+  },
+  {
+    title: "the interpreter's own name for itself is started",
+    path: { python3: "/shims/python3" }, pythons: { "/shims/python3": { ...WITH, executable: "/opt/py/bin/python3" } },
+    starts: "/opt/py/bin/python3 -m graphmend_lsp --stdio", python: "/shims/python3",
+  },
+  {
+    title: "without the server in the interpreter, the managed environment runs it and the model stays in the interpreter",
+    active: VENV, pythons: { [VENV]: { server: null } }, files: [MANAGED],
+    starts: `${MANAGED} -m graphmend_lsp --stdio`, python: VENV,
+  },
+  {
+    title: "a Python that is too old runs the model at most",
+    active: VENV, pythons: { [VENV]: { ...WITH, version: [3, 9, 18] } }, files: [MANAGED],
+    starts: `${MANAGED} -m graphmend_lsp --stdio`, python: VENV,
+  },
+  {
+    title: "Python 4 is not older than 3.10",
+    active: VENV, pythons: { [VENV]: { ...WITH, version: [4, 0, 0] } }, starts: `${VENV} -m graphmend_lsp --stdio`, python: VENV,
+  },
+  {
+    title: "the managed environment wins over graphmend-lsp on the PATH",
+    path: { python3: "/usr/bin/python3", "graphmend-lsp": "/usr/bin/graphmend-lsp" }, files: [MANAGED],
+    pythons: { "/usr/bin/python3": { server: null } }, starts: `${MANAGED} -m graphmend_lsp --stdio`,
+  },
+  {
+    title: "graphmend-lsp on the PATH is found",
+    path: { python3: "/usr/bin/python3", "graphmend-lsp": "/pipx/graphmend-lsp" }, pythons: { "/usr/bin/python3": { server: null } },
+    starts: "/pipx/graphmend-lsp --stdio", python: "/usr/bin/python3",
+  },
+  {
+    title: "useBundled does not ask the interpreter",
+    settings: { importStrategy: "useBundled" }, active: VENV, pythons: { [VENV]: WITH }, files: [MANAGED],
+    starts: `${MANAGED} -m graphmend_lsp --stdio`, python: VENV,
+  },
+  {
+    title: "useBundled offers to create the environment",
+    settings: { importStrategy: "useBundled" }, active: VENV, pythons: { [VENV]: WITH },
+    missing: /does not exist yet/, remedy: "createEnvironment",
+  },
+  {
+    title: "nothing at all: the environment is offered", missing: /Python was not found/, remedy: "createEnvironment",
+  },
+  {
+    title: "no server anywhere: said of which Python",
+    path: { python3: "/usr/bin/python3" }, pythons: { "/usr/bin/python3": { server: null } },
+    missing: /not installed in \/usr\/bin\/python3/, remedy: "createEnvironment",
+  },
+  {
+    title: "only an old Python: said so",
+    path: { python3: "/usr/bin/python3" }, pythons: { "/usr/bin/python3": { ...WITH, version: [3, 8, 10] } },
+    missing: /Python 3\.8\.10; the server needs 3\.10 or newer/, remedy: "createEnvironment",
+  },
+  {
+    title: "without trust the Python extension is not asked",
+    trusted: false, active: VENV, path: { python3: "/usr/bin/python3" }, pythons: { [VENV]: WITH, "/usr/bin/python3": WITH },
+    starts: "/usr/bin/python3 -m graphmend_lsp --stdio", python: "/usr/bin/python3",
+  },
+  {
+    title: "without trust a Python of the workspace on the PATH is not started",
+    trusted: false, path: { python3: VENV, python: "/usr/bin/python" }, pythons: { [VENV]: WITH, "/usr/bin/python": WITH },
+    starts: "/usr/bin/python -m graphmend_lsp --stdio", python: "/usr/bin/python",
+  },
+  {
+    title: "without trust a setting cannot name a program of the workspace",
+    trusted: false, settings: { interpreter: ["${workspaceFolder}/.venv/bin/python"], path: ["${workspaceFolder}/bin/graphmend-lsp"] },
+    files: ["/work/bin/graphmend-lsp"], pythons: { [VENV]: WITH }, missing: /names no existing file/, remedy: "settings",
+  },
+  {
+    title: "without trust an interpreter setting inside the workspace is passed over",
+    trusted: false, settings: { interpreter: ["${workspaceFolder}/.venv/bin/python"] }, path: { python3: "/usr/bin/python3" },
+    pythons: { [VENV]: WITH, "/usr/bin/python3": WITH }, starts: "/usr/bin/python3 -m graphmend_lsp --stdio",
+  },
+  {
+    title: "without trust graphmend-lsp of the workspace on the PATH is not started",
+    trusted: false, path: { python3: "/usr/bin/python3", "graphmend-lsp": "/work/bin/graphmend-lsp" },
+    pythons: { "/usr/bin/python3": { server: null } }, missing: /not installed/, remedy: "createEnvironment",
+  },
+];
+
+for (const each of CASES) {
+  test(each.title, async () => {
+    const found = await run(each);
+    if (each.missing !== undefined) {
+      assert.equal(found.kind, "missing");
+      assert.match((found as Missing).message, each.missing);
+      assert.equal((found as Missing).remedies[0], each.remedy);
+    } else {
+      assert.equal(found.kind, "found", JSON.stringify(found));
+      assert.equal([(found as Launch).command, ...(found as Launch).args].join(" "), each.starts);
+      if (each.python !== undefined) assert.equal(found.python, each.python);
+    }
+  });
+}
+
+test("the interpreter of an environment", () => {
+  assert.equal(environmentPython("/e", "linux"), "/e/bin/python");
+  assert.equal(environmentPython("C:\\e", "win32"), "C:\\e\\Scripts\\python.exe");
+});
+
+function run(machine: Machine): Promise<Launch | Missing> {
+  const host: Host = {
+    platform: "linux",
+    exists: (file) => machine.files?.includes(file) ?? false,
+    which: (name) => machine.path?.[name],
+    probe: async (python) => {
+      const answer = machine.pythons?.[python];
+      assert.ok(answer !== undefined, `${python} must not be started`);
+      return answer instanceof Error ? answer : { executable: python, version: [3, 11, 2], server: null, ...answer };
+    },
+    activePython: async () => machine.active,
+    managed: "/storage/environment",
+    folders: () => ["/work"],
+  };
+  const variables = { home: "/home/u", cwd: "/", folders: [{ name: "work", path: "/work" }], env: {} };
+  return findServer(readSettings((key) => machine.settings?.[key], variables), machine.trusted ?? true, host);
+}
