@@ -1,0 +1,190 @@
+"""Why a break happens and what to do about it, in words for the author of a model, by PyTorch's registry id.
+
+Data and its look-up; used for static findings and for those of Dynamo alike. The ids are those of torch 2.11 to 2.15.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_LONGEST = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """`reason` is a clause in which ``{it}`` stands for the code; `remedy` says what to do next."""
+
+    reason: str
+    remedy: str
+
+
+def reason_for(gb_id: str | None, gb_type: str, source_segment: str = "") -> str:
+    """One sentence for the user: why the graph breaks at this code, and what to do next.
+
+    Args:
+        gb_id: PyTorch's id (``GB0170``), or None.
+        gb_type: the name of the kind of break, used where the id is not known here.
+        source_segment: the code of the site; named in the sentence when it is short.
+    """
+    it = _named(source_segment)
+    advice = _BY_SEGMENT.get((gb_id or "", _first_word(source_segment))) or ADVICE.get(gb_id or "")
+    if advice is None:
+        kind = gb_type.strip().rstrip(".") or "a construct it cannot trace"
+        return f"TorchDynamo stops the graph at {it}: {kind[:1].lower()}{kind[1:]}."
+    clause = advice.reason.format(it=it)
+    return f"{clause[:1].upper()}{clause[1:]}; {advice.remedy}."
+
+
+def remedy_for(gb_id: str | None) -> str:
+    """What to do next about breaks of this id, as a sentence; empty where nothing general can be said."""
+    advice = ADVICE.get(gb_id or "")
+    return f"{advice.remedy[:1].upper()}{advice.remedy[1:]}." if advice else ""
+
+
+def consequence_of(inside: str) -> str:
+    """What a break costs inside a ``loop``, a ``try`` or a ``context``, as a sentence; empty elsewhere."""
+    where = {"loop": "a loop", "try": "a try block", "context": "a with block of your own context manager"}.get(inside)
+    return f"Inside {where} it costs the whole function: none of it is compiled." if where else ""
+
+
+def _named(segment: str) -> str:
+    line = " ".join(segment.split())
+    if not line:
+        return "this code"
+    return f"`{line}`" if len(line) <= _LONGEST else f"`{line[: _LONGEST - 1]}…`"
+
+
+def _first_word(segment: str) -> str:
+    return segment.strip().partition("(")[0].strip()
+
+
+_SCALAR = Advice(
+    "{it} needs the tensor's value in Python",
+    "keep it a tensor (`t.detach()` has the same value), or take it out of the compiled function",
+)
+_SHAPE = Advice(
+    "the shape of {it} depends on the values of a tensor",
+    "keep the full shape and mask with torch.where, or use a form with a fixed size such as torch.nonzero_static",
+)
+_PRINT = Advice(
+    "{it} writes text, which a graph cannot do",
+    "move it behind the compiled call, or collect the text and print it there",
+)
+_LOG = Advice(
+    "{it} writes a log record, which a graph cannot do (a disabled level breaks as well)",
+    "move it behind the compiled call or out of forward",
+)
+_SKIPPED = Advice(
+    "{it} calls Python code that TorchDynamo does not trace",
+    "call it outside the compiled function and pass in what it gives",
+)
+_PARAMETER = Advice("{it} makes a parameter or module while the model runs", "make it once in __init__ and use it here")
+
+ADVICE: dict[str, Advice] = {
+    "GB0170": Advice(
+        "what runs next depends on the values of {it}",
+        "choose with torch.where, or test something Python knows (a shape, a dtype, a flag)",
+    ),
+    "GB0059": Advice(
+        "{it} calls a Python built-in that TorchDynamo cannot trace", "do it outside the compiled function"
+    ),
+    "GB0291": _LOG,
+    "GB4841": _LOG,
+    "GB0007": _SKIPPED,
+    "GB9193": _SKIPPED,
+    "GB0008": _SKIPPED,
+    "GB0124": _SCALAR,
+    "GB0109": Advice(
+        "{it} turns a tensor into a Python list", "work on the tensor, or take the list outside the compiled function"
+    ),
+    "GB0033": Advice(
+        "{it} needs the values of a tensor while the graph is traced",
+        "use an operator that gives a tensor (for torch.equal: `(a == b).all()` in torch.where)",
+    ),
+    "GB0036": _SHAPE,
+    "GB0156": Advice(
+        "{it} uses a method or attribute that TorchDynamo does not know", "do it outside the compiled function"
+    ),
+    "GB0142": Advice(
+        "{it} enters a context manager that TorchDynamo does not know", "enter it outside the compiled function"
+    ),
+    "GB0066": Advice(
+        "a graph break inside a `with` of your own context manager takes the whole function out of compilation",
+        "mend the break inside, or move it out of the `with`",
+    ),
+    "GB7000": Advice(
+        "a graph break inside a loop takes the whole function out of compilation",
+        "mend the break inside the loop, or move it behind the loop",
+    ),
+    "GB0025": Advice("{it} asks for a graph break", "remove the call when you want one graph"),
+    "GB0098": Advice(
+        "{it} calls a function under torch.compiler.disable",
+        "remove the decorator, or call it outside the compiled function",
+    ),
+    "GB0123": Advice(
+        "{it} runs a backward pass inside the compiled function", "call backward outside, on what the function returns"
+    ),
+    "GB9186": Advice(
+        "{it} takes gradients inside the compiled function",
+        "take them outside, or set torch._dynamo.config.trace_autograd_ops",
+    ),
+    "GB8985": Advice(
+        "{it} marks a tensor as requiring gradients and lets it leave the graph", "mark it before the compiled call"
+    ),
+    "GB0125": Advice(
+        "{it} marks a tensor as requiring gradients inside the compiled function", "mark it before the compiled call"
+    ),
+    "GB0264": _PARAMETER,
+    "GB0013": Advice("{it} handles a hook inside the compiled function", "register hooks before compiling"),
+    "GB0467": Advice(
+        "{it} sets an attribute of an object that TorchDynamo cannot follow", "set it outside the compiled function"
+    ),
+    "GB0014": Advice(
+        "{it} runs a recurrent layer that TorchDynamo does not trace", "keep it outside the compiled function"
+    ),
+    "GB0015": Advice("{it} uses a sparse tensor", "keep sparse tensors outside the compiled function"),
+    "GB0277": Advice("{it} makes a sparse tensor", "keep sparse tensors outside the compiled function"),
+    "GB0039": Advice(
+        "TorchDynamo gave up after compiling this function too often",
+        "mark what changes between calls as dynamic (mark_dynamic), or keep it constant",
+    ),
+    "GB0055": Advice("{it} is called with an argument that cannot be part of a graph", "make the argument outside"),
+    "GB0069": Advice("{it} imports a module that is not there", "install it, or import it at the top of the file"),
+    "GB0070": Advice("{it} indexes a Python list with a tensor", "stack the list into a tensor and use index_select"),
+    "GB0088": Advice("an exception is raised while {it} is traced", "look at the exception; mend what raises it"),
+    "GB0207": Advice("{it} sorts tensors in Python", "stack them and use torch.sort"),
+    "GB0296": Advice(
+        "{it} is given an argument that a reordered log call cannot keep", "pass tensors or constants only"
+    ),
+    "GB0363": Advice("{it} makes an object that a graph cannot hold", "make it once, outside the compiled function"),
+    "GB7650": Advice(
+        "{it} uses a torch.Generator inside the compiled function", "use it outside, or pass in the numbers"
+    ),
+    "GB4198": Advice("{it} copies a tensor with deepcopy", "use `t.clone()`"),
+    "GB0179": Advice("{it} copies a tensor with deepcopy", "use `t.clone()`"),
+    "GB0569": Advice("{it} turns a tensor into text", "do it outside the compiled function"),
+    "GB8335": Advice("{it} feeds a generator to code that stops the graph", "use a list or a tensor operator"),
+    "GB8977": Advice("{it} defines a class while the model runs", "define it at the top of the file"),
+}
+
+# Where one id covers several things, the code tells which.
+_BY_SEGMENT: dict[tuple[str, str], Advice] = {
+    ("GB0059", "print"): _PRINT,
+    ("GB0059", "str"): Advice("{it} turns a tensor into text", "do it outside the compiled function"),
+    ("GB0059", "breakpoint"): Advice("{it} starts the debugger", "remove it, or debug without compiling"),
+    ("GB0059", "open"): Advice("{it} opens a file", "read it before the compiled call"),
+    ("GB0156", "sys.stdout.write"): _PRINT,
+    ("GB0156", "sys.stderr.write"): _PRINT,
+    ("GB0007", "warnings.warn"): Advice(
+        "{it} issues a warning, which a graph cannot do", "move it behind the compiled call or into __init__"
+    ),
+    ("GB0007", "random.random"): Advice("{it} draws from Python's generator", "use torch.rand"),
+    ("GB0033", "np.random.rand"): Advice("{it} draws from NumPy's generator", "use torch.rand"),
+    ("GB0007", "torch.manual_seed"): Advice("{it} sets the generator's state", "set it before the compiled call"),
+    ("GB0007", "time.time"): Advice(
+        "{it} reads a clock, which a graph cannot do", "time the compiled call from outside"
+    ),
+    ("GB0007", "time.perf_counter"): Advice(
+        "{it} reads a clock, which a graph cannot do", "time the compiled call from outside"
+    ),
+}
