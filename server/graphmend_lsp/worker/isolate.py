@@ -1,0 +1,242 @@
+"""A function run in a child process, so that nothing it does can harm the caller, and every death of it is a `Failure`.
+
+Where forking is safe the child is a fork and the function any callable. Elsewhere the child is a fresh process of the
+same worker and the function must be picklable: a `functools.partial` of a module-level function.
+Standard library only; runs in the user's interpreter.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import signal
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from .channel import Messages
+from .failures import failure
+from .limits import dumped_place, family, resident_mb, signal_name, tidy_dump
+from .processes import CHANNEL_LOST, Job, Post, Started, can_fork, fork, spawn
+from .pump import Pump, SelectPump, ThreadPump
+from .wire import FailureData, FailureKind, FailureStage, Limits
+
+__all__ = ["Child", "Outcome", "Post", "call_in_child", "call_in_children", "new_pump", "step"]
+
+T = TypeVar("T")
+
+TICK = 0.1  # seconds between looks at clock and memory
+LAST_WORDS = 0.2  # seconds that a child which is out of time has to say where it is
+TAIL = 32768  # bytes of its output that are kept
+
+
+@dataclass(frozen=True)
+class Outcome(Generic[T]):
+    """What the function returned, or why it did not. `failure` is None exactly when it returned."""
+
+    value: T | None
+    failure: FailureData | None
+
+
+def call_in_child(
+    function: Callable[[], T],
+    limits: Limits,
+    stage: FailureStage = "call",
+) -> Outcome[T]:
+    """Run `function` in a child and wait for it. Its result must be picklable; what fails is said to be the `stage`.
+
+    Never raises for what happens there. The child belongs to the caller's process group.
+    """
+    return call_in_children([function], limits, 1, stage)[0]
+
+
+def call_in_children(
+    functions: Sequence[Callable[[], T]],
+    limits: Limits,
+    at_once: int = 2,
+    stage: FailureStage = "call",
+) -> list[Outcome[T]]:
+    """Run each function in a child of its own, `at_once` of them side by side; outcomes in the order of the functions.
+
+    `limits` hold for each child.
+    """
+    pump = new_pump()
+    waiting = list(enumerate(functions))[::-1]
+    running: dict[int, Child[T]] = {}
+    outcomes: dict[int, Outcome[T]] = {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < max(1, at_once):
+                number, function = waiting.pop()
+                running[number] = Child(function, limits, pump, stage=stage)
+            step(pump, running.values(), TICK)
+            for number, child in list(running.items()):
+                if child.outcome is not None:
+                    outcomes[number] = child.outcome
+                    running.pop(number).close()
+    finally:
+        for child in running.values():
+            child.close()
+        pump.close()
+    return [outcomes[number] for number in range(len(functions))]
+
+
+def new_pump() -> Pump:
+    """What reads the pipes of children on this platform."""
+    return SelectPump() if can_fork() else ThreadPump()
+
+
+def step(pump: Pump, children: Iterable[Child[Any]], seconds: float) -> list[tuple[object, bytes]]:
+    """Wait at most that long for news, give them to the children; what is not theirs is returned."""
+    known = {key: child for child in children for key in child.keys}
+    soon = min([seconds, *(child.patience() for child in known.values())])
+    others: list[tuple[object, bytes]] = []
+    for key, data in pump.wait(soon):
+        if isinstance(key, tuple) and key in known:
+            known[key].hear(key, data)
+        else:
+            others.append((key, data))
+    for child in dict.fromkeys(known.values()):
+        child.check()
+    return others
+
+
+class Child(Generic[T]):
+    """A started child. `outcome` is None until it is settled; `close` must be called in the end.
+
+    `top` children get a process group of their own, which is killed as a whole, and may send plain data only; the
+    others stay in the caller's group. `posts` says that the function takes a `Post`; what it posts goes to `on_post`.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., T],
+        limits: Limits,
+        pump: Pump,
+        *,
+        stage: FailureStage,
+        posts: bool = False,
+        on_post: Callable[[Any], None] | None = None,
+        top: bool = False,
+        private: Sequence[int] = (),
+    ) -> None:
+        self.outcome: Outcome[T] | None = None
+        self.stage: FailureStage = stage
+        self._limits, self._pump, self._on_post = limits, pump, on_post
+        self._messages = Messages(plain=top)
+        self._tail = bytearray()
+        self._doom: FailureKind | None = None
+        self._kill_at: float | None = None
+        self._started_at = time.monotonic()
+        self._base_mb = resident_mb([os.getpid()]) if can_fork() else 0.0
+        self._started: Started | None = None
+        job = Job(function, posts, stage, limits["memory_mb"])
+        try:
+            self._started = fork(job, top, private) if can_fork() else spawn(job, top)
+        except (OSError, pickle.PicklingError, AttributeError, TypeError) as error:
+            said = f"No process could be started for the program: {type(error).__name__}: {error}"
+            self.outcome = Outcome(
+                None, failure("worker", "no-worker", said, "Close programs to free memory, then retry.")
+            )
+            self.keys: tuple[tuple[int, str], ...] = ((id(self), "none"),)
+            return
+        pid = self._started.process.pid
+        self.keys = ((pid, "messages"), (pid, "output"), (pid, "bell"))
+        pump.add(self._started.messages, self.keys[0])
+        pump.add(self._started.output, self.keys[1])
+        if self._started.bell is not None:
+            pump.add_bell(self._started.bell, self.keys[2])
+
+    def hear(self, key: tuple[object, ...], data: bytes) -> None:
+        """Take what came under one of `keys`."""
+        if key[1] == "output":
+            self._tail += data
+            del self._tail[:-TAIL]
+        elif key[1] == "messages":
+            for kind, value in self._messages.feed(data):
+                if kind == "post":
+                    self._posted(value)
+                elif self.outcome is None:
+                    self.outcome = Outcome(value, None) if kind == "done" else Outcome(None, value)
+
+    def patience(self) -> float:
+        """For how many seconds nothing needs to be done with this child, unless it says something."""
+        now = time.monotonic()
+        due = self._kill_at if self._kill_at is not None else self._started_at + self._limits["seconds"]
+        return min(max(0.0, due - now), TICK)
+
+    def check(self) -> None:
+        """Look at its life, its time and its memory."""
+        if self.outcome is not None or self._started is None:
+            return
+        process = self._started.process
+        now = time.monotonic()
+        if process.ended():
+            for key in self.keys[:2]:
+                for _, data in self._pump.drain(key):
+                    self.hear(key, data)
+            process.kill()  # what it left behind in its group
+            status = process.reap()
+            if self.outcome is None:
+                self.outcome = Outcome(None, self._death(status))
+        elif self._kill_at is not None:
+            if now >= self._kill_at:
+                process.kill()
+        elif now >= self._started_at + self._limits["seconds"]:
+            self._condemn("timeout")
+        elif self._limits["memory_mb"] is not None and self._used_mb(process.pid) > self._limits["memory_mb"]:
+            self._condemn("memory")
+
+    def close(self) -> None:
+        """End it, if it still runs, with all it started, and forget it."""
+        if self._started is None:
+            return
+        self._started.process.kill()
+        self._started.process.reap()
+        for key in self.keys:
+            self._pump.drop(key)
+        self._started = None
+
+    def _posted(self, value: Any) -> None:
+        if isinstance(value, tuple) and len(value) == 2 and value[0] == "stage":
+            self.stage = value[1]
+        elif self._on_post is not None:
+            self._on_post(value)
+
+    def _condemn(self, kind: FailureKind) -> None:
+        """Let it say where it is, then kill it."""
+        assert self._started is not None
+        self._doom = kind
+        self._tail.clear()
+        self._kill_at = time.monotonic() + LAST_WORDS
+        if hasattr(signal, "SIGUSR2"):
+            with contextlib.suppress(OSError):
+                os.kill(self._started.process.pid, signal.SIGUSR2)
+
+    def _used_mb(self, pid: int) -> float:
+        return sum(max(0.0, resident_mb([one]) - self._base_mb) for one in family(pid))
+
+    def _death(self, status: int) -> FailureData:
+        text = self._tail.decode("utf-8", "replace")
+        path, line = dumped_place(text)
+        last = {"path": path, "line": line, "detail": tidy_dump(text)}
+        if self._doom == "timeout":
+            message = f"The program did not end within {self._limits['seconds']:g} s."
+            return failure(self.stage, "timeout", message, **last)  # type: ignore[arg-type]
+        if self._doom == "memory":
+            message = f"The program needs more than {self._limits['memory_mb']} MiB of memory."
+            return failure(self.stage, "memory", message, **last)  # type: ignore[arg-type]
+        if status == CHANNEL_LOST:
+            message = "The program closed file descriptors that are not its own; its result was lost."
+            return failure(self.stage, "exit", message, "Close only the files the program has opened.", **last)  # type: ignore[arg-type]
+        if status >= 0:
+            message = f"The program ended its process with exit status {status}."
+            return failure(self.stage, "exit", message, **last)  # type: ignore[arg-type]
+        name = signal_name(-status)
+        if name == "SIGKILL":
+            message = "The program was killed by the system, most likely because memory ran out."
+            return failure(self.stage, "memory", message, **last)  # type: ignore[arg-type]
+        said = {"SIGSEGV": " (segmentation fault)", "SIGABRT": " (abort)"}.get(name, "")
+        return failure(self.stage, "crash", f"The program's process died of {name}{said}.", **last)  # type: ignore[arg-type]
