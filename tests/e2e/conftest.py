@@ -81,8 +81,3 @@ def extensions(tools: Tools, vsix: Path, tmp_path_factory: pytest.TempPathFactor
     )
     assert done.returncode == 0, done.stdout
     return home / "extensions"
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--screenshots DIR`: where the quick fix test leaves its pictures."""
-    parser.addoption("--screenshots", default=None, help="a folder for pictures of the workbench")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -46,7 +47,7 @@ def workbench(tools: Tools, programs: Programs, extensions: Path, workspace: Pat
     return run
 
 
-def test_a_break_is_seen_mended_and_gone(workbench: Run, request: pytest.FixtureRequest) -> None:
+def test_a_break_is_seen_mended_and_gone(workbench: Run) -> None:
     workbench(
         "quick_fix.mjs",
         **{"break": BREAK},
@@ -55,7 +56,7 @@ def test_a_break_is_seen_mended_and_gone(workbench: Run, request: pytest.Fixture
         action="Mend graph break",
         mended=(FIXTURES / "gate_branch_mended.py").read_text(),
         left=1,
-        screenshots=request.config.getoption("--screenshots"),
+        screenshots=os.environ.get("GRAPHMEND_SCREENSHOTS"),
     )
 
 
