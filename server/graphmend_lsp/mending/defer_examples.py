@@ -1,0 +1,2 @@
+EXAMPLES = ()
+REFUSALS = ()
