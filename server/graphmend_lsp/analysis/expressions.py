@@ -1,6 +1,7 @@
-"""Walking through expressions: what each one's value is, and showing calls, subscripts and truth tests to the detectors.
+"""Walking through expressions: what each one's value is; calls, subscripts and tests are shown to the detectors.
 
-Evaluates every part once, in Python's order. Only `evaluate` and `test` are for others; `bind` stores what a target gets.
+Evaluates every part once, in Python's order. Only `evaluate`, `test`, `fixed` and
+`bind` are for others.
 """
 
 from __future__ import annotations
@@ -201,7 +202,7 @@ def _result(
         return calls.of_function(callee.name, given, keywords)
     if callee.tag in ("function", "method"):
         receiver = [Kind("self", callee.items[0].name)] if callee.tag == "method" and callee.items else []
-        arguments = tuple([*receiver, *given])
+        arguments = (*receiver, *given)
         scope.calls[Call(callee.name, arguments, tuple(keywords.items()), not starred)] = None
         return scope.ask("return", callee.name)
     if callee == LAYER:
@@ -261,9 +262,11 @@ def _subscript(scope: Scope, node: ast.Subscript) -> Kind:
 
 def _binary(scope: Scope, node: ast.BinOp) -> Kind:
     left, right = evaluate(scope, node.left), evaluate(scope, node.right)
-    if isinstance(node.op, ast.Mod) and isinstance(node.left, (ast.Constant, ast.JoinedStr)):
-        if isinstance(node.left, ast.JoinedStr) or isinstance(node.left.value, str):
-            return PYTHON
+    text = isinstance(node.left, ast.JoinedStr) or (
+        isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
+    )
+    if text and isinstance(node.op, ast.Mod):
+        return PYTHON
     return calls.of_operator(type(node.op).__name__, left, right)
 
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 class Kind:
     """One abstract value.
 
-    `tag` is one of ``unknown``, ``python`` (certainly no tensor), ``none``, ``tensor``, ``seq`` (a list or tuple of `items`;
-    one item means any length), ``ref`` (the dotted name `name` of something imported or built in), ``function`` and
+    `tag` is one of ``unknown``, ``python`` (certainly no tensor), ``none``, ``tensor``, ``seq`` (a list or tuple of
+    `items`; one item means any length), ``ref`` (the dotted name `name` of an import or a built-in), ``function`` and
     ``class`` (of this file, by qualified name), ``module`` (an instance of the class `name`), ``logger``.
     For tensors `name` is the element type as far as it is known: ``bool``, ``int`` or nothing.
     """

@@ -57,7 +57,7 @@ class Function:
 
 @dataclass(eq=False, slots=True)
 class Class:
-    """A class of the top level (or of a function): its bases as written, methods by name, annotated class attributes."""
+    """A class of the top level (or of a function): its bases as written, its methods by name, its annotations."""
 
     name: str
     bases: tuple[ast.expr, ...]
@@ -74,7 +74,7 @@ class Chunk:
     functions: dict[str, Function] = field(default_factory=dict)
     classes: dict[str, Class] = field(default_factory=dict)
     assigned: dict[str, list[ast.expr | None]] = field(default_factory=dict)
-    compiled: list[ast.expr] = field(default_factory=list)
+    compiled: list[ast.Call] = field(default_factory=list)
     mentions_compile: bool = False
 
 
@@ -90,7 +90,7 @@ def cut(source: str) -> list[str]:
 
 
 def outline(source: str) -> list[tuple[int, Chunk]]:
-    """The chunks of a source that parse, each with the number of lines before it. Never raises for what the text is."""
+    """The chunks of a source that parse, each with the number of lines before it. Never raises."""
     texts = cut(source)
     chunks = [_KNOWN.chunk(text) for text in texts]
     if sum(chunk is None for chunk in chunks) > 1:

@@ -97,14 +97,16 @@ def _told_by_use(scope: Scope, function: Function, asked: frozenset[str]) -> set
         elif isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id in asked:
             if part.attr in names.TELLING_ATTRIBUTES or part.attr in names.TELLING_METHODS:
                 uses.append((part.value.id, part.lineno))
-        elif isinstance(part, ast.Subscript) and isinstance(part.value, ast.Name):
+        elif isinstance(part, ast.Subscript) and isinstance(part.value, ast.Name) and part.value.id in asked:
             if isinstance(part.slice, ast.Constant) and isinstance(part.slice.value, str):
                 kept.discard(part.value.id)
+            elif isinstance(part.slice, ast.Tuple) and any(isinstance(each, ast.Slice) for each in part.slice.elts):
+                uses.append((part.value.id, part.lineno))
         elif (
             isinstance(part, ast.Call) and part.args and isinstance(part.args[0], ast.Name) and part.args[0].id in asked
         ):
             name = part.args[0].id
-            called = _called_by(scope, function, part.func)
+            called = _called_by(scope, part.func)
             if called == "builtins.isinstance":
                 kept.discard(name)
             elif called == "tensor":
@@ -115,7 +117,7 @@ def _told_by_use(scope: Scope, function: Function, asked: frozenset[str]) -> set
     return told
 
 
-def _called_by(scope: Scope, function: Function, callee: ast.expr) -> str:
+def _called_by(scope: Scope, callee: ast.expr) -> str:
     """``tensor`` when the callee takes a tensor first: a layer in an attribute of self, an operator of torch."""
     path: list[str] = []
     while isinstance(callee, ast.Attribute):
@@ -140,10 +142,11 @@ def _called_by(scope: Scope, function: Function, callee: ast.expr) -> str:
 
 
 # Functions of torch whose first argument need not be a tensor.
-_ANYTHING = frozenset(
-    "tensor as_tensor asarray from_numpy zeros ones empty full rand randn randint arange linspace logspace eye normal stack cat "
-    "concat concatenate hstack vstack dstack meshgrid block_diag einsum where broadcast_tensors cartesian_prod randperm scalar_tensor "
-    "Parameter Tensor FloatTensor LongTensor IntTensor BoolTensor pow outer add sub mul div eq ne lt le gt ge clone range "
-    "tril_indices triu_indices hann_window zeros_like_ bartlett_window blackman_window hamming_window kaiser_window polar complex "
-    "full_like_ sparse_coo_tensor result_type".split()
+_ANYTHING = names.words(
+    "tensor as_tensor asarray from_numpy zeros ones empty full rand randn randint arange linspace logspace eye "
+    "normal stack cat concat concatenate hstack vstack dstack meshgrid block_diag einsum where broadcast_tensors "
+    "cartesian_prod randperm scalar_tensor Parameter Tensor FloatTensor LongTensor IntTensor BoolTensor pow outer "
+    "add sub mul div eq ne lt le gt ge clone range tril_indices triu_indices hann_window zeros_like_ "
+    "bartlett_window blackman_window hamming_window kaiser_window polar complex full_like_ sparse_coo_tensor "
+    "result_type"
 )

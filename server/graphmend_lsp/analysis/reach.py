@@ -1,7 +1,7 @@
 """From the functions that are compiled to everything in the file they call, each walked with what its callers pass.
 
-Answers the questions that a walk asks of the rest of the file (`World.answer`), and walks again only the functions whose
-text, arguments or answers have changed. No knowledge of any one kind of break; see `detectors`.
+Answers the questions that a walk asks of the rest of the file (`World.answer`), and walks again only the
+functions whose text, arguments or answers have changed. Knows no kind of break; see `detectors`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from graphmend_lsp.analysis.detectors import BY_SIGHT
 from graphmend_lsp.analysis.expressions import evaluate
 from graphmend_lsp.analysis.kinds import PYTHON, UNKNOWN, Kind, join, join_all, of_annotation
+from graphmend_lsp.analysis.names import words
 from graphmend_lsp.analysis.outline import Chunk, Class, Function
 from graphmend_lsp.analysis.parameters import bind_parameters, is_property, is_static, parameters
 from graphmend_lsp.analysis.scope import Call, Found, Question, Scope
@@ -20,11 +21,11 @@ from graphmend_lsp.analysis.statements import walk
 
 _COMPILERS = frozenset({"torch.compile", "torch._dynamo.optimize", "torch._dynamo.optimize_assert"})
 # Functions under these decorators are not traced by Dynamo.
-_NOT_ENTERED = frozenset(
+_NOT_ENTERED = words(
     "torch.compiler.disable torch._dynamo.disable torch._disable_dynamo torch.compiler.assume_constant_result "
     "torch._dynamo.assume_constant_result torch.compiler.allow_in_graph torch._dynamo.allow_in_graph "
-    "torch._dynamo.nonstrict_trace torch._dynamo.disallow_in_graph torch.library.custom_op torch.library.triton_op "
-    "torch.jit.script torch.jit.ignore triton.jit triton.autotune numba.njit numba.jit".split()
+    "torch._dynamo.nonstrict_trace torch._dynamo.disallow_in_graph torch.library.custom_op "
+    "torch.library.triton_op torch.jit.script torch.jit.ignore triton.jit triton.autotune numba.njit numba.jit"
 )
 _NO_MODULE_BASES = frozenset({"Function", "Protocol", "ABC", "Enum", "object", "NamedTuple", "TypedDict", "Exception"})
 _MEMORY = 6
@@ -140,7 +141,7 @@ class World:
         if subject == "return":
             return self._returned(name)
         if subject == "instance":
-            return Kind("module", name) if self._is_module(name) else UNKNOWN
+            return Kind("module", name) if self.is_module(name) else UNKNOWN
         if subject == "generic":
             function = self._functions.get(name)
             names = {self._dotted(each) for each in function.decorators} if function else set()
@@ -191,7 +192,7 @@ class World:
             base.startswith("torch.nn.") and base != "torch.nn.Module" for each in classes for base in self._bases(each)
         ):
             return Kind("tensor")
-        return PYTHON if name == "training" and self._is_module(owner) else UNKNOWN
+        return PYTHON if name == "training" and self.is_module(owner) else UNKNOWN
 
     def _stored(self, owner: Class) -> dict[str, Kind]:
         """What the constructor stores in each attribute; unknown for those that other methods store too."""
@@ -226,7 +227,8 @@ class World:
     def _bases(self, each: Class) -> list[str]:
         return [self._dotted(base) for base in each.bases]
 
-    def _is_module(self, owner: str) -> bool:
+    def is_module(self, owner: str) -> bool:
+        """Whether a class of the file is certainly enough an `nn.Module`."""
         lineage = self._lineage(owner)
         bases = [base for each in lineage for base in self._bases(each)]
         if any(base.startswith("torch.nn.") and base.rpartition(".")[2][:1].isupper() for base in bases):
@@ -243,7 +245,7 @@ class World:
                 forward is not None
                 and not is_static(forward)
                 and self._is_entered(forward)
-                and self._is_module(each.name)
+                and self.is_module(each.name)
             ):
                 yield forward
         for chunk in self._chunks:
@@ -265,7 +267,7 @@ class World:
         for each in function.decorators:
             if self._dotted(each) in _COMPILERS:
                 return True
-            if isinstance(each, ast.Call) and self._dotted(each.func) == "functools.partial" and each.args:
+            if isinstance(each, ast.Call) and each.args and self._dotted(each.func) == "functools.partial":
                 return self._dotted(each.args[0]) in _COMPILERS
         return False
 

@@ -99,7 +99,7 @@ class Scope:
 
 
 def _leaves(loop: ast.stmt, node: ast.expr) -> bool:
-    """Whether a `return` stands behind `node` in the loop: Dynamo looks for the jump back only up to the next return."""
+    """Whether a `return` stands behind `node` in the loop: Dynamo looks for the jump back only up to it."""
     after = (node.end_lineno or node.lineno, node.end_col_offset or 0)
     return any(isinstance(part, ast.Return) and (part.lineno, part.col_offset) >= after for part in ast.walk(loop))
 

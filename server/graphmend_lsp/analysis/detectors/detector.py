@@ -44,7 +44,6 @@ class Detector(Protocol):
 
     ON: On
 
-    @staticmethod
-    def find(node: ast.expr, view: View) -> Hit | None:
+    def find(self, node: ast.expr, view: View) -> Hit | None:
         """The break at this expression, if any."""
         ...

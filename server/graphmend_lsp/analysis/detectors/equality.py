@@ -1,4 +1,4 @@
-"""Whole tensors compared to one Python bool (GB0033): `torch.equal`, `torch.allclose`, `torch.is_nonzero`, as methods too.
+"""Tensors made into one Python bool (GB0033): `torch.equal`, `torch.allclose`, `torch.is_nonzero`, as methods too.
 
 Breaks in a condition, an `assert` or alone. Does not break: `==`, `torch.isclose`, `torch.eq`.
 """

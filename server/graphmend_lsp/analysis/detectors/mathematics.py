@@ -1,4 +1,4 @@
-"""Functions of Python's `math` given a tensor (GB0033): they need its value as a float. `torch.sqrt` and the like do not."""
+"""Functions of Python's `math` given a tensor (GB0033): they need its value. `torch.sqrt` and the like do not."""
 
 from __future__ import annotations
 

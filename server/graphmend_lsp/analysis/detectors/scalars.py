@@ -1,4 +1,4 @@
-"""A tensor's value taken into Python: `.item()`, `float(t)`, `int(t)`, `bool(t)` (GB0124), `.tolist()` (GB0109, GB0033).
+"""A tensor's value taken into Python: `.item()`, `float`, `int`, `bool` (GB0124), `.tolist()` (GB0109, GB0033).
 
 Does not break: the same on shapes and sizes, `.cpu()`, `.data`, `data_ptr()`.
 """

@@ -1,6 +1,7 @@
 """Operators whose result's shape depends on values (GB0036): nonzero, one-argument where, unique, masked_select, ...
 
-Does not break: `torch.where` with three arguments, `nonzero_static`, `repeat_interleave` by a number or with `output_size`.
+Does not break: `torch.where` with three arguments, `nonzero_static`, `repeat_interleave` by a number
+or with `output_size`.
 """
 
 from __future__ import annotations
