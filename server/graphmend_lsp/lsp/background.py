@@ -1,4 +1,4 @@
-"""One thread for pure work, so that the event loop turns. Jobs run one after the other; the thread never keeps the process alive."""
+"""One thread for pure work, so that the event loop turns. Jobs run one by one; the thread keeps no process alive."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ _ENCODINGS: dict[str, Encoding] = {"utf-8": "utf-8", "utf-16": "utf-16", "utf-32
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """The client's capabilities, as far as anything here depends on them; the defaults are a client that says nothing."""
+    """The client's capabilities, as far as they matter here; the defaults are a client that says nothing."""
 
     name: str = ""
     process_id: int | None = None
@@ -53,7 +53,7 @@ def read_client(params: Any) -> Client:
         roots=read_roots(params),
         trusted=trusted is None or trusted is True,
         encoding=choose_encoding(at(caps, "general", "positionEncodings")),
-        # Without refresh the results of a run, which come later than the text, could not be shown: those clients are pushed to.
+        # Without refresh the results of a run, which come after the text, could not be shown: then we push.
         pulls_diagnostics=isinstance(at(caps, "textDocument", "diagnostic"), dict)
         and flag(caps, "workspace", "diagnostics", "refreshSupport"),
         diagnostic_versions=flag(publish, "versionSupport"),

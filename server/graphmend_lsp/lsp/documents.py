@@ -1,6 +1,6 @@
 """The open documents, as immutable snapshots, and how places move when text changes. Pure but for the one dict.
 
-Only `\\n`, `\\r\\n` and `\\r` end a line. What is not open is not known here, and a closed document leaves nothing behind.
+Only `\\n`, `\\r\\n` and `\\r` end a line. What is not open is not known here; a closed document leaves nothing.
 """
 
 from __future__ import annotations
@@ -153,14 +153,12 @@ def difference(old: Text, new: Text) -> Change:
     a, b = old.value, new.value
     limit = min(len(a), len(b))
     head = _longest(limit, lambda low, high: a[low:high] == b[low:high])
-    tail = _longest(
-        limit - head, lambda low, high: a[len(a) - high : len(a) - low] == b[len(b) - high : len(b) - low]
-    )
+    tail = _longest(limit - head, lambda low, high: a[len(a) - high : len(a) - low] == b[len(b) - high : len(b) - low])
     return Change(old.position(head), old.position(len(a) - tail), new.position(len(b) - tail))
 
 
 def _longest(limit: int, alike: Callable[[int, int], bool]) -> int:
-    """The largest number up to `limit` before which all is alike, by bisection (slices compare faster than characters)."""
+    """The largest number up to `limit` before which all is alike, by bisection (slices compare fast)."""
     low, high = 0, limit
     while low < high:
         middle = (low + high + 1) // 2

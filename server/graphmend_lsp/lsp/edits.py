@@ -76,7 +76,11 @@ def smallest_edits(path: str, old: Text, new: str) -> tuple[TextEdit, ...]:
         # An edit must not fall between the two characters of one line end.
         if shared and removed[shared - 1 : shared] == "\r":
             shared -= 1
-        if end and removed[len(removed) - end : len(removed) - end + 1] == "\n" and removed[: len(removed) - end].endswith("\r"):
+        if (
+            end
+            and removed[len(removed) - end : len(removed) - end + 1] == "\n"
+            and removed[: len(removed) - end].endswith("\r")
+        ):
             end -= 1
         if end and added[len(added) - end : len(added) - end + 1] == "\n" and added[: len(added) - end].endswith("\r"):
             end -= 1

@@ -1,4 +1,4 @@
-"""What is known of one open document: static findings of its text now, and findings of the last run, moved along with edits.
+"""What is known of one open document: static findings of its text now, and those of the last run, moved with edits.
 
 Pure. A finding of a run disappears when its own lines change (the static tier takes over); when the function around it
 changed it is told to be from before; a verdict holds only while every file it is about still reads as it did.
@@ -66,7 +66,7 @@ class Known:
 def known_static(
     sites: tuple[Break, ...], text: Text, proposals: Mapping[Break, tuple[tuple[Mend, ...], tuple[Declined, ...]]]
 ) -> tuple[Known, ...]:
-    """Static findings of the text now, with what mending proposed for each (nothing yet for those not in `proposals`)."""
+    """Static findings of the text now, with what mending proposed for each (not in `proposals`: nothing yet)."""
     found: list[Known] = []
     names = _Names()
     for site in sites:
@@ -110,11 +110,16 @@ def same_site(static: Break, dynamo: Break) -> bool:
     if static.span.overlaps(dynamo.span):
         return True
     ids = {dynamo.gb_id, dynamo.root_gb_id, dynamo.code} - {None}
-    return static.span.start.line == dynamo.span.start.line and bool(ids & {static.gb_id, static.root_gb_id, static.code})
+    return static.span.start.line == dynamo.span.start.line and bool(
+        ids & {static.gb_id, static.root_gb_id, static.code}
+    )
 
 
 def moved_candidate(run: Run, candidate: Candidate, now: Now) -> Candidate | None:
-    """The candidate with its edits where they belong now; without its verdict when a file changed, None when its own lines did."""
+    """The candidate with its edits where they belong now.
+
+    Without its verdict when any file of the run changed; None when its own lines did.
+    """
     edits: list[TextEdit] = []
     fresh = True
     for edit in candidate.mend.edits:
@@ -177,6 +182,7 @@ class _Names:
         self._seen: dict[str, int] = {}
 
     def name(self, site: Break, text: Text) -> str:
-        key = f"{site.path}\0{site.code}\0{site.evidence}\0{text.line(site.span.start.line).strip()}\0{site.span.start.column}"
+        line = text.line(site.span.start.line).strip()
+        key = f"{site.path}\0{site.code}\0{site.evidence}\0{line}\0{site.span.start.column}"
         count = self._seen[key] = self._seen.get(key, 0) + 1
         return hashlib.sha1(f"{key}\0{count}".encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()[:12]

@@ -1,4 +1,4 @@
-"""Reading what clients send. Strict where a request cannot be carried out (`InvalidParamsError`), tolerant everywhere else."""
+"""Reading what clients send. Strict where a request cannot be carried out (`InvalidParamsError`), else tolerant."""
 
 from __future__ import annotations
 

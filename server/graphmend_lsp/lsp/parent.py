@@ -1,4 +1,4 @@
-"""Notices that the editor has died, also when it leaves our stdin open (a shell or a terminal multiplexer in between does)."""
+"""Notices that the editor has died, also when our stdin stays open (a shell in between keeps it so)."""
 
 from __future__ import annotations
 

@@ -160,8 +160,7 @@ def hover(known: Known, client: Client) -> str:
     parts.append("\n".join(f"- {fact[0].upper()}{fact[1:]}" for fact in facts))
     if site.hints:
         parts.append("**What to do**\n" + "\n".join(f"- {hint}" for hint in site.hints))
-    for candidate in known.offered:
-        parts.append(_candidate_words(candidate))
+    parts += [_candidate_words(candidate) for candidate in known.offered]
     if not known.offered and (reason := refusal(known)):
         parts.append(f"**Not mended:** {reason}")
     if page := page_of(site.code):
@@ -175,8 +174,10 @@ def _candidate_words(candidate: Candidate) -> str:
     lines += [f"- {change}" for change in candidate.mend.changes]
     verdict = candidate.verdict
     if verdict is not None:
-        lines.append(f"- Graphs {verdict.before.graphs} → {verdict.after.graphs}, breaks {verdict.before.breaks} → {verdict.after.breaks}")
-        lines.append(f"- Outputs {verdict.outputs}, gradients {verdict.gradients}, effects {verdict.effects}, over {verdict.calls} calls")
+        before, after = verdict.before, verdict.after
+        lines.append(f"- Graphs {before.graphs} → {after.graphs}, breaks {before.breaks} → {after.breaks}")
+        likeness = f"outputs {verdict.outputs}, gradients {verdict.gradients}, effects {verdict.effects}"
+        lines.append(f"- Over {verdict.calls} calls: {likeness}")
     return "\n".join(lines)
 
 
@@ -186,7 +187,10 @@ def chain_words(site: Break) -> list[tuple[Frame, str]]:
     links = [frame for frame in links if (frame.path, frame.span) != (site.path, site.span)]
     innermost = site.chain[-1] if site.chain else None
     return [
-        (frame, f"the graph breaks here, in {frame.function}" if frame is innermost else f"called from {frame.function}")
+        (
+            frame,
+            f"the graph breaks here, in {frame.function}" if frame is innermost else f"called from {frame.function}",
+        )
         for frame in links[-_CHAIN_SHOWN:]
     ]
 

@@ -1,13 +1,14 @@
 """JSON-RPC 2.0 over two byte streams, as LSP frames it. Knows nothing of LSP's methods.
 
-A thread reads and parses, a thread writes; handlers run on the event loop, in the order in which messages came. A handler is
-a plain function (answered at once) or returns a coroutine (answered when it ends; `$/cancelRequest` cancels it). Whatever a
-client sends, every request gets exactly one answer and the connection goes on.
+A thread reads and parses, a thread writes; handlers run on the event loop, in the order in which messages came. One
+is a plain function (answered at once) or returns a coroutine (answered when it ends; `$/cancelRequest` cancels it).
+Whatever a client sends, every request gets exactly one answer and the connection goes on.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import queue
 import sys
@@ -33,7 +34,7 @@ LARGEST_BODY = 512 * 1024 * 1024
 LONGEST_HEADER = 64 * 1024
 
 Handler = Callable[[Any], Any]
-Gate = Callable[[str, bool], "RpcError | None"]
+Gate = Callable[[str], "RpcError | None"]
 
 
 class RpcError(Exception):
@@ -74,7 +75,7 @@ class Connection:
         self._background: set[asyncio.Task[Any]] = set()
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._last_id = 0
-        self._loop = asyncio.get_running_loop()
+        self.loop = asyncio.get_running_loop()
         self._ended = asyncio.Event()
 
     async def run(self) -> None:
@@ -106,7 +107,7 @@ class Connection:
         """Ask the client; its result, or an `RpcError`."""
         self._last_id += 1
         number = self._last_id
-        future: asyncio.Future[Any] = self._loop.create_future()
+        future: asyncio.Future[Any] = self.loop.create_future()
         self._waiting[number] = future
         self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         try:
@@ -116,7 +117,7 @@ class Connection:
 
     def spawn(self, work: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
         """Run `work` beside the handlers; an exception in it is logged and goes no further."""
-        task = self._loop.create_task(work, name=name)
+        task = self.loop.create_task(work, name=name)
         self._background.add(task)
         task.add_done_callback(self._settled)
         return task
@@ -134,14 +135,14 @@ class Connection:
                 item = frame if isinstance(frame, Malformed) else decode(frame)
                 if isinstance(item, dict) and item.get("method") == "exit":
                     self._on_last_words()
-                self._loop.call_soon_threadsafe(self._receive, item)
+                self.loop.call_soon_threadsafe(self._receive, item)
         except (OSError, ValueError):
             pass  # the stream was closed under us: the client is gone
         except RuntimeError:
             return  # the loop is closed already
         self._on_last_words()
         try:
-            self._loop.call_soon_threadsafe(self._ended.set)
+            self.loop.call_soon_threadsafe(self._ended.set)
         except RuntimeError:
             return
 
@@ -152,16 +153,13 @@ class Connection:
         self._outgoing.put(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
 
     def _write(self) -> None:
-        while (message := self._outgoing.get()) is not None:
-            try:
+        try:
+            while (message := self._outgoing.get()) is not None:
                 self._sink.write(message)
                 self._sink.flush()
-            except (OSError, ValueError):
-                try:
-                    self._loop.call_soon_threadsafe(self._ended.set)
-                except RuntimeError:
-                    pass
-                return
+        except (OSError, ValueError):  # the client is gone
+            with contextlib.suppress(RuntimeError):
+                self.loop.call_soon_threadsafe(self._ended.set)
 
     # Dispatch (on the event loop)
 
@@ -192,7 +190,7 @@ class Connection:
         if is_request and number is None:
             self._fail(None, INVALID_REQUEST, "an id must be a string or an integer")
             return
-        refusal = self._gate(method, is_request)
+        refusal = self._gate(method)
         if refusal is not None:
             if number is not None:
                 self._fail(number, refusal.code, refusal.message)
@@ -211,7 +209,7 @@ class Connection:
             self._fail_with(number, method, error)
             return
         if asyncio.iscoroutine(outcome):
-            task = self._loop.create_task(self._finish(number, method, outcome), name=method)
+            task = self.loop.create_task(self._finish(number, method, outcome), name=method)
             if number is None:
                 self._background.add(task)
                 task.add_done_callback(self._settled)

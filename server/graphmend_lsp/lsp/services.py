@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 class SessionLike(Protocol):
     """`graphmend_lsp.engine.session.Session`, as far as it is used here."""
 
-    async def check(self, request: CheckRequest, on_progress: Callable[[Progress], None] | None = None) -> Report: ...
+    async def check(self, request: CheckRequest, on_progress: Callable[[Progress], None] | None = None) -> Report:
+        """Breaks, with candidates that are not verified."""
+        ...
 
     async def prove(
         self,
@@ -23,18 +25,26 @@ class SessionLike(Protocol):
         report: Report,
         on_finding: Callable[[Finding], None] | None = None,
         on_progress: Callable[[Progress], None] | None = None,
-    ) -> Report: ...
+    ) -> Report:
+        """The report with verdicts."""
+        ...
 
     async def mend(
         self,
         request: CheckRequest,
         on_progress: Callable[[Progress], None] | None = None,
         report: Report | None = None,
-    ) -> Plan: ...
+    ) -> Plan:
+        """Mend all, to the fixpoint."""
+        ...
 
-    async def restart(self) -> None: ...
+    async def restart(self) -> None:
+        """Kill the worker."""
+        ...
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """Kill the worker, for good."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

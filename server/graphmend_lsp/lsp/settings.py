@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any, Literal
 
 from graphmend_lsp.lsp.params import at
@@ -75,8 +76,8 @@ def told_entries(settings: Settings, roots: tuple[str, ...]) -> tuple[Entry, ...
         file, _, function = told.rpartition(":")
         if not file or not function.isidentifier():
             continue
-        places = [os.path.join(root, file) for root in roots] or [os.path.abspath(file)]
-        place = next((path for path in places if os.path.isfile(path)), places[0])
+        places = [Path(root, file) for root in roots] or [Path(file).absolute()]
+        place = next((path for path in places if path.is_file()), places[0])
         found.append(Entry(os.path.normpath(place), function))
     return tuple(found)
 
@@ -112,4 +113,4 @@ def _read(name: str, given: Any) -> Any:
         return _Complaint("a number that is not negative")
     if name == "worker_memory":
         return int(given) or None
-    return float(given) or Settings.worker_timeout if name == "worker_timeout" else given
+    return float(given) or 120.0 if name == "worker_timeout" else given

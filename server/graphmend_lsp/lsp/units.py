@@ -29,7 +29,10 @@ def to_range(text: Text, span: Span, encoding: Encoding) -> dict[str, dict[str, 
 
 
 def from_place(text: Text, place: tuple[int, int], encoding: Encoding) -> Position:
-    """An LSP position as ours; past the line's end is its end, past the last line the text's end, within a character its start."""
+    """An LSP position as ours.
+
+    Past the line's end is its end, past the last line the text's end, within a character its start.
+    """
     line, character = place
     if line >= text.line_count:
         return Position(text.line_count, len(text.line(text.line_count)) + 1)

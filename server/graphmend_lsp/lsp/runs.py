@@ -1,0 +1,271 @@
+"""Runs of the user's program: asked for by a save or a command, coalesced, one at a time, the newest wins.
+
+A run is a task: check, then prove. Its results are installed with the texts it ran on; `found` carries them to the
+texts now. A run that a newer one replaces leaves its files to the newer one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from graphmend_lsp.lsp.found import Run
+from graphmend_lsp.lsp.render import failure_words
+from graphmend_lsp.lsp.services import SessionLike
+from graphmend_lsp.lsp.settings import Settings, told_entries
+from graphmend_lsp.lsp.workspace import OpenFile, Workspace, read_text
+from graphmend_lsp.model import Entry, Failure, Finding, Plan, Report
+from graphmend_lsp.text import Text
+
+if TYPE_CHECKING:
+    from graphmend_lsp.engine.config import CheckRequest, WorkerConfig, WorkerStatus
+
+_COALESCE = 0.05  # seconds
+_CLOSE_PATIENCE = 2.0
+
+
+class Runs:
+    """The one session and the one run that may be under way."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._session: SessionLike | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._pending: set[str] = set()
+        self._number = 0
+        self._told: set[str] = set()
+
+    # Asking
+
+    def why_not(self) -> str:
+        """Why nothing may be run, in words for the user; empty when it may."""
+        if not self._workspace.client.trusted:
+            return "the workspace is not trusted, so nothing of it is run"
+        if not self._workspace.settings.enable or self._workspace.settings.run == "off":
+            return "running is turned off (setting graphmend.run)"
+        return ""
+
+    def entries(self, file: OpenFile) -> tuple[Entry, ...]:
+        """The entries that a run for this document uses: told ones and its own, else those of other open files."""
+        told = told_entries(self._workspace.settings, self._workspace.client.roots)
+        document = file.document
+        fresh = file.static_text is not None and file.static_text.value == document.text.value
+        own = file.entries if fresh else self._workspace.services.find_entries(document.text.value, document.name)
+        if not own:
+            own = tuple(entry for other in self._workspace.files.values() for entry in other.entries)
+        return tuple(dict.fromkeys((*told, *own)))
+
+    def ask(self, uri: str) -> asyncio.Task[None] | None:
+        """Run what reaches the document, soon, in place of a run under way. None when there is nothing to run."""
+        workspace = self._workspace
+        file = workspace.files.get(uri)
+        if file is None or file.document.path is None or not file.document.is_python or self.why_not():
+            return None
+        if not self.entries(file):
+            self.tell_status(
+                state="stopped", message="no entry: write a graphmend_entry function to have the model run"
+            )
+            return None
+        self._pending.add(uri)
+        self._number += 1
+        previous = self._task
+        self._task = workspace.connection.spawn(self._run(self._number, previous), "run")
+        return self._task
+
+    def is_known(self, number: int) -> bool:
+        """Whether a run is the newest."""
+        return number == self._number
+
+    # Running
+
+    async def _run(self, number: int, previous: asyncio.Task[None] | None) -> None:
+        if previous is not None and not previous.done():
+            previous.cancel()
+            await asyncio.wait([previous])
+        await asyncio.sleep(_COALESCE)
+        workspace = self._workspace
+        wanted = [file for uri in self._pending if (file := workspace.files.get(uri)) is not None]
+        if not wanted:
+            self._pending.clear()
+            return
+        request, run = self._request(wanted), workspace.begin_run(number)
+        try:
+            await self._check_and_prove(number, request, run, wanted)
+        except asyncio.CancelledError:
+            if self.is_known(number):
+                self._pending.clear()  # cancelled by the user, not replaced by a newer run
+            raise
+
+    async def _check_and_prove(self, number: int, request: CheckRequest, run: Run, wanted: list[OpenFile]) -> None:
+        async with self._workspace.progress.bar("Finding graph breaks") as bar:
+            report = await self.session().check(request, bar.report)
+            if not self.is_known(number):
+                return
+            await self._install(run, report, wanted)
+            self._pending.clear()
+            proven = await self.session().prove(request, report, lambda finding: self._settle(run, finding), bar.report)
+            if self.is_known(number):
+                await self._install(run, proven, wanted)
+
+    def _request(self, files: Iterable[OpenFile]) -> CheckRequest:
+        from graphmend_lsp.engine.config import CheckRequest
+
+        workspace = self._workspace
+        paths = tuple(sorted({file.document.path for file in files if file.document.path is not None}))
+        entries = tuple(dict.fromkeys(entry for file in files for entry in self.entries(file)))
+        texts = {
+            document.path: document.text.value
+            for document in workspace.store.all()
+            if document.path is not None and document.is_python
+        }
+        roots = workspace.client.roots or tuple(dict.fromkeys(str(Path(path).parent) for path in paths))
+        settings = workspace.settings
+        return CheckRequest(paths, texts, entries, roots, settings.device, settings.modes)
+
+    async def _install(self, run: Run, report: Report, wanted: list[OpenFile]) -> None:
+        """Show a report's findings in the documents it is about."""
+        workspace = self._workspace
+        findings = tuple(finding for finding in report.findings if finding.site.evidence == "dynamo")
+        missing = {frame.path for finding in findings for frame in finding.site.chain}
+        missing |= {edit.path for f in findings for c in f.candidates for edit in c.mend.edits}
+        missing -= run.trackers.keys() | run.foreign.keys()
+        texts = await asyncio.to_thread(lambda: {path: read_text(path) for path in missing})
+        run.foreign.update({path: Text(text) for path, text in texts.items() if text is not None})
+        paths = {finding.site.path for finding in findings}
+        failures = tuple(dict.fromkeys((*report.failures, *(e.error for e in report.entries if e.error is not None))))
+        for file in workspace.files.values():
+            if file in wanted or (file.document.path in paths and file.document.path in run.trackers):
+                file.run = run
+                file.findings = tuple(finding for finding in findings if finding.site.path == file.document.path)
+                file.failures = tuple(
+                    placed
+                    for failure in failures
+                    if failure.kind != "cancelled"
+                    and (placed := self._placed(failure, report, file, wanted)) is not None
+                )
+        for failure in failures:
+            self._tell(failure)
+        self._publish()
+
+    def _placed(self, failure: Failure, report: Report, file: OpenFile, wanted: list[OpenFile]) -> Failure | None:
+        """The failure as this document shows it, None when another place shows it."""
+        path = file.document.path
+        if failure.path is not None and self._workspace.file_at(failure.path) is not None:
+            return failure if failure.path == path else None
+        for result in report.entries:
+            if result.error == failure and result.entry.file == path:
+                return replace(failure, path=path, line=definition_line(file.document.text, result.entry.function))
+        at_home = any(
+            result.error == failure and self._workspace.file_at(result.entry.file) for result in report.entries
+        )
+        return replace(failure, path=path, line=1) if not at_home and file in wanted else None
+
+    def _settle(self, run: Run, finding: Finding) -> None:
+        """One finding has its verdicts: show them without waiting for the others."""
+        if not self.is_known(run.number):
+            return
+        for file in self._workspace.files.values():
+            if file.run is run and any(old.site == finding.site for old in file.findings):
+                file.findings = tuple(finding if old.site == finding.site else old for old in file.findings)
+                self._workspace.touch()
+                self._workspace.publish(file)
+
+    def _publish(self) -> None:
+        self._workspace.touch()
+        for file in self._workspace.files.values():
+            self._workspace.publish(file)
+        self._workspace.refresh()
+
+    async def mend(self, file: OpenFile, token: int | str | None = None) -> tuple[Plan, Run]:
+        """Mend all of a document; the plan and the texts it starts from."""
+        if self._task is not None and not self._task.done():
+            self._task.cancel()
+            await asyncio.wait([self._task])
+        self._number += 1
+        request = self._request([file])
+        run = self._workspace.begin_run(self._number)
+        async with self._workspace.progress.bar("Mending graph breaks", token) as bar:
+            plan = await self.session().mend(request, bar.report)
+        return plan, run
+
+    # The session
+
+    def session(self) -> SessionLike:
+        """The session, made when it is first needed."""
+        if self._session is None:
+            self._session = self._workspace.services.make_session(self._config(), self._on_status)
+        return self._session
+
+    def _config(self) -> WorkerConfig:
+        from graphmend_lsp.engine.config import WorkerConfig
+
+        settings = self._workspace.settings
+        roots = self._workspace.client.roots
+        cwd = roots[0] if roots and Path(roots[0]).is_dir() else None
+        return WorkerConfig(
+            settings.interpreter, settings.worker_command, settings.worker_timeout, settings.worker_memory, cwd
+        )
+
+    def settings_changed(self, before: Settings) -> None:
+        """Begin anew with another worker when the settings that it was started with are others."""
+        now = self._workspace.settings
+        names = ("interpreter", "worker_command", "worker_timeout", "worker_memory", "enable", "run")
+        if any(getattr(before, name) != getattr(now, name) for name in names):
+            self._workspace.connection.spawn(self.stop(), "worker stop")
+
+    async def stop(self) -> None:
+        """Cancel the run and end the worker; the next run makes a new session."""
+        self._number += 1
+        if self._task is not None and not self._task.done():
+            self._task.cancel()
+        session, self._session = self._session, None
+        if session is not None:
+            try:
+                await asyncio.wait_for(session.close(), _CLOSE_PATIENCE)
+            except asyncio.TimeoutError:
+                self._workspace.log("error", "the worker did not end in time")
+
+    async def restart(self) -> None:
+        """End the worker, forget what was told, and run anew what the user looks at."""
+        await self.stop()
+        self._told.clear()
+        self.tell_status(state="stopped", message="")
+
+    # Telling
+
+    def _on_status(self, status: WorkerStatus) -> None:
+        self.tell_status(status.state, status.torch, status.python, status.device, status.message)
+
+    def tell_status(
+        self,
+        state: str,
+        torch: str | None = None,
+        python: str | None = None,
+        device: str | None = None,
+        message: str = "",
+    ) -> None:
+        """`graphmend/status`, for a status line."""
+        status = {"state": state, "torch": torch, "python": python, "device": device, "message": message}
+        self._workspace.connection.notify("graphmend/status", status)
+
+    def _tell(self, failure: Failure) -> None:
+        """A failure that is not about the user's code is also told in a message, once."""
+        words = failure_words(failure)
+        if failure.kind == "cancelled" or words in self._told:
+            return
+        self._told.add(words)
+        self._workspace.log("error", words + (f"\n{failure.detail}" if failure.detail else ""))
+        if failure.kind in ("no-worker", "no-torch", "old-torch", "device", "protocol"):
+            self._workspace.show("warning", f"GraphMend: {words}")
+
+
+def definition_line(text: Text, function: str) -> int:
+    """The line that defines a function or class, 1 when none does."""
+    for number in range(1, text.line_count + 1):
+        words = text.line(number).replace("(", " ").replace(":", " ").split()
+        if function in words[1:3] and words[0] in ("def", "async", "class"):
+            return number
+    return 1

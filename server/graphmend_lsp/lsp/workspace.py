@@ -1,0 +1,301 @@
+"""The state of a running server: the client, the settings, and for each open document what is known of it.
+
+Handlers (`methods`) read and change it on the event loop; nothing here waits for the worker.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from graphmend_lsp.lsp.background import Background
+from graphmend_lsp.lsp.client import Client
+from graphmend_lsp.lsp.documents import Change, Document, DocumentStore, Tracker
+from graphmend_lsp.lsp.edits import Target
+from graphmend_lsp.lsp.found import Known, Run, known_dynamo, known_static, merged
+from graphmend_lsp.lsp.progress import ProgressBars
+from graphmend_lsp.lsp.render import diagnostic, failure_diagnostic
+from graphmend_lsp.lsp.rpc import Connection, log_exception
+from graphmend_lsp.lsp.services import Services
+from graphmend_lsp.lsp.settings import Settings
+from graphmend_lsp.model import Break, Declined, Entry, Failure, Finding, Mend
+from graphmend_lsp.text import Text
+
+_QUICK, _PATIENT = 0.05, 0.5  # seconds between two static runs, by how long the last one took
+_IDLE = 0.3  # seconds without a change after which mends of static findings are looked for
+_LEVELS = {"error": 1, "warning": 2, "info": 3, "debug": 4}
+Proposed = tuple[tuple[Mend, ...], tuple[Declined, ...]]
+
+
+@dataclass(slots=True, eq=False)
+class OpenFile:
+    """What is known of one open document. `static` belongs to `static_text`, the last text that was analysed."""
+
+    document: Document
+    static: tuple[Break, ...] = ()
+    static_text: Text | None = None
+    static_seconds: float = 0.0
+    entries: tuple[Entry, ...] = ()
+    proposals: dict[Break, Proposed] = field(default_factory=dict)
+    run: Run | None = None
+    findings: tuple[Finding, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    analysing: asyncio.Task[Any] | None = None
+    proposing: asyncio.Task[Any] | None = None
+    analysed: asyncio.Event = field(default_factory=asyncio.Event)
+    trackers: list[Tracker] = field(default_factory=list)
+    hushed: frozenset[Break] = frozenset()
+    known: tuple[int, tuple[Known, ...]] | None = None
+
+
+class Workspace:
+    """All that the handlers share."""
+
+    def __init__(self, connection: Connection, services: Services) -> None:
+        self.connection = connection
+        self.services = services
+        self.client = Client()
+        self.settings = Settings()
+        self.store = DocumentStore()
+        self.files: dict[str, OpenFile] = {}
+        self.progress = ProgressBars(connection, supported=False)
+        self.last_uri: str | None = None
+        self._static = Background("static-analysis")
+        self._slow = Background("mending")
+        self._last_static = 0.0
+        self._revision = 0
+
+    def become(self, client: Client, settings: Settings) -> None:
+        """Take what `initialize` told."""
+        self.client = client
+        self.settings = settings
+        self.progress = ProgressBars(self.connection, client.progress)
+
+    def log(self, level: str, message: str) -> None:
+        """A line for the log: stderr, and the client's own when its level asks for it."""
+        if _LEVELS[level] <= _LEVELS[self.settings.log_level]:
+            print(f"graphmend: {message}", file=sys.stderr, flush=True)
+            self.connection.notify("window/logMessage", {"type": _LEVELS[level], "message": message})
+
+    def show(self, level: str, message: str) -> None:
+        """A message that the user sees."""
+        self.connection.notify("window/showMessage", {"type": _LEVELS[level], "message": message})
+
+    # Documents
+
+    def opened(self, document: Document) -> None:
+        """A document was opened."""
+        self.closed(document.uri)
+        self.files[document.uri] = OpenFile(document)
+        self.touch()
+        self.last_uri = document.uri
+        self.analyse(self.files[document.uri])
+
+    def changed(self, document: Document, changes: tuple[Change, ...]) -> None:
+        """A document's text is another."""
+        file = self.files[document.uri]
+        file.document = document
+        self.last_uri = document.uri
+        for tracker in file.trackers:
+            tracker.follow(changes, document.text)
+        self.touch()
+        self.analyse(file)
+
+    def closed(self, uri: str) -> None:
+        """A document was closed: nothing of it is kept."""
+        file = self.files.pop(uri, None)
+        if file is None:
+            return
+        for task in (file.analysing, file.proposing):
+            if task is not None:
+                task.cancel()
+        file.analysed.set()
+        self.touch()
+        if self.last_uri == uri:
+            self.last_uri = next(reversed(self.files), None)
+        if not self.client.pulls_diagnostics:
+            self.connection.notify("textDocument/publishDiagnostics", {"uri": uri, "diagnostics": []})
+
+    def file_at(self, path: str) -> OpenFile | None:
+        """The open document of a file."""
+        return next((file for file in self.files.values() if file.document.path == path), None)
+
+    def text_at(self, path: str) -> Text | None:
+        """A file's text now: the editor's when it is open, else as the runs saw it, if it still reads so."""
+        file = self.file_at(path)
+        if file is not None:
+            return file.document.text
+        for other in self.files.values():
+            if other.run is not None and path in other.run.foreign:
+                seen = other.run.foreign[path]
+                return seen if read_text(path) == seen.value else None
+        return None
+
+    def target(self, path: str) -> Target:
+        """A file as the target of an edit; one that neither is open nor exists is created."""
+        file = self.file_at(path)
+        if file is not None:
+            return Target(file.document.text, file.document.uri, file.document.version)
+        content = read_text(path)
+        return Target(None if content is None else Text(content))
+
+    def begin_run(self, number: int) -> Run:
+        """A snapshot of all open documents that follows their changes."""
+        trackers: dict[str, Tracker] = {}
+        for file in self.files.values():
+            document = file.document
+            if document.path is None or not document.is_python:
+                continue
+            live = {
+                id(tracker) for other in self.files.values() if other.run for tracker in other.run.trackers.values()
+            }
+            file.trackers = [tracker for tracker in file.trackers if id(tracker) in live]
+            tracker = Tracker(document.text)
+            file.trackers.append(tracker)
+            trackers[document.path] = tracker
+        return Run(number, trackers)
+
+    # Findings
+
+    def known(self, file: OpenFile) -> tuple[Known, ...]:
+        """The findings of a document now, without those that its text silences."""
+        if file.known is not None and file.known[0] == self._revision:
+            return file.known[1]
+        document = file.document
+        static: tuple[Known, ...] = ()
+        if file.static_text is not None:
+            static = known_static(file.static, file.static_text, file.proposals)
+            if file.static_text is not document.text and file.static_text.value != document.text.value:
+                static = ()  # the text has moved on; its analysis is on the way
+        dynamo = self._dynamo(file)
+        found = tuple(known for known in merged(dynamo, static) if known.site not in file.hushed)
+        file.known = (self._revision, found)
+        return found
+
+    def _dynamo(self, file: OpenFile) -> tuple[Known, ...]:
+        document = file.document
+        if file.run is None or document.path is None:
+            return ()
+        return known_dynamo(file.run, file.findings, document.path, document.text, self.text_at)
+
+    def touch(self) -> None:
+        """What is known is not what it was (an edit in one document may void a proof about another)."""
+        self._revision += 1
+
+    def diagnostics(self, file: OpenFile) -> list[dict[str, Any]]:
+        """The document's diagnostics as they are shown."""
+        if not self.settings.enable:
+            return []
+        text = file.document.text
+        foreign: Mapping[str, Text] = file.run.foreign if file.run else {}
+        texts = {**foreign, **{f.document.path: f.document.text for f in self.files.values() if f.document.path}}
+        shown = [diagnostic(known, text, texts, self.uri_at, self.client) for known in self.known(file)]
+        return shown + [failure_diagnostic(failure, text, self.client) for failure in file.failures]
+
+    def uri_at(self, path: str) -> str | None:
+        """The URI under which a file is open."""
+        file = self.file_at(path)
+        return file.document.uri if file else None
+
+    def publish(self, file: OpenFile) -> None:
+        """Show the document's findings, or have the client ask for them."""
+        if self.files.get(file.document.uri) is not file:
+            return
+        if self.client.pulls_diagnostics:
+            return  # the client asks when it has changed the text; what comes later is told by `refresh`
+        params: dict[str, Any] = {"uri": file.document.uri, "diagnostics": self.diagnostics(file)}
+        if self.client.diagnostic_versions:
+            params["version"] = file.document.version
+        self.connection.notify("textDocument/publishDiagnostics", params)
+
+    def refresh(self) -> None:
+        """Findings changed without a change of text: have pulling clients pull, and lenses be asked for again."""
+        if self.client.pulls_diagnostics:
+            self.connection.spawn(self.connection.request("workspace/diagnostic/refresh", None), "diagnostic refresh")
+        if self.client.refreshes_lenses:
+            self.connection.spawn(self.connection.request("workspace/codeLens/refresh", None), "lens refresh")
+
+    # Static analysis
+
+    def analyse(self, file: OpenFile) -> None:
+        """Have the document analysed soon; while an analysis is under way, the newest text is analysed after it."""
+        file.analysed.clear()
+        if not file.document.is_python or not self.settings.enable:
+            file.static, file.static_text = (), file.document.text
+            file.analysed.set()
+            self.publish(file)
+            return
+        if file.proposing is not None:
+            file.proposing.cancel()
+        if file.analysing is None or file.analysing.done():
+            file.analysing = self.connection.spawn(self._analyse(file), "static analysis")
+
+    async def _analyse(self, file: OpenFile) -> None:
+        while self.files.get(file.document.uri) is file:
+            pause = min(max(2 * file.static_seconds, _QUICK), _PATIENT) - (time.monotonic() - self._last_static)
+            if pause > 0:
+                await asyncio.sleep(pause)
+            document = file.document
+            started = time.monotonic()
+            try:
+                confirmed = tuple(known.site for known in self._dynamo(file))
+                sites, entries, hushed = await self._static.run(_static_work, self.services, document, confirmed)
+            except Exception as error:
+                log_exception("in static analysis", error)
+                sites, entries, hushed = (), (), frozenset()
+            self._last_static = time.monotonic()
+            file.static_seconds = self._last_static - started
+            if file.document.text.value != document.text.value:
+                continue
+            lens_before = bool(file.entries), bool(file.static)
+            file.static, file.static_text, file.entries = sites, document.text, entries
+            file.hushed = hushed
+            file.proposals = {site: file.proposals[site] for site in sites if site in file.proposals}
+            self.touch()
+            file.analysed.set()
+            self.publish(file)
+            if self.client.refreshes_lenses and lens_before != (bool(entries), bool(sites)):
+                self.connection.spawn(self.connection.request("workspace/codeLens/refresh", None), "lens refresh")
+            file.proposing = self.connection.spawn(self._propose(file), "mends of static findings")
+            return
+
+    async def _propose(self, file: OpenFile) -> None:
+        """Look for mends of the static findings while the user pauses."""
+        await asyncio.sleep(_IDLE)
+        document = file.document
+        file.proposals = {}
+        for known in self.known(file):
+            if known.site.evidence == "static":
+                sources = {document.name: document.text.value}
+                file.proposals[known.site] = await self._slow.run(self.services.propose, known.site, sources)
+        if file.proposals and file.document is document:
+            self.touch()
+            self.publish(file)
+            self.refresh()
+
+
+def _static_work(
+    services: Services, document: Document, confirmed: tuple[Break, ...]
+) -> tuple[tuple[Break, ...], tuple[Entry, ...], frozenset[Break]]:
+    """The static findings and the entries of a text, and which findings (of a run, too) the text silences."""
+    source = document.text.value
+    sites = services.find_breaks(source, document.name)
+    # Looking for the comments takes as long as the analysis: only where there can be one.
+    hushed = frozenset[Break]()
+    if "graphmend" in source and "ignore" in source:
+        hushed = frozenset(site for site in (*sites, *confirmed) if services.is_suppressed(site, source))
+    return sites, services.find_entries(source, document.name), hushed
+
+
+def read_text(path: str) -> str | None:
+    """A file's text as it is on disk, line ends kept, without byte order mark; None when it cannot be read."""
+    from graphmend_lsp.engine.files import UnreadableSourceError, read_source
+
+    try:
+        return read_source(path).text
+    except UnreadableSourceError:
+        return None

@@ -1,0 +1,213 @@
+"""The real server over a stand-in engine: a break is the word ``foo``, its mend is ``bar``; the session misbehaves on demand.
+
+What it does is written in the text it is asked about, as ``# fake: hang check``, ``# fake: crash check`` and so on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from graphmend_lsp.engine.config import CheckRequest, WorkerConfig, WorkerStatus
+from graphmend_lsp.lsp.server import serve_stdio
+from graphmend_lsp.lsp.services import Services
+from graphmend_lsp.model import (
+    Break,
+    Candidate,
+    Counts,
+    Declined,
+    Entry,
+    EntryResult,
+    Failure,
+    Finding,
+    Frame,
+    Mend,
+    Plan,
+    Position,
+    Progress,
+    Report,
+    Span,
+    TextEdit,
+    Verdict,
+)
+from graphmend_lsp.text import Text, apply_edits
+
+WORD = re.compile(r"\bfoo\b")
+
+
+def orders(source: str) -> set[str]:
+    return set(re.findall(r"# fake: ([a-z ]+)", source))
+
+
+def sites(source: str, path: str, evidence: Any) -> tuple[Break, ...]:
+    text = Text(source)
+    found = []
+    for match in WORD.finditer(source):
+        span = Span(text.position(match.start()), text.position(match.end()))
+        chain = (Frame(path, "forward", span), Frame(path, "inner", Span.of(1, 1, 1, 2)))
+        graphs = 1 if evidence == "dynamo" else 0
+        site = Break(path, span, "GB0170", "Data-dependent branching", "foo breaks the graph", evidence, graphs=graphs)
+        found.append(site if evidence == "static" else with_chain(site, chain))
+    return tuple(found)
+
+
+def with_chain(site: Break, chain: tuple[Frame, ...]) -> Break:
+    from dataclasses import replace
+
+    return replace(site, chain=chain, entries=("fake:graphmend_entry",), modes=("eval",))
+
+
+def find_breaks(source: str, path: str) -> tuple[Break, ...]:
+    if "slow static" in orders(source):
+        time.sleep(0.4)
+    if "raise static" in orders(source):
+        raise ValueError("static analysis raised")
+    print("printed by analysis, must not reach the protocol")
+    return sites(source, path, "static")
+
+
+def find_entries(source: str, path: str) -> tuple[Entry, ...]:
+    return (Entry(path, "graphmend_entry"),) if "def graphmend_entry" in source else ()
+
+
+def is_suppressed(site: Break, source: str) -> bool:
+    return "graphmend: ignore" in Text(source).line(site.span.start.line)
+
+
+def ignore_edit(source: str, site: Break) -> TextEdit | None:
+    line = site.span.start.line
+    end = Position(line, len(Text(source).line(line)) + 1)
+    return TextEdit(site.path, Span(end, end), f"  # graphmend: ignore[{site.code}]")
+
+
+def propose(site: Break, sources: Mapping[str, str]) -> tuple[tuple[Mend, ...], tuple[Declined, ...]]:
+    if "decline" in orders(sources[site.path]):
+        return (), (Declined("where", "the value is None"),)
+    return (mend_of(site),), ()
+
+
+def mend_of(site: Break) -> Mend:
+    return Mend(
+        "where", "write bar", site.path, site.span, (TextEdit(site.path, site.span, "bar"),), changes=("less foo",)
+    )
+
+
+def verdict(source: str) -> Verdict:
+    safety: Any = next((word for word in ("unsafe", "wrong") if word in orders(source)), "safe")
+    reasons = () if safety == "safe" else ("outputs differ by 1e-6",)
+    return Verdict(safety, reasons, Counts(2, 1, 0), Counts(1, 0, 0), "bit-equal", "bit-equal", "bit-equal", "equal", 4)
+
+
+class FakeSession:
+    def __init__(self, config: WorkerConfig, on_status: Callable[[WorkerStatus], None]) -> None:
+        self.on_status = on_status
+        self.worker: subprocess.Popen[bytes] | None = None
+
+    async def check(self, request: CheckRequest, on_progress: Callable[[Progress], None] | None = None) -> Report:
+        told = {word for text in request.texts.values() for word in orders(text)}
+        self.on_status(WorkerStatus("busy", "2.13.0", "3.11", "cpu"))
+        if "worker" in told:
+            self.worker = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+            self.on_status(WorkerStatus("busy", message=f"pid {self.worker.pid}"))
+        if on_progress:
+            on_progress(Progress("running", 10))
+        if "hang check" in told:
+            await asyncio.sleep(3600)
+        if "block loop" in told:
+            time.sleep(3600)
+        if "crash check" in told:
+            raise RuntimeError("the session crashed at /secret/place.py")
+        if "slow check" in told:
+            await asyncio.sleep(0.7)
+        if "flood" in told:
+            for number in range(20_000):
+                self.on_status(WorkerStatus("busy", message="x" * 200 + str(number)))
+        if "failure" in told:
+            path = request.paths[0]
+            failure = Failure("call", "exception", "ValueError: boom", "Mend the entry.", path, 2)
+            result = EntryResult(request.entries[0], "eval", 0, 0, (), failure)
+            return Report("2.13.0", "3.11", "cpu", (result,), (), (failure,))
+        findings = tuple(
+            Finding(site, (Candidate(mend_of(site)),))
+            for path in request.paths
+            for site in sites(request.texts[path], path, "dynamo")
+        )
+        if "lie" in told:
+            beyond = Span.of(900_000, 7, 900_001, 9)
+            elsewhere = Break("/no/such/file.py", beyond, None, "made up", "lie", "dynamo")
+            here = Break(request.paths[0], beyond, "GB" + "9" * 50, "made up", "", "dynamo", graphs=-4)
+            findings += (Finding(elsewhere), Finding(here, (Candidate(mend_of(elsewhere)),)))
+        entry = request.entries[0]
+        return Report("2.13.0", "3.11", "cpu", (EntryResult(entry, "eval", 2, 0, (3, 4)),), findings)
+
+    async def prove(
+        self,
+        request: CheckRequest,
+        report: Report,
+        on_finding: Callable[[Finding], None] | None = None,
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> Report:
+        told = {word for text in request.texts.values() for word in orders(text)}
+        if "hang prove" in told:
+            await asyncio.sleep(3600)
+        if "slow prove" in told:
+            await asyncio.sleep(0.7)
+        from dataclasses import replace
+
+        findings = []
+        for finding in report.findings:
+            text = request.texts.get(finding.site.path, "")
+            settled = replace(
+                finding, candidates=tuple(Candidate(one.mend, verdict(text)) for one in finding.candidates)
+            )
+            if on_finding:
+                on_finding(settled)
+            findings.append(settled)
+        self.on_status(WorkerStatus("ready", "2.13.0", "3.11", "cpu"))
+        return replace(report, findings=tuple(findings))
+
+    async def mend(
+        self,
+        request: CheckRequest,
+        on_progress: Callable[[Progress], None] | None = None,
+        report: Report | None = None,
+    ) -> Plan:
+        told = {word for text in request.texts.values() for word in orders(text)}
+        if on_progress:
+            on_progress(Progress("mending", 50))
+        if "hang mend" in told:
+            await asyncio.sleep(3600)
+        if "slow mend" in told:
+            await asyncio.sleep(0.7)
+        report = await self.check(request)
+        texts = {}
+        for path in request.paths:
+            text = request.texts[path]
+            edits = [mend_of(site).edits[0] for site in sites(text, path, "dynamo")]
+            texts[path] = apply_edits(text, edits)
+        if "create file" in told:
+            texts[os.path.join(os.path.dirname(request.paths[0]), "made_new.py")] = "made = 1\n"
+        return Plan(report, report, (), texts)
+
+    async def restart(self) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        if self.worker is not None:
+            self.worker.kill()
+            self.worker.wait()
+
+
+def services() -> Services:
+    return Services(find_breaks, find_entries, is_suppressed, ignore_edit, propose, FakeSession)
+
+
+if __name__ == "__main__":
+    print("printed before serving", file=sys.stderr)
+    sys.exit(serve_stdio(services()))
