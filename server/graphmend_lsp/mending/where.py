@@ -1,0 +1,440 @@
+"""Predicated control flow: a branch on a tensor becomes data flow with `torch.where`.
+
+What it does
+    An ``if`` whose condition is a tensor is replaced by computing both sides and choosing with ``torch.where``:
+    assignments, updates without ``else``, early returns, calls that differ in a tensor, conditional expressions,
+    ``a or b``; with ``elif``, nesting, ``and``/``or``/``not``, chained comparisons and ``.item()`` in the condition.
+    Conditions that are Python (shapes, dtypes, None checks) stay an ``if``.
+
+Why it costs
+    Dynamo cannot know which side to trace, so it ends the graph at the condition, waits for the value, and starts
+    another graph. Inside a loop or a ``try`` the whole function runs uncompiled.
+
+Safety
+    Both sides run in every call: time is the sum of both, and what can raise, draw random numbers or have an effect is
+    refused. The chosen values are bit-equal. Gradients are too when both sides are finite; where an operation of the
+    side that is not taken may leave its domain (``sqrt``, ``log``, ``/``), its operand is made harmless on that side
+    ("double where"). Sides of different shape or dtype are only seen by running: the verdict compares them.
+
+When it is refused
+    Loops, a side with an effect (print, an item put in a list, an in-place change of a tensor that others may hold),
+    random numbers, an index or a number that may raise, a side that gives None, text or a container, a name that has no
+    value before, and a Python test mixed into ``or``.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from graphmend_lsp.mending import edits
+from graphmend_lsp.mending.imports import spell
+from graphmend_lsp.mending.kinds import Kinds
+from graphmend_lsp.mending.purity import hazards
+from graphmend_lsp.mending.rule import Request
+from graphmend_lsp.mending.source import Source, Unreadable, loaded, read
+from graphmend_lsp.mending.where_branch import Item, Lowering, merge, verbatim
+from graphmend_lsp.mending.where_condition import Conditions, Refused, Test, name_for
+from graphmend_lsp.mending.where_examples import EXAMPLES, REFUSALS
+from graphmend_lsp.mending.where_text import layout, line_limit, operand, render
+from graphmend_lsp.mending.where_values import Choice, Leaf, Made, Value, Writer, refuse_hazards, refuse_value
+from graphmend_lsp.model import Declined, Mend, TextEdit
+
+__all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
+
+NAME = "where"
+_TITLE = "Choose both sides with torch.where"
+_DOUBLE = "Choose both sides with torch.where, gradients kept finite"
+_IDS = frozenset({"GB0170", "GB0124", "GB0033", "GB0036", "GB8335", "GB7000", "GB0066"})
+
+
+def propose(request: Request) -> tuple[Mend | Declined, ...]:
+    """The mends of a branch on a tensor, best first; empty when the break is no such branch."""
+    site = request.site
+    if not _IDS & {site.gb_id, site.root_gb_id} and "branching" not in site.gb_type.lower():
+        return ()
+    source = read(site.path, request.sources.get(site.path, ""))
+    if isinstance(source, Unreadable):
+        return (Declined(NAME, source.reason),)
+    place = source.site(site.span)
+    if place is None:
+        return ()
+    target = _branch(source, place.node)
+    if target is None:
+        return ()
+    try:
+        return _Mending(source, target, place.node).mends()
+    except Refused as refused:
+        return (Declined(NAME, str(refused)),)
+
+
+def _branch(source: Source, node: ast.AST) -> ast.If | ast.While | ast.IfExp | ast.BoolOp | ast.Compare | None:
+    """The statement or expression whose condition contains the node; None when the node is in no condition."""
+    if isinstance(node, (ast.If, ast.While, ast.IfExp)):
+        return None if isinstance(node, ast.If) and _is_guard(node) else node
+    value: ast.BoolOp | ast.Compare | None = None
+    one = node
+    while isinstance(one, ast.expr):
+        parent = source.parents.get(one)
+        if isinstance(parent, (ast.If, ast.While, ast.IfExp)):
+            if parent.test is not one:
+                break
+            return None if isinstance(parent, ast.If) and _is_guard(parent) else parent
+        if isinstance(parent, ast.Assert):
+            return None
+        if isinstance(one, ast.BoolOp) or (isinstance(one, ast.Compare) and len(one.ops) > 1):
+            value = one
+        if parent is None:
+            break
+        one = parent
+    return value
+
+
+def _is_guard(node: ast.If) -> bool:
+    """Whether the statement only raises: that is the guard rule's."""
+    return not node.orelse and isinstance(node.body[-1], ast.Raise)
+
+
+@dataclass
+class _Mending:
+    """One break being mended."""
+
+    source: Source
+    target: ast.If | ast.While | ast.IfExp | ast.BoolOp | ast.Compare
+    node: ast.AST
+    taken: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.tensors = frozenset({self.node}) if isinstance(self.node, ast.expr) else frozenset()
+        self.kinds = Kinds(self.source, self.tensors)
+        self.conditions = Conditions(self.source, self.kinds, self.fresh)
+        self.where, self.imported = spell(self.source, "torch.where", self.target)
+
+    def fresh(self, wanted: str) -> str:
+        """A new name, used nowhere in the file."""
+        name = self.source.fresh(wanted, frozenset(self.taken))
+        self.taken.add(name)
+        return name
+
+    def mends(self) -> tuple[Mend | Declined, ...]:
+        """The mends, best first."""
+        if isinstance(self.target, ast.While):
+            raise Refused(
+                "The number of turns of this loop depends on a tensor's data; no `torch.where` replaces a loop."
+            )
+        if isinstance(self.target, ast.If):
+            return self._statement(self._root(self.target))
+        return self._expression(self.target)
+
+    def _root(self, target: ast.If) -> ast.If:
+        """The first ``if`` of the chain when the conditions above an ``elif`` are tensors too."""
+        parent = self.source.parents.get(target)
+        while isinstance(parent, ast.If) and parent.orelse == [target] and self.source.code(target).startswith("elif"):
+            if self.kinds.of(parent.test) != "tensor":
+                break
+            target, parent = parent, self.source.parents.get(parent)
+        return target
+
+    # -- statements -----------------------------------------------------------------------------------------------
+
+    def _statement(self, target: ast.If) -> tuple[Mend | Declined, ...]:
+        if self.kinds.of(target.test) == "python":
+            return ()
+        if self.source.function(target) is None:
+            raise Refused("The branch is not inside a function.")
+        self._refuse_jumps(target)
+        test = self.conditions.take(target.test)
+        lowering = Lowering(
+            self.source, self.kinds, self.conditions, target, self.fresh, _comments(self.source, target), tests=[test]
+        )
+        body, orelse, last = target.body, target.orelse, target
+        rest: list[ast.stmt] = []
+        if _returns(body) and not orelse:
+            rest = self.source.after(target)
+            if not rest:
+                raise Refused("One side returns and the other goes on behind the block; return on both sides.")
+            if not test.static and len(rest) == 1 and isinstance(rest[0], ast.Return):
+                last = rest[0]  # type: ignore[assignment]
+            elif not (test.static and len(rest) == 1 and isinstance(rest[0], ast.Return)):
+                return self._early(target, test, lowering, rest)
+        elif _returns(body) != _returns(orelse) and not self.source.after(target):
+            raise Refused("One side returns and the other does not.")
+        then, other = lowering.block(body), lowering.block(rest or orelse)
+        items = merge(lowering, test, then, other)
+        if not any(item.key or item.returns or item.call for item in items):
+            raise Refused("Neither side stores or returns anything that could be chosen.")
+        return self._finished(items, lowering, target, last, test)
+
+    def _finished(
+        self, items: list[Item], lowering: Lowering, first: ast.If, last: ast.stmt, test: Test
+    ) -> tuple[Mend, ...]:
+        made: list[Mend] = []
+        for double in (True, False):
+            lines, guarded = self._lines(items, double)
+            if double and not guarded:
+                continue
+            if test.static:
+                lines = [f"if {test.static}:", *(self.source.indent + line for line in lines)]
+                if first.orelse:
+                    lines += ["else:", *self._kept(first.orelse)]
+            if self.source.code(first).startswith("elif"):
+                lines = ["else:", *(self.source.indent + line for line in lines)]
+            made.append(self._mend(self._edits(first, last, lines), lowering, double, first))
+        return tuple(made)
+
+    def _kept(self, block: Sequence[ast.stmt]) -> list[str]:
+        if isinstance(block[0], ast.If) and self.source.code(block[0]).startswith("elif"):
+            raise Refused("The condition has a Python part and an `elif`; write the Python part as an `if` around it.")
+        lines: list[str] = []
+        for statement in block:
+            lines += [self.source.indent + line for line in verbatim(self.source, statement)]
+        return lines
+
+    def _early(self, target: ast.If, test: Test, lowering: Lowering, rest: list[ast.stmt]) -> tuple[Mend, ...]:
+        """``if c: return a`` before other statements: the return waits until the last one."""
+        final = rest[-1]
+        if test.static or not isinstance(final, ast.Return) or final.value is None:
+            raise Refused("One side returns early and the rest of the function is more than assignments and a return.")
+        then = lowering.block(target.body)
+        if len(then) != 1 or len(then[0].values) != 1:
+            raise Refused("The early return does more than return one value.")
+        for statement in rest[:-1]:
+            plain = isinstance(statement, ast.Assign) and all(isinstance(one, ast.Name) for one in statement.targets)
+            if not plain or not isinstance(statement, ast.Assign):
+                raise Refused("Behind the early return stands more than assignments of names and a return.")
+            refuse_hazards(self.source, statement.value, lowering.changes)
+        refuse_value(self.source, self.kinds, final.value, lowering.changes)
+        condition, early = self.fresh("condition"), self.fresh("early")
+        made: list[Mend] = []
+        for double in (True, False):
+            writer = Writer(self.source, self.kinds, self.where, double, names={id(test): condition})
+            value = writer.text(then[0].values[0], ((test, True),))
+            behind = writer.text(Leaf(final.value), ((test, False),))
+            if double and not writer.guarded:
+                continue
+            lines = [*then[0].comments, *test.setup, f"{condition} = {test.predicate}", f"{early} = {value}"]
+            spots = [
+                edits.replace(self.source, target, target, self._wrapped(target, lines)),
+                edits.replace(
+                    self.source,
+                    final,
+                    final,
+                    self._wrapped(final, [f"return {self.where}({condition}, {early}, {behind})"]),
+                ),
+            ]
+            made.append(self._mend(spots, lowering, double, target))
+        return tuple(made)
+
+    def _lines(self, items: Sequence[Item], double: bool) -> tuple[list[str], bool]:
+        """The statements of the items, and whether a guard was written. Written twice: to count, then to name."""
+        names: dict[int, str] = {}
+        tests = [item.test for item in items if item.test is not None]
+        writer = Writer(self.source, self.kinds, self.where, double)
+        for item in items:
+            self._line(item, writer)
+        for test in tests:
+            often = writer.uses.get(id(test), 0) > 1 and not test.predicate.isidentifier()
+            if often or self._moves(items, test):
+                names[id(test)] = self.source.fresh("condition", frozenset({*self.taken, *names.values()}))
+        writer = Writer(self.source, self.kinds, self.where, double, names)
+        lines: list[str] = []
+        for item in items:
+            if item.test is not None and id(item.test) in names:
+                lines.append(f"{names[id(item.test)]} = {item.test.predicate}")
+            lines += [*item.comments, *self._line(item, writer)]
+        return lines, writer.guarded
+
+    def _moves(self, items: Sequence[Item], test: Test) -> bool:
+        """Whether something that the test reads changes between the test's place and its only use."""
+        at = next(index for index, item in enumerate(items) if item.test is test)
+        writes: frozenset[str] = frozenset()
+        for item in items[at + 1 :]:
+            if any(_uses(value, test) for value in item.values) or item.pairs:
+                return bool(writes & test.reads)
+            writes |= item.writes
+        return False
+
+    def _line(self, item: Item, writer: Writer) -> list[str]:
+        if item.lines:
+            return list(item.lines)
+        if item.returns:
+            texts = [writer.text(value) for value in item.values]
+            return [f"return {', '.join(texts)}{',' if item.key and len(texts) == 1 else ''}"]
+        if item.call is not None:
+            exchange: dict[ast.AST, str] = {}
+            for one, other in item.pairs:
+                condition = writer.condition(self._test_of(item))
+                exchange[one] = f"{self.where}({condition}, {writer.plain(one)}, {writer.plain(other)})"
+            return [render(self.source, item.call, exchange)]
+        if item.key:
+            return [f"{item.key} = {writer.text(item.values[0])}"]
+        return []
+
+    def _test_of(self, item: Item) -> Test:
+        if item.chosen is None:
+            raise Refused("The call is not chosen by a condition.")
+        return item.chosen
+
+    def _edits(self, first: ast.stmt, last: ast.stmt, lines: list[str]) -> list[TextEdit]:
+        return [edits.replace(self.source, first, last, self._wrapped(first, lines))]
+
+    def _wrapped(self, at: ast.stmt, lines: Sequence[str]) -> list[str]:
+        """Lines broken where they are too long."""
+        base = edits.block_indentation(self.source, at)
+        limit = line_limit(self.source)
+        found: list[str] = []
+        for line in lines:
+            broken = [base + line] if line.lstrip().startswith("#") else layout(base + line, self.source.indent, limit)
+            found += [one.removeprefix(base) for one in broken]
+        return found
+
+    def _refuse_jumps(self, target: ast.If) -> None:
+        for node in ast.walk(target):
+            if isinstance(node, (ast.Break, ast.Continue)):
+                raise Refused(
+                    "A branch leaves a loop; when it does depends on data. Carry a `done` mask through the loop."
+                )
+            if isinstance(node, ast.Raise):
+                raise Refused("A branch raises; only an `if` that does nothing else can become a check in the graph.")
+
+    # -- expressions ----------------------------------------------------------------------------------------------
+
+    def _expression(self, target: ast.IfExp | ast.BoolOp | ast.Compare) -> tuple[Mend | Declined, ...]:
+        statement = self.source.statement(target)
+        function = self.source.function(target)
+        if statement is None or function is None:
+            raise Refused("The condition is not inside a function.")
+        for one in self.source.ancestors(target):
+            if isinstance(one, (ast.Lambda, ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp)):
+                raise Refused("The condition is inside a comprehension or a lambda.")
+            if one is statement:
+                break
+        lowering = Lowering(self.source, self.kinds, self.conditions, statement, self.fresh)
+        setup: list[str] = []
+        made: list[Mend] = []
+        value, static, other = self._chosen(target, lowering, setup)
+        if setup and not _comes_first(self.source, statement, target):
+            raise Refused("The operand would be evaluated before what stands left of it; give it a name first.")
+        for double in (True, False):
+            writer = Writer(self.source, self.kinds, self.where, double)
+            text = writer.text(value)
+            if double and not writer.guarded:
+                continue
+            if static:
+                text = f"{text} if {static} else {other}"
+            elif isinstance(self.source.parents.get(target), (ast.BinOp, ast.UnaryOp, ast.Compare)):
+                text = text if not isinstance(value, Leaf) else operand(text)
+            start, end = self.source.range(target)
+            spot = edits.rewrite(self.source, target, text)
+            simple = isinstance(statement, (ast.Assign, ast.Return, ast.Expr, ast.AugAssign, ast.AnnAssign))
+            notes = [note.text for note in edits.comments(self.source, start, end)]
+            if simple and statement.lineno == statement.end_lineno:
+                line = render(self.source, statement, {target: text}) if not notes else ""
+                spot = edits.replace(self.source, statement, statement, self._wrapped(statement, [*setup, line]))
+                spots = [spot]
+            else:
+                above = [*notes, *setup]
+                spots = [edits.insert_before(self.source, statement, above)] if above else []
+                spots.append(spot)
+            made.append(self._mend(spots, lowering, double, target))
+        return tuple(made)
+
+    def _chosen(
+        self, target: ast.IfExp | ast.BoolOp | ast.Compare, lowering: Lowering, setup: list[str]
+    ) -> tuple[Value, str, str]:
+        """The value of an expression, and the Python condition around it with what it gives otherwise."""
+        if isinstance(target, ast.IfExp):
+            test = self.conditions.take(target.test)
+            setup += test.setup
+            lowering.tests.append(test)
+            value = lowering.choice(test, target.body, target.orelse)
+            return value, test.static, render(self.source, target.orelse)
+        if isinstance(target, ast.Compare):
+            test = self.conditions.take(target)
+            setup += test.setup
+            lowering.tests.append(test)
+            return Made(test.predicate), "", ""
+        *firsts, last = target.values
+        if len(firsts) != 1:
+            raise Refused("More than two operands; take the expression apart.")
+        first = firsts[0]
+        refuse_value(self.source, self.kinds, last, lowering.changes)
+        text = render(self.source, first)
+        if self.kinds.of(first) != "tensor" and first not in self.tensors and self.node is not target:
+            raise Refused(f"It is not clear whether `{text}` is a tensor or a Python value.")
+        if not isinstance(first, ast.Name):
+            name = self.fresh(name_for(text))
+            setup.append(f"{name} = {text}")
+            text = name
+        predicate = text if self.kinds.is_bool(first) else f"{text} != 0"
+        test = Test("", predicate, (), (first,), loaded(first))
+        lowering.tests.append(test)
+        kept: Value = Made(text)
+        is_or = isinstance(target.op, ast.Or)
+        return Choice(test, kept if is_or else Leaf(last), Leaf(last) if is_or else kept), "", ""
+
+    # -- the mend -------------------------------------------------------------------------------------------------
+
+    def _mend(self, spots: list[TextEdit], lowering: Lowering, double: bool, at: ast.AST) -> Mend:
+        if self.imported is not None:
+            spots = [self.imported, *spots]
+        spans = [span for test in lowering.tests for span in test.spans(self.source)]
+        return Mend(
+            rule=NAME,
+            title=_DOUBLE if double else _TITLE,
+            path=self.source.path,
+            span=self.source.span(at),
+            edits=tuple(spots),
+            conditions=tuple((self.source.path, span) for span in dict.fromkeys(spans)),
+            changes=tuple(dict.fromkeys(lowering.changes)),
+        )
+
+
+def _returns(block: Sequence[ast.stmt]) -> bool:
+    """Whether a block ends by returning on all its ways."""
+    if not block:
+        return False
+    last = block[-1]
+    if isinstance(last, ast.If):
+        return _returns(last.body) and _returns(last.orelse)
+    return isinstance(last, ast.Return)
+
+
+def _comments(source: Source, root: ast.If) -> dict[ast.stmt, tuple[str, ...]]:
+    """The comments inside a statement, each with the innermost statement that follows it or shares its line."""
+    start, end = source.range(root)
+    leaves = sorted(
+        (node for node in ast.walk(root) if isinstance(node, ast.stmt) and not isinstance(node, ast.If)),
+        key=lambda node: source.range(node),
+    )
+    found: dict[ast.stmt, tuple[str, ...]] = {}
+    for comment in edits.comments(source, start, end):
+        owner = next(
+            (leaf for leaf in leaves if comment.offset < edits.end_of_line(source, source.range(leaf)[1])), leaves[-1]
+        )
+        found[owner] = (*found.get(owner, ()), comment.text)
+    return found
+
+
+def _comes_first(source: Source, statement: ast.stmt, target: ast.expr) -> bool:
+    """Whether nothing with an effect stands left of an expression in its statement."""
+    if not isinstance(statement, (ast.Assign, ast.Return, ast.Expr, ast.AugAssign, ast.AnnAssign)):
+        return False
+    start, _ = source.range(target)
+    return not any(
+        isinstance(node, (ast.Call, ast.Subscript, ast.IfExp, ast.BoolOp))
+        and not isinstance(getattr(node, "ctx", None), ast.Store)
+        and source.range(node)[0] < start
+        and hazards(source, node)
+        for node in ast.walk(statement)
+        if isinstance(node, ast.expr) and target not in ast.walk(node)
+    ) and not any(
+        isinstance(one, (ast.IfExp, ast.BoolOp)) for one in source.ancestors(target) if isinstance(one, ast.expr)
+    )
+
+
+def _uses(value: Value, test: Test) -> bool:
+    if not isinstance(value, Choice):
+        return False
+    return value.test is test or _uses(value.then, test) or _uses(value.other, test)
