@@ -1,0 +1,169 @@
+"""What a call does besides computing: text on stdout and stderr, log records and warnings, in their order.
+
+Text is caught at the Python level and at the file descriptors: C code and streams taken at import are heard too.
+Replaces process-wide hooks; for children that run user code and die, never for the process that judges.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import re
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal, TextIO
+
+from .snapshot import normalise
+
+Kind = Literal["stdout", "stderr", "log", "warning"]
+MAX_CHARACTERS = 1 << 20
+_COMPILER = re.compile(
+    r"[\\/]torch[\\/](_dynamo|_functorch|_inductor|_higher_order_ops|_logging|fx|_ops|_guards|utils)\b"
+)
+
+
+@dataclass(frozen=True)
+class Effect:
+    """One thing the world could notice. `about` names the logger and level, or the warning's category."""
+
+    kind: Kind
+    text: str
+    about: str = ""
+
+
+class Listener:
+    """Hears effects from `install` on; `take` gives those since the last time."""
+
+    def __init__(self) -> None:
+        self._heard: list[Effect] = []
+        self._size = 0
+        self._deaf = 0
+        self._files: dict[Kind, Any] = {}
+        self._old: dict[Kind, TextIO] = {}
+
+    def install(self) -> None:
+        """Put this listener in place of the process's streams and hooks."""
+        streams: tuple[tuple[Kind, int], ...] = (("stdout", 1), ("stderr", 2))
+        for kind, descriptor in streams:
+            file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - lives as long as the process
+            self._old[kind] = getattr(sys, kind)
+            os.dup2(file.fileno(), descriptor)
+            self._files[kind] = file
+            setattr(sys, kind, _Stream(self, kind, descriptor))
+        warnings.showwarning = self._warned
+        handle = logging.Logger.handle
+
+        def heard(logger: logging.Logger, record: logging.LogRecord) -> None:
+            with self.unheard():  # what handlers write is the record once more, with the time of day
+                handle(logger, record)
+            self._logged(record)
+
+        logging.Logger.handle = heard  # type: ignore[method-assign, assignment]
+
+    def take(self) -> tuple[Effect, ...]:
+        """The effects since the last `take`; neighbouring text of one stream is one effect."""
+        self.drain()
+        joined: list[Effect] = []
+        for effect in self._heard:
+            if joined and effect.kind == joined[-1].kind and effect.kind in ("stdout", "stderr"):
+                joined[-1] = Effect(effect.kind, joined[-1].text + effect.text)
+            else:
+                joined.append(effect)
+        self._heard = []
+        self._size = 0
+        return tuple(Effect(one.kind, normalise(one.text), one.about) for one in joined)
+
+    @contextmanager
+    def unheard(self) -> Iterator[None]:
+        """Whatever is written meanwhile is not recorded."""
+        self.drain()
+        self._deaf += 1
+        try:
+            yield
+        finally:
+            self.drain()
+            self._deaf -= 1
+
+    def drain(self) -> None:
+        """Record what reached the file descriptors since the last time."""
+        for old in self._old.values():
+            try:
+                old.flush()
+            except (ValueError, OSError, AttributeError):
+                continue
+        for kind, file in self._files.items():
+            end = os.lseek(file.fileno(), 0, os.SEEK_CUR)
+            if not end:
+                continue
+            raw = os.pread(file.fileno(), min(end, MAX_CHARACTERS), 0)
+            os.ftruncate(file.fileno(), 0)
+            os.lseek(file.fileno(), 0, os.SEEK_SET)
+            self.hear(Effect(kind, raw.decode("utf-8", "replace")))
+
+    def hear(self, effect: Effect) -> None:
+        """Record one effect, unless deaf or already full."""
+        if not self._deaf and effect.text and self._size < MAX_CHARACTERS:
+            self._heard.append(effect)
+            self._size += len(effect.text)
+
+    def _logged(self, record: logging.LogRecord) -> None:
+        if record.name.split(".")[0] == "torch":
+            return
+        try:
+            message = record.getMessage()
+        except Exception as error:  # a bad format string; logging itself would only print about it
+            message = f"{record.msg!r} ({type(error).__name__})"
+        self.hear(Effect("log", message, f"{record.name} {record.levelname}"))
+
+    def _warned(self, message: Any, category: type[Warning], filename: str, *_: Any, **__: Any) -> None:
+        if not _COMPILER.search(filename):
+            self.drain()
+            self.hear(Effect("warning", str(message), category.__name__))
+
+
+class _Stream(io.TextIOBase):
+    """Stands for `sys.stdout` or `sys.stderr`."""
+
+    def __init__(self, listener: Listener, kind: Kind, descriptor: int) -> None:
+        self._listener = listener
+        self._kind = kind
+        self._descriptor = descriptor
+        self.buffer = _Bytes(self)
+
+    encoding = "utf-8"
+    errors = "replace"
+
+    def write(self, text: str, /) -> int:
+        self._listener.drain()
+        self._listener.hear(Effect(self._kind, str(text)))
+        return len(text)
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def isatty(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        """A program that closes its stdout loses nothing here."""
+
+
+class _Bytes(io.RawIOBase):
+    def __init__(self, stream: _Stream) -> None:
+        self._stream = stream
+
+    def write(self, data: Any, /) -> int:
+        raw = bytes(data)
+        self._stream.write(raw.decode("utf-8", "replace"))
+        return len(raw)
+
+    def writable(self) -> bool:
+        return True

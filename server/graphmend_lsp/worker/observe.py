@@ -1,0 +1,289 @@
+"""Run one call of a program and take down all that can be told of it: results, gradients, state, effects, exception.
+
+For children that run user code. What is compared with what is decided elsewhere (`compare`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import hashlib
+import random
+import sys
+import types
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+
+from .effects import Effect, Listener
+from .snapshot import Leaf, Snapshot, Store, modules_of, normalise, raw_bytes, take, take_into, tensors_of, type_name
+
+_MODULE_INNARDS = frozenset(vars(torch.nn.Module())) - {"training"}
+_SEED = 1234
+
+
+@dataclass(frozen=True)
+class Raised:
+    """An exception as a caller sees it: its type, its message, and the types it was raised from."""
+
+    type: str
+    message: str
+    causes: tuple[str, ...] = ()
+    stage: str = "call"
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One call. `parts` are snapshots by what they are of: output, gradient, input, state, random state."""
+
+    label: str
+    parts: Mapping[str, Snapshot]
+    effects: tuple[Effect, ...]
+    raised: Raised | None
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is run: the function to call (compiled or not), its modules by name, the Python modules of the program."""
+
+    function: Callable[..., Any]
+    modules: Mapping[str, torch.nn.Module]
+    files: tuple[types.ModuleType, ...]
+
+
+def observe(
+    subject: Subject, label: str, args: Sequence[Any], kwargs: Mapping[str, Any], store: Store, listener: Listener
+) -> Observation:
+    """Call once, then backward through a seeded projection of every floating output that has a history."""
+    inputs = (tuple(args), dict(kwargs))
+    leaves = _leaves(subject, inputs)
+    for _, leaf in leaves:
+        leaf.grad = None
+    seed(_SEED)
+    listener.take()
+    raised: Raised | None = None
+    parts: dict[str, Snapshot] = {"output": {}, "gradient": {}}
+    stage = "call"
+    try:
+        output = subject.function(*args, **kwargs)
+        parts["output"] = take(output, store)
+        stage = "backward"
+        if _backward(output):
+            for name, leaf in leaves:
+                if leaf.grad is not None:
+                    take_into(parts["gradient"], leaf.grad, store, name, {})
+    except Exception as error:
+        raised = _raised(error, stage)
+    effects = listener.take()
+    for _, leaf in leaves:
+        leaf.grad = None
+    with listener.unheard():
+        parts["input"] = take(inputs, store)
+        parts["random state"] = _random_state()
+        parts["state"] = state_of(subject, store)
+    return Observation(label, parts, effects, raised)
+
+
+def seed(value: int) -> None:
+    """Set every random generator that the program may draw from."""
+    torch.manual_seed(value)
+    random.seed(value)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and hasattr(numpy, "random"):
+        numpy.random.seed(value)
+
+
+def state_of(subject: Subject, store: Store) -> Snapshot:
+    """Parameters, buffers, flags and plain attributes of the modules; the plain data in the program's own globals."""
+    out: Snapshot = {}
+    seen: dict[int, str] = {}
+    known: set[int] = set()
+    for root, module in subject.modules.items():
+        _module_state(out, root, module, store, seen, known)
+    for file in subject.files:
+        name = file.__name__.rsplit(".", 1)[-1]
+        for key, value in list(vars(file).items()):
+            if key.startswith("__") or not _is_data(value, subject.files):
+                continue
+            if isinstance(value, torch.nn.Module):
+                if id(value) not in known:
+                    _module_state(out, f"{name}.{key}", value, store, seen, known)
+                continue
+            take_into(out, value, store, f"{name}.{key}", seen)
+    return out
+
+
+def find_modules(function: Any) -> dict[str, torch.nn.Module]:
+    """The modules that a callable runs: itself, its object, what it is a partial of, and what it closes over."""
+    found: dict[str, torch.nn.Module] = {}
+    _find_modules(function, "", found, set())
+    return found
+
+
+def fresh_calls(
+    calls: Sequence[tuple[Sequence[Any], Mapping[str, Any]]],
+) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
+    """Copies of all calls' arguments, made together, so that what two calls share they share in the copies too.
+
+    Modules, parameters and what cannot be copied stay the program's own.
+    """
+    memo: dict[Any, Any] = {}
+    return [
+        (
+            tuple(_fresh(value, memo) for value in args),
+            {name: _fresh(value, memo) for name, value in kwargs.items()},
+        )
+        for args, kwargs in calls
+    ]
+
+
+def _fresh(value: Any, memo: dict[Any, Any]) -> Any:
+    for _, module in modules_of(value):
+        memo.setdefault(id(module), module)
+    for _, tensor in tensors_of(value):
+        if id(tensor) not in memo:
+            memo[id(tensor)] = tensor if isinstance(tensor, torch.nn.Parameter) else _copy(tensor, memo)
+    try:
+        return copy.deepcopy(value, memo)
+    except Exception:  # a generator, a lock, an open file: there is only the one
+        memo[id(value)] = value
+        return value
+
+
+def _copy(tensor: torch.Tensor, memo: dict[Any, Any]) -> torch.Tensor:
+    """A copy with the same strides; views of one memory become views of one copied memory."""
+    detached = tensor.detach()
+    if type(tensor) is torch.Tensor and tensor.layout == torch.strided and not tensor.is_quantized:
+        storage = detached.untyped_storage()
+        key = ("storage", storage._cdata)
+        if key not in memo:
+            memo[key] = storage.clone()
+        made = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
+        made.set_(memo[key], detached.storage_offset(), detached.size(), detached.stride())
+        made = torch._neg_view(made) if detached.is_neg() else made
+        made = made.conj() if detached.is_conj() else made
+    else:
+        made = detached.clone()
+    return made.requires_grad_(tensor.requires_grad)
+
+
+def _leaves(subject: Subject, inputs: Any) -> list[tuple[str, torch.Tensor]]:
+    """Everything a gradient may arrive at: inputs that ask for one, and the parameters."""
+    found = [(f"input{path}", tensor) for path, tensor in tensors_of(inputs) if tensor.is_leaf and tensor.requires_grad]
+    known = {id(tensor) for _, tensor in found}
+    for root, module in subject.modules.items():
+        for name, parameter in module.named_parameters(prefix=root):
+            if parameter.requires_grad and id(parameter) not in known:
+                known.add(id(parameter))
+                found.append((name, parameter))
+    return found
+
+
+def _backward(output: Any) -> bool:
+    """Backward through a random projection (a plain sum would hide what cancels); whether there was anything to do."""
+    roots = [
+        tensor
+        for _, tensor in tensors_of(output)
+        if tensor.grad_fn is not None
+        and tensor.layout == torch.strided
+        and (tensor.is_floating_point() or tensor.is_complex())
+    ]
+    if not roots:
+        return False
+    generator = torch.Generator().manual_seed(_SEED)
+    weights = []
+    for tensor in roots:
+        kind = torch.complex64 if tensor.is_complex() else torch.float32
+        weight = torch.randn(tensor.shape, generator=generator, dtype=kind)
+        weights.append(weight.to(device=tensor.device, dtype=tensor.dtype))
+    torch.autograd.backward(roots, weights)
+    return True
+
+
+def _raised(error: BaseException, stage: str) -> Raised:
+    causes: list[str] = []
+    cause = error.__cause__
+    while cause is not None and len(causes) < 8:
+        if not type(cause).__module__.startswith("torch._dynamo"):
+            causes.append(type_name(cause))
+        cause = cause.__cause__
+    message = str(error).split("\n\nfrom user code:")[0].split("\n\nSet TORCHDYNAMO_VERBOSE")[0].strip()
+    return Raised(type_name(error), normalise(message), tuple(causes), stage)
+
+
+def _random_state() -> Snapshot:
+    states: dict[str, bytes] = {"torch": raw_bytes(torch.get_rng_state()), "random": repr(random.getstate()).encode()}
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and hasattr(numpy, "random"):
+        _, keys, *rest = numpy.random.get_state()
+        states["numpy"] = keys.tobytes() + repr(rest).encode()
+    if torch.cuda.is_initialized():
+        states["cuda"] = raw_bytes(torch.cuda.get_rng_state())
+    return {name: Leaf(hashlib.blake2b(state, digest_size=8).hexdigest()) for name, state in states.items()}
+
+
+def _module_state(
+    out: Snapshot, root: str, module: torch.nn.Module, store: Store, seen: dict[int, str], known: set[int]
+) -> None:
+    for prefix, part in module.named_modules(prefix=root):
+        known.add(id(part))
+        for tensors in (part._parameters, part._buffers):
+            for name, tensor in tensors.items():
+                take_into(out, tensor, store, f"{prefix}.{name}", {})
+        for name, value in list(vars(part).items()):
+            if name not in _MODULE_INNARDS and not _is_code(value):
+                take_into(out, value, store, f"{prefix}.{name}", seen)
+
+
+def _is_code(value: Any) -> bool:
+    return callable(value) and not isinstance(value, torch.Tensor) and not hasattr(value, "__dict__")
+
+
+def _is_data(value: Any, files: Sequence[types.ModuleType]) -> bool:
+    """Whether a global is state: data, or an object of a class that the program itself defines."""
+    if isinstance(value, (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType)):
+        return False
+    if isinstance(value, torch.nn.Module):
+        return True
+    kind = type(value)
+    return kind.__module__ in ("builtins", "collections", "torch", "numpy", "torch.nn.parameter", "types") or any(
+        kind.__module__ == file.__name__ for file in files
+    )
+
+
+def _find_modules(value: Any, name: str, found: dict[str, torch.nn.Module], seen: set[int], depth: int = 0) -> None:
+    if id(value) in seen or depth > 4:
+        return
+    seen.add(id(value))
+
+    def into(part: Any, part_name: str) -> None:
+        _find_modules(part, part_name, found, seen, depth + 1)
+
+    if isinstance(value, torch.nn.Module):
+        inner = getattr(value, "_orig_mod", None)
+        if isinstance(inner, torch.nn.Module):
+            into(inner, name)
+        elif value not in found.values():
+            free = name or "model"
+            found[free if free not in found else f"{free}{len(found)}"] = value
+    elif isinstance(value, partial):
+        into(value.func, name)
+        for part in (*value.args, *value.keywords.values()):
+            into(part, f"{name}argument")
+    elif isinstance(value, types.MethodType):
+        into(value.__self__, name or "self")
+        into(value.__func__, name)
+    elif isinstance(value, types.FunctionType):
+        for original in (getattr(value, "_torchdynamo_orig_callable", None), getattr(value, "__wrapped__", None)):
+            into(original, name)
+        for cell_name, cell in zip(value.__code__.co_freevars, value.__closure__ or (), strict=False):
+            with contextlib.suppress(ValueError):  # an empty cell
+                into(cell.cell_contents, cell_name)
+        for global_name in value.__code__.co_names:
+            into(value.__globals__.get(global_name), global_name)
+    elif callable(value) and hasattr(value, "__dict__") and not isinstance(value, type):
+        for key, part in list(vars(value).items()):
+            into(part, key)

@@ -1,0 +1,163 @@
+"""Which calls a mend is tried with: the entry's, others until both sides of every condition ran, the first one again.
+
+Runs the original program, uncompiled, in a child of its own; what it says holds for every child of the same verdict.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from .effects import Listener
+from .observe import Observation, Subject, fresh_calls, observe
+from .probe import Sides
+from .snapshot import Store
+from .variants import (
+    Arguments,
+    Recipe,
+    asks_gradients,
+    gradient_of,
+    make,
+    other_weights,
+    reshaping,
+    searching,
+    standard,
+)
+
+STANDARD_SHARE = 0.1  # of the time limit, for values that any mend is tried with
+SEARCH_SHARE = 0.25  # of the time limit, until the search for unseen sides ends
+RUNS = 6  # how often each chosen call is run again: two programs, three ways
+MOST_RESHAPED = 2
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The calls, in order. `telling` are the numbers of those that showed a side for the first time."""
+
+    recipes: tuple[Recipe, ...]
+    telling: frozenset[int]
+    failed: Observation | None = None  # the last of the entry's calls when all of them raised
+
+    def lean(self) -> tuple[Recipe, ...]:
+        """The calls that show lost effects: as given, one with other values, those that took another side, the end."""
+        kept: dict[Recipe, None] = {}
+        for number, recipe in enumerate(self.recipes):
+            plain = recipe.own or recipe.again or number in self.telling
+            if plain or (recipe.floats, recipe.ints, recipe.bools) == ("random", "permuted", "flipped"):
+                kept[replace(recipe, gradients=False)] = None
+        return tuple(kept)
+
+
+def choose(
+    subject: Subject, calls: Sequence[Arguments], sides: Sides, listener: Listener, seconds: float
+) -> tuple[Plan, list[Observation], Store]:
+    """The plan, and what was seen in the entry's own calls on the way."""
+    return _Search(subject, calls, sides, listener, seconds).run()
+
+
+def perform(
+    subject: Subject,
+    recipe: Recipe,
+    calls: Sequence[Arguments],
+    pristine: Sequence[Arguments],
+    store: Store,
+    ear: Listener,
+) -> Observation:
+    """Make the call of a recipe and observe it. `calls` are the entry's own objects, `pristine` their copies."""
+    args, kwargs = calls[recipe.base] if recipe.own else make(recipe, pristine)
+    with other_weights(recipe.weights, subject.modules):
+        return observe(subject, recipe.label, args, kwargs, store, ear)
+
+
+class _Search:
+    def __init__(
+        self, subject: Subject, calls: Sequence[Arguments], sides: Sides, listener: Listener, seconds: float
+    ) -> None:
+        self.subject = subject
+        self.calls = calls
+        self.pristine = fresh_calls(calls)
+        self.sides = sides
+        self.listener = listener
+        self.seconds = seconds
+        self.store = Store()
+        self.recipes: list[Recipe] = []
+        self.telling: set[int] = set()
+        self.raising: set[int] = set()  # the entry's calls that raise as they are
+        self.gradients = False
+        self.started = time.monotonic()
+        self.longest = 0.0
+
+    def run(self) -> tuple[Plan, list[Observation], Store]:
+        own = [self.try_out(Recipe(base, own=True), always=True) for base in range(len(self.calls))]
+        self.raising = {base for base, one in enumerate(own) if one.raised}
+        if len(self.raising) == len(own):
+            return Plan(tuple(self.recipes), frozenset(self.telling), own[-1]), own, self.store
+        self.find_gradients()
+        bases = [base for base in range(len(self.calls)) if base not in self.raising]
+        for base in bases:
+            chosen = standard(base, self.pristine[base])
+            for recipe in chosen if base == bases[0] else chosen[:1]:
+                if self.spent() > self.seconds * STANDARD_SHARE and not self.missing:
+                    break
+                self.try_out(recipe)
+        for base in bases:
+            for recipe in searching(base, self.pristine[base], bool(self.subject.modules)):
+                if not self.missing or self.spent() > self.seconds * SEARCH_SHARE:
+                    break
+                self.try_out(recipe, telling_only=True)
+        self.reshape(bases[0])
+        again = Recipe(bases[0], again=True, gradients=self.gradients)
+        self.recipes.append(again)
+        return Plan(tuple(self.recipes), frozenset(self.telling)), own, self.store
+
+    @property
+    def missing(self) -> bool:
+        return not self.sides.complete
+
+    def spent(self) -> float:
+        """Seconds since the start, and those that the chosen calls will take when they are run again."""
+        return time.monotonic() - self.started + RUNS * self.longest * len(self.recipes) / 2
+
+    def find_gradients(self) -> None:
+        """Whether floating inputs may ask for gradients: the program must take them as well as without."""
+        base = next(base for base in range(len(self.calls)) if base not in self.raising)
+        if not asks_gradients(self.pristine[base]):
+            return
+        recipe = gradient_of(Recipe(base))
+        if self.observe(recipe).raised is None:
+            self.gradients = True
+            self.recipes.append(recipe)
+
+    def reshape(self, base: int) -> None:
+        accepted: set[int | None] = set()
+        for recipe in reshaping(base, self.pristine[base]):
+            if len(accepted) >= MOST_RESHAPED or self.spent() > self.seconds * SEARCH_SHARE:
+                return
+            if recipe.axis not in accepted and self.try_out(recipe).raised is None:
+                accepted.add(recipe.axis)
+
+    def try_out(self, recipe: Recipe, *, always: bool = False, telling_only: bool = False) -> Observation:
+        """Run a call and keep it when it proves something: it runs, or raises on a side that was not seen before.
+
+        A call that asks for gradients may be refused for that alone; then it is tried without.
+        """
+        if self.gradients and not always:
+            recipe = gradient_of(recipe)
+        before = self.sides.count
+        observation = self.observe(recipe)
+        if observation.raised is not None and recipe.gradients and self.sides.count == before:
+            recipe = replace(recipe, gradients=False)
+            observation = self.observe(recipe)
+        telling = self.sides.count > before
+        if always or telling or (observation.raised is None and not telling_only):
+            if telling:
+                self.telling.add(len(self.recipes))
+            self.recipes.append(recipe)
+        return observation
+
+    def observe(self, recipe: Recipe) -> Observation:
+        started = time.monotonic()
+        observation = perform(self.subject, recipe, self.calls, self.pristine, self.store, self.listener)
+        self.longest = max(self.longest, time.monotonic() - started) if self.recipes else 0.0
+        return observation

@@ -1,0 +1,204 @@
+"""One program run one way, in a child of its own: uncompiled, or compiled with a backend, over the calls of a plan.
+
+The program's modules are loaded once and the children forked from there; where processes cannot fork, each loads them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tokenize
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any, Literal
+
+import torch
+import torch._dynamo
+
+from .compiling import compiled, force_backend, uncompiled
+from .effects import Listener
+from .observe import Observation, Subject, find_modules, fresh_calls
+from .places import canonical, kind_of
+from .plan import Plan, choose, perform
+from .probe import watch_conditions, watch_wheres
+from .program import build, install_texts, load_module, set_threads
+from .recorder import Recorder
+from .snapshot import Store
+from .texts import unsaved_text
+from .variants import Arguments
+from .wire import BreakData, CountsData, GraphData, Place, SideData, VerifyParams
+
+Way = Literal["uncompiled", "eager", "aot_eager"]
+WAYS: tuple[Way, ...] = ("uncompiled", "eager", "aot_eager")
+BACKEND = "graphmend_trial"
+PROGRAMS_AT_ONCE = 2
+
+
+@dataclass
+class Loaded:
+    """A program whose modules are imported and whose entry was not run yet.
+
+    `files` are the canonical paths of the files whose globals are the program's own. `backend` is what every
+    torch.compile of the program, at import or later, uses when it comes to compiling.
+    """
+
+    module: ModuleType
+    files: frozenset[str]
+    backend: dict[str, str] = field(default_factory=lambda: {"name": "eager"})
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What one program did, one way. `observations` are those of the plan's recipes, in order."""
+
+    way: Way
+    observations: tuple[Observation, ...]
+    blobs: Mapping[str, bytes]
+    counts: CountsData
+    events: tuple[BreakData, ...] = ()
+    graphs: tuple[GraphData, ...] = ()
+    sides: tuple[SideData, ...] = ()
+    unlike: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Planned:
+    """The plan, with the entry's own calls as they were seen while it was made."""
+
+    plan: Plan
+    trial: Trial
+
+
+def load(params: VerifyParams, texts: Mapping[str, str], files: Sequence[str]) -> Loaded:
+    """Import the entry's file with these texts in place of files. Once in a process, before anything computes.
+
+    Raises:
+        FailedError: importing it failed.
+    """
+    backend = {"name": "eager"}
+
+    def chosen(graph: torch.fx.GraphModule, inputs: list[Any], **options: Any) -> Any:
+        return torch._dynamo.lookup_backend(backend["name"])(graph, inputs, **options)
+
+    torch._dynamo.register_backend(chosen, name=BACKEND)
+    force_backend(BACKEND)
+    install_texts(dict(texts))
+    module = load_module(params["entry"], params["roots"])
+    return Loaded(module, frozenset(map(canonical, (*texts, *files, params["entry"]["file"]))), backend)
+
+
+def plan(params: VerifyParams, loaded: Loaded, conditions: Sequence[Place]) -> Planned:
+    """Choose the calls by running the original uncompiled, until both sides of every condition ran.
+
+    Raises:
+        FailedError: the entry failed.
+    """
+    subject, calls, listener = _prepare(params, loaded, "uncompiled")
+    sides = watch_conditions(conditions, text_of)
+    with torch.compiler.set_stance("force_eager"):
+        chosen, own, store = choose(subject, calls, sides, listener, params["limits"]["seconds"])
+    return Planned(chosen, Trial("uncompiled", tuple(own), store.blobs, _NOTHING, sides=tuple(sides.data())))
+
+
+def run(
+    params: VerifyParams,
+    loaded: Loaded,
+    way: Way,
+    chosen: Plan,
+    conditions: Sequence[Place] = (),
+    changed: Mapping[str, Sequence[Sequence[int]]] | None = None,
+) -> Trial:
+    """Run the plan's calls one way. Uncompiled, conditions and the `torch.where` calls on changed lines are watched.
+
+    Raises:
+        FailedError: the entry failed.
+    """
+    subject, calls, listener = _prepare(params, loaded, way)
+    pristine = fresh_calls(calls)
+    store = Store()
+    observations: list[Observation] = []
+    if way == "uncompiled":
+        sides = watch_conditions(conditions, text_of)
+        wheres = watch_wheres(changed or {}, text_of)
+        with torch.compiler.set_stance("force_eager"):
+            observations += [perform(subject, one, calls, pristine, store, listener) for one in chosen.recipes]
+        return Trial(
+            way, tuple(observations), store.blobs, _NOTHING, sides=tuple(sides.data()), unlike=tuple(wheres.unlike)
+        )
+    loaded.backend["name"] = way
+    recipes = chosen.recipes if way == "eager" else chosen.lean()
+    recorder = Recorder()
+    recorder.install()
+    for number, recipe in enumerate(recipes):
+        recorder.call = number
+        observations.append(perform(subject, recipe, calls, pristine, store, listener))
+    own = {number for number, recipe in enumerate(recipes) if recipe.own}
+    events = [event for event in recorder.events if event["call"] in own]
+    graphs = [graph for graph in recorder.graphs if graph["call"] in own]
+    counts = CountsData(
+        graphs=max(Counter(graph["call"] for graph in graphs).values(), default=0),
+        breaks=len({_site(event) for event in events}),
+        skipped_frames=len({(skip["file"], skip["line"]) for skip in recorder.skipped if skip["call"] in own}),
+        recompiles=_recompiles(observations, recorder.graphs),
+    )
+    return Trial(way, tuple(observations), store.blobs, counts, tuple(events), tuple(graphs))
+
+
+def text_of(file: str) -> str:
+    """The text that a file was loaded from, without a byte order mark.
+
+    Raises:
+        OSError, SyntaxError, UnicodeError: it cannot be read.
+    """
+    text = unsaved_text(file)
+    if text is None:
+        with tokenize.open(file) as opened:
+            text = opened.read()
+    return text.removeprefix("\ufeff")
+
+
+_NOTHING = CountsData(graphs=0, breaks=0, skipped_frames=0, recompiles=0)
+
+
+def _prepare(params: VerifyParams, loaded: Loaded, way: Way) -> tuple[Subject, list[Arguments], Listener]:
+    listener = Listener()
+    listener.install()
+    program = build(loaded.module, params["entry"], params["device"], params["mode"])
+    set_threads()
+    files = tuple(
+        module
+        for module in list(sys.modules.values())
+        if isinstance(module, ModuleType) and _is_own(getattr(module, "__file__", None), loaded.files)
+    )
+    modules = find_modules(program.callable)
+    function = uncompiled(program.callable) if way == "uncompiled" else compiled(program.callable, BACKEND)
+    return Subject(function, modules, files), [(call.args, call.kwargs) for call in program.calls], listener
+
+
+def _site(event: BreakData) -> tuple[object, ...]:
+    """Where a break is shown: the innermost frame of the user's or a package's own code."""
+    frame = next((one for one in reversed(event["frames"]) if one["kind"] == "code"), event["frames"][-1])
+    return (frame["file"], frame["line"], frame["column"], frame["end_line"], frame["end_column"])
+
+
+def _recompiles(observations: Sequence[Observation], graphs: Sequence[GraphData]) -> int:
+    """Graphs compiled during calls whose inputs looked like those of an earlier call."""
+    seen: set[tuple[tuple[str, str], ...]] = set()
+    later: set[int] = set()
+    for number, observation in enumerate(observations):
+        looks = tuple((path, leaf.text) for path, leaf in observation.parts["input"].items() if leaf.digest)
+        if looks in seen:
+            later.add(number)
+        seen.add(looks)
+    return sum(graph["call"] in later for graph in graphs)
+
+
+def _is_own(file: str | None, named: frozenset[str]) -> bool:
+    """Whether a module's globals are the program's state: its file was named, or is the user's and not installed."""
+    if not file or not os.path.isabs(file):  # torch.ops and its like call themselves files
+        return False
+    if canonical(file) in named:
+        return True
+    return kind_of(file) == "code" and "site-packages" not in file and "dist-packages" not in file

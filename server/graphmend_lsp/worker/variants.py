@@ -1,0 +1,370 @@
+"""Other calls made from the entry's own: other values, other weights, another shape. Deterministic; runs no user code.
+
+A `Recipe` says how; the same recipe gives the same call in every process. Values stay where a program can be expected
+to take them: integers within what was seen (indices), masks between 0 and 1, shapes changed alike in all inputs.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from .observe import fresh_calls
+from .snapshot import tensors_of
+
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a call is made from the entry's call number `base`.
+
+    `floats`, `ints` and `bools` name what is done to tensors of that kind ("" leaves them), to the one with index
+    `only` or to all. `weights` is done to parameters and floating buffers for this call alone. `resize` says which size
+    becomes which, `axis` limits that to one dimension. `gradients` asks for gradients of floating inputs. `own` calls
+    take the entry's objects as they are after the calls before, all others take fresh copies.
+    """
+
+    base: int
+    floats: str = ""
+    ints: str = ""
+    bools: str = ""
+    only: int | None = None
+    weights: str = ""
+    resize: tuple[int, int] | None = None
+    axis: int | None = None
+    gradients: bool = False
+    own: bool = False
+    again: bool = False
+
+    @property
+    def label(self) -> str:
+        """How the call is named to people."""
+        words = f"call {self.base + 1}"
+        kinds = [
+            f"{name} {kind}"
+            for name, kind in (("floats", self.floats), ("ints", self.ints), ("bools", self.bools))
+            if kind
+        ]
+        if kinds:
+            words += f" with {', '.join(kinds)}" + (f" in tensor {self.only + 1}" if self.only is not None else "")
+        if self.weights:
+            words += f" with weights {self.weights}"
+        if self.resize:
+            words += f" with size {self.resize[0]} made {self.resize[1]}"
+        if self.again:
+            words += ", again"
+        return words
+
+    @property
+    def seed(self) -> int:
+        """A number that only this recipe has, the same in every process."""
+        return zlib.crc32(f"{self.base} {self.floats} {self.ints} {self.bools} {self.only}".encode())
+
+
+def make(recipe: Recipe, calls: Sequence[Arguments]) -> Arguments:
+    """The arguments of the call that a recipe describes, as fresh copies."""
+    ((args, kwargs),) = fresh_calls([calls[recipe.base]])
+    tensors = [tensor for _, tensor in tensors_of((args, kwargs)) if not isinstance(tensor, torch.nn.Parameter)]
+    replaced: dict[int, torch.Tensor] = {}
+    generator = torch.Generator().manual_seed(recipe.seed)
+    for index, tensor in enumerate(tensors):
+        changed = tensor
+        if recipe.only is None or recipe.only == index:
+            changed = _other_values(changed, recipe, generator, tensors)
+        if recipe.resize is not None:
+            changed = _resized(changed, recipe.resize, recipe.axis)
+        if recipe.gradients and changed.is_floating_point() and changed.is_leaf and not changed.requires_grad:
+            changed = changed.clone() if changed is tensor else changed
+            changed.requires_grad_()
+        if changed is not tensor:
+            replaced[id(tensor)] = changed
+    made = _substitute((args, kwargs), replaced)
+    return made[0], made[1]
+
+
+@contextmanager
+def other_weights(kind: str, modules: Mapping[str, torch.nn.Module]) -> Iterator[None]:
+    """Parameters and floating buffers changed in place while the context lasts, and put back after it."""
+    if not kind:
+        yield
+        return
+    kept: list[tuple[torch.Tensor, torch.Tensor]] = []
+    with torch.no_grad():
+        for module in modules.values():
+            for tensor in (*module.parameters(), *module.buffers()):
+                if tensor.is_floating_point() and not any(tensor is one for one, _ in kept):
+                    kept.append((tensor, tensor.detach().clone()))
+                    tensor.copy_(_WEIGHTS[kind](tensor))
+    try:
+        yield
+    finally:
+        with torch.no_grad():
+            for tensor, value in kept:
+                tensor.copy_(value)
+
+
+def standard(base: int, call: Arguments) -> list[Recipe]:
+    """What every mend is tried with, most telling first."""
+    kinds = _kinds(call)
+    recipes: list[Recipe] = []
+    if kinds & {"float", "int", "bool"}:
+        recipes.append(Recipe(base, "random", "permuted", "flipped"))
+    if "float" in kinds:
+        recipes += [Recipe(base, floats=kind) for kind in ("negated", "zero", "one NaN", "one inf", "large", "mixed")]
+    if "int" in kinds:
+        recipes += [Recipe(base, ints=kind) for kind in ("smallest", "largest")]
+    if "bool" in kinds:
+        recipes += [Recipe(base, bools=kind) for kind in ("true", "false")]
+    return [_only_what_is_there(recipe, kinds) for recipe in recipes]
+
+
+def searching(base: int, call: Arguments, has_weights: bool) -> Iterator[Recipe]:
+    """More and stranger calls, to be tried while a side of a condition was not seen."""
+    kinds = _kinds(call)
+    tensors = [tensor for _, tensor in tensors_of(call) if not isinstance(tensor, torch.nn.Parameter)]
+    if "float" in kinds:
+        for kind in ("one", "tiny", "x100", "x0.01", "+100", "-100", "-inf", "positive", "all NaN", "all inf", "huge"):
+            yield Recipe(base, floats=kind)
+    if "int" in kinds:
+        for kind in ("one smallest", "one largest", "one zero", "zero", "increasing", "one more"):
+            yield Recipe(base, ints=kind)
+    if len(tensors) > 1:
+        for index, tensor in enumerate(tensors):
+            if tensor.dtype == torch.bool:
+                for kind in ("true", "false", "flipped"):
+                    yield Recipe(base, bools=kind, only=index)
+            elif tensor.is_floating_point():
+                for kind in ("negated", "zero", "one", "large", "x0.01", "one NaN", "one inf", "like another"):
+                    yield Recipe(base, floats=kind, only=index)
+            elif not tensor.is_complex():
+                for kind in ("smallest", "largest", "zero", "one zero", "permuted", "one more", "like another"):
+                    yield Recipe(base, ints=kind, only=index)
+    yield from reshaping(base, call, (2, 4, 16))
+    if has_weights:
+        for kind in _WEIGHTS:
+            yield Recipe(base, weights=kind)
+        if "float" in kinds:
+            for kind in ("x1000", "negated"):
+                yield Recipe(base, floats="large", weights=kind)
+
+
+def reshaping(base: int, call: Arguments, factors: Sequence[int] = ()) -> list[Recipe]:
+    """Other shapes: each size that occurs, in one dimension of all inputs or everywhere, one larger and doubled."""
+    shapes = [tuple(tensor.shape) for _, tensor in tensors_of(call) if not isinstance(tensor, torch.nn.Parameter)]
+    recipes: list[Recipe] = []
+    for axis in (0, 1):
+        sizes = dict.fromkeys(shape[axis] for shape in shapes if len(shape) > axis and shape[axis] > 0)
+        for size in sizes:
+            news = [size * factor for factor in factors] or [size + 1, size * 2]
+            recipes += [Recipe(base, resize=(size, new), axis=axis) for new in news]
+    for size in dict.fromkeys(size for shape in shapes for size in shape if size > 1):
+        recipes += [Recipe(base, resize=(size, new)) for new in ([size * factor for factor in factors] or [size + 1])]
+    return recipes
+
+
+def gradient_of(recipe: Recipe) -> Recipe:
+    """The same call with gradients of its floating inputs."""
+    return replace(recipe, gradients=True, own=False)
+
+
+def asks_gradients(call: Arguments) -> bool:
+    """Whether some floating input does not ask for its gradient yet."""
+    return any(
+        tensor.is_floating_point() and tensor.is_leaf and not tensor.requires_grad
+        for _, tensor in tensors_of(call)
+        if not isinstance(tensor, torch.nn.Parameter)
+    )
+
+
+_WEIGHTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "x1000": lambda t: t * 1e3,
+    "negated": lambda t: -t,
+    "zero": torch.zeros_like,
+    "x1e6": lambda t: t * 1e6,
+    "with one NaN": lambda t: _poke(t, float("nan")),
+    "with one inf": lambda t: _poke(t, float("inf")),
+    "all inf": lambda t: torch.full_like(t, float("inf")),
+}
+
+
+def _other_values(
+    tensor: torch.Tensor, recipe: Recipe, generator: torch.Generator, all_tensors: Sequence[torch.Tensor]
+) -> torch.Tensor:
+    if tensor.layout != torch.strided or tensor.is_quantized or not tensor.numel():
+        return tensor
+    if tensor.dtype == torch.bool:
+        made = _bools(tensor, recipe.bools)
+    elif tensor.is_floating_point():
+        made = _floats(tensor, recipe.floats, generator, all_tensors)
+    elif tensor.is_complex():
+        made = None if not recipe.floats else tensor.detach() * (1 + 1j)
+    else:
+        made = _ints(tensor, recipe.ints, generator, all_tensors)
+    if made is None:
+        return tensor
+    return made.to(tensor.dtype).requires_grad_(tensor.requires_grad)
+
+
+def _floats(
+    tensor: torch.Tensor, kind: str, generator: torch.Generator, all_tensors: Sequence[torch.Tensor]
+) -> torch.Tensor | None:
+    if not kind:
+        return None
+    value = tensor.detach().float() if tensor.element_size() < 4 else tensor.detach().clone()
+    limit = torch.finfo(tensor.dtype).max
+
+    def noise() -> torch.Tensor:
+        return torch.randn(value.shape, generator=generator).to(value.device, value.dtype)
+
+    makers: dict[str, Callable[[], torch.Tensor]] = {
+        "random": lambda: noise() * (_spread(value) or 1.0) + _center(value),
+        "negated": lambda: -value,
+        "zero": lambda: torch.zeros_like(value),
+        "one": lambda: torch.ones_like(value),
+        "large": lambda: noise() * min(1e4, limit / 8),
+        "huge": lambda: noise().sign() * (limit / 2),
+        "tiny": lambda: noise() * 1e-6,
+        "mixed": lambda: value.abs() * noise().sign(),
+        "positive": lambda: value.abs() + 1,
+        "x100": lambda: value * 100,
+        "x0.01": lambda: value * 0.01,
+        "+100": lambda: value + 100,
+        "-100": lambda: value - 100,
+        "one NaN": lambda: _poke(value, float("nan")),
+        "one inf": lambda: _poke(value, float("inf")),
+        "-inf": lambda: _poke(value, float("-inf")),
+        "all NaN": lambda: torch.full_like(value, float("nan")),
+        "all inf": lambda: torch.full_like(value, float("inf")),
+        "like another": lambda: _like_another(tensor, all_tensors),
+    }
+    return makers[kind]()
+
+
+def _ints(
+    tensor: torch.Tensor, kind: str, generator: torch.Generator, all_tensors: Sequence[torch.Tensor]
+) -> torch.Tensor | None:
+    if not kind:
+        return None
+    value = tensor.detach().clone()
+    wide = value.to(torch.int64)
+    largest, smallest = int(wide.max()), int(wide.min())
+    if smallest > 0:
+        smallest = 0  # where a positive number is good as an index, zero is too
+
+    def permuted() -> torch.Tensor:
+        order = torch.randperm(value.numel(), generator=generator).to(value.device)
+        return value.reshape(-1)[order].reshape(value.shape)
+
+    def increasing() -> torch.Tensor:
+        return (torch.arange(value.numel(), device=value.device) % (largest - smallest + 1) + smallest).reshape(
+            value.shape
+        )
+
+    makers: dict[str, Callable[[], torch.Tensor | None]] = {
+        "permuted": permuted,
+        "smallest": lambda: torch.full_like(value, smallest),
+        "largest": lambda: torch.full_like(value, largest),
+        "zero": lambda: torch.zeros_like(value),
+        "one smallest": lambda: _poke(value, smallest),
+        "one largest": lambda: _poke(value, largest),
+        "one zero": lambda: _poke(value, 0),
+        "increasing": increasing,
+        # out of range on purpose; on CUDA a bad index ends the process instead of raising
+        "one more": lambda: _poke(value, largest + 1) if value.device.type == "cpu" else None,
+        "like another": lambda: _like_another(tensor, all_tensors),
+    }
+    return makers[kind]()
+
+
+def _bools(tensor: torch.Tensor, kind: str) -> torch.Tensor | None:
+    if not kind:
+        return None
+    value = tensor.detach()
+    return {"flipped": ~value, "true": torch.ones_like(value), "false": torch.zeros_like(value)}[kind]
+
+
+def _resized(tensor: torch.Tensor, resize: tuple[int, int], axis: int | None) -> torch.Tensor:
+    old, new = resize
+    made = tensor
+    for dimension in range(tensor.dim()):
+        if tensor.shape[dimension] == old and (axis is None or axis == dimension):
+            index = torch.arange(new, device=tensor.device) % old
+            made = made.detach().index_select(dimension, index)
+    return made if made is tensor else made.requires_grad_(tensor.requires_grad)
+
+
+def _substitute(value: Any, replaced: Mapping[int, torch.Tensor]) -> Any:
+    """The (fresh, so changeable) value with some tensors replaced, wherever in containers and objects they are."""
+    if isinstance(value, torch.Tensor):
+        return replaced.get(id(value), value)
+    if isinstance(value, torch.nn.Module) or not replaced:
+        return value
+    if isinstance(value, tuple):
+        parts = [_substitute(part, replaced) for part in value]
+        if hasattr(value, "_fields"):
+            return type(value)(*parts)
+        return tuple(parts) if type(value) is tuple else value
+    if isinstance(value, list):
+        value[:] = [_substitute(part, replaced) for part in value]
+    elif isinstance(value, dict):
+        for key in list(value):
+            value[key] = _substitute(value[key], replaced)
+    elif hasattr(value, "__dict__") and not isinstance(value, type) and not callable(value):
+        for name, part in list(vars(value).items()):
+            new = _substitute(part, replaced)
+            if new is not part:
+                object.__setattr__(value, name, new)
+    return value
+
+
+def _poke(tensor: torch.Tensor, number: float) -> torch.Tensor:
+    made = tensor.detach().clone(memory_format=torch.contiguous_format)
+    if made.numel():
+        made.view(-1)[made.numel() // 2] = number
+    return made
+
+
+def _like_another(tensor: torch.Tensor, all_tensors: Sequence[torch.Tensor]) -> torch.Tensor:
+    for other in all_tensors:
+        if other is not tensor and other.shape == tensor.shape and other.dtype == tensor.dtype:
+            return other.detach().clone()
+    return tensor.detach().clone()
+
+
+def _spread(value: torch.Tensor) -> float:
+    finite = value[torch.isfinite(value)]
+    return float(finite.std()) if finite.numel() > 1 else 1.0
+
+
+def _center(value: torch.Tensor) -> float:
+    finite = value[torch.isfinite(value)]
+    return float(finite.mean()) if finite.numel() else 0.0
+
+
+def _kinds(call: Arguments) -> set[str]:
+    kinds: set[str] = set()
+    for _, tensor in tensors_of(call):
+        if isinstance(tensor, torch.nn.Parameter):
+            continue
+        if tensor.dtype == torch.bool:
+            kinds.add("bool")
+        elif tensor.is_floating_point() or tensor.is_complex():
+            kinds.add("float")
+        else:
+            kinds.add("int")
+    return kinds
+
+
+def _only_what_is_there(recipe: Recipe, kinds: set[str]) -> Recipe:
+    return replace(
+        recipe,
+        floats=recipe.floats if "float" in kinds else "",
+        ints=recipe.ints if "int" in kinds else "",
+        bools=recipe.bools if "bool" in kinds else "",
+    )

@@ -1,0 +1,105 @@
+"""Calls made from the entry's calls: the same in every process, within what a program takes, sharing what is shared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import torch
+
+from graphmend_lsp.worker.observe import fresh_calls
+from graphmend_lsp.worker.variants import Recipe, asks_gradients, make, other_weights, reshaping, searching, standard
+
+
+@dataclass
+class Batch:
+    ids: torch.Tensor
+    mask: torch.Tensor
+
+
+def call() -> tuple[tuple[Any, ...], dict[str, Any]]:
+    x = torch.linspace(-1, 1, 12).reshape(3, 4)
+    return (x, [x, torch.tensor([5, 3, 9])]), {
+        "batch": Batch(torch.tensor([1, 1, 1]), torch.tensor([True, False, True]))
+    }
+
+
+def everything(made: tuple[tuple[Any, ...], dict[str, Any]]) -> list[torch.Tensor]:
+    (x, (_, ids)), keywords = made
+    return [x, ids, keywords["batch"].ids, keywords["batch"].mask]
+
+
+def recipes() -> list[Recipe]:
+    return [*standard(0, call()), *searching(0, call(), has_weights=True), *reshaping(0, call())]
+
+
+@pytest.mark.parametrize("recipe", recipes(), ids=lambda recipe: recipe.label)
+def test_a_recipe_gives_one_call_and_leaves_the_original_alone(recipe: Recipe) -> None:
+    pristine = call()
+    first, second = make(recipe, [pristine]), make(recipe, [pristine])
+    for one, other in zip(everything(first), everything(second), strict=True):
+        assert torch.equal(torch.nan_to_num(one), torch.nan_to_num(other))
+        assert one.dtype == other.dtype and one.shape == other.shape
+    for one, other in zip(everything(pristine), everything(call()), strict=True):
+        assert torch.equal(one, other)
+    assert first[0][0] is first[0][1][0], "what was one tensor stays one"
+
+
+def test_integers_stay_within_what_was_seen() -> None:
+    for recipe in standard(0, call()):
+        _, ids, mask_ids, _ = everything(make(recipe, [call()]))
+        assert int(ids.min()) >= 0 and int(ids.max()) <= 9
+        assert int(mask_ids.min()) >= 0 and int(mask_ids.max()) <= 1
+
+
+@pytest.mark.parametrize(
+    ("recipe", "shapes"),
+    [
+        (Recipe(0, resize=(3, 4), axis=0), [(4, 4), (4,), (4,), (4,)]),
+        (Recipe(0, resize=(4, 8), axis=1), [(3, 8), (3,), (3,), (3,)]),
+        (Recipe(0, resize=(3, 6)), [(6, 4), (6,), (6,), (6,)]),
+    ],
+)
+def test_a_size_changes_in_all_inputs_alike(recipe: Recipe, shapes: list[tuple[int, ...]]) -> None:
+    assert [tuple(one.shape) for one in everything(make(recipe, [call()]))] == shapes
+
+
+def test_gradients_are_asked_of_floating_inputs() -> None:
+    assert asks_gradients(call())
+    made = everything(make(Recipe(0, gradients=True), [call()]))
+    assert [one.requires_grad for one in made] == [True, False, False, False]
+    assert all(one.is_leaf for one in made)
+
+
+def test_views_of_one_memory_stay_views_of_one_memory() -> None:
+    base = torch.zeros(2, 3)
+    ((args, _),) = fresh_calls([((base, base[0], base.t()), {})])
+    args[0].add_(1)
+    assert torch.equal(args[1], torch.ones(3)) and torch.equal(args[2], torch.ones(3, 2))
+    assert torch.equal(base, torch.zeros(2, 3))
+    assert args[2].stride() == (1, 3)
+
+
+def test_calls_that_share_an_object_share_its_copy() -> None:
+    cache: list[torch.Tensor] = []
+    first, second = fresh_calls([((cache,), {}), ((cache,), {})])
+    first[0][0].append(torch.ones(1))
+    assert second[0][0] and not cache
+
+
+def test_modules_and_parameters_are_not_copied() -> None:
+    model = torch.nn.Linear(2, 2)
+    ((args, _),) = fresh_calls([(([model, {"w": model.weight}],), {})])
+    assert args[0][0] is model and args[0][1]["w"] is model.weight
+
+
+@pytest.mark.parametrize("kind", ["x1000", "negated", "zero", "with one NaN", "with one inf"])
+def test_weights_are_put_back(kind: str) -> None:
+    model = torch.nn.BatchNorm1d(3)
+    torch.nn.init.uniform_(model.weight)
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    with other_weights(kind, {"model": model}):
+        assert not torch.equal(torch.nan_to_num(model.weight), before["weight"])
+    for name, value in model.state_dict().items():
+        assert torch.equal(value, before[name])
