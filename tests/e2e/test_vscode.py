@@ -63,6 +63,7 @@ def test_a_break_is_seen_mended_and_gone(workbench: Run) -> None:
 def test_the_api_of_the_extension_host_shows_and_mends(workbench: Run, tmp_path: Path) -> None:
     workbench(
         "extension_host.mjs",
+        suite="suite_mend.cjs",
         extension=str(ROOT / "vscode-extension"),
         log=str(tmp_path / "suite.log"),
         seconds=90,
@@ -71,6 +72,17 @@ def test_the_api_of_the_extension_host_shows_and_mends(workbench: Run, tmp_path:
         mendedOnce=(FIXTURES / "gate_branch_mended.py").read_text(),
         mendedAll=(FIXTURES / "gate_all_mended.py").read_text(),
         leftAfterAll=0,
+    )
+
+
+def test_the_server_is_installed_on_request_and_endures_crashes(workbench: Run, tmp_path: Path) -> None:
+    workbench(
+        "extension_host.mjs",
+        suite="suite_life.cjs",
+        extension=str(ROOT / "vscode-extension"),
+        log=str(tmp_path / "suite.log"),
+        seconds=90,
+        settings={"graphmend.interpreter": [sys.executable], "graphmend.importStrategy": "useBundled"},
     )
 
 

@@ -2,14 +2,16 @@
 
 import * as vscode from "vscode";
 import {
-  CloseAction, DidChangeConfigurationNotification, ErrorAction, ExecuteCommandRequest, LanguageClient, RevealOutputChannelOn, State,
+  CloseAction, DidChangeConfigurationNotification, ErrorAction, ExecuteCommandRequest, LanguageClient, RevealOutputChannelOn,
   type DynamicFeature, type ExecuteCommandRegistrationOptions, type Executable, type LanguageClientOptions, type StaticFeature,
 } from "vscode-languageclient/node";
 import type { Launch } from "./launch";
-import { Restarts } from "./restarts";
 import type { WorkerStatus } from "./status";
 
 export const STATUS_NOTIFICATION = "graphmend/status";
+
+/** How long a server may take to end before it is killed. */
+const STOP_MS = 3_000;
 
 export interface Wiring {
   readonly launch: Launch;
@@ -20,12 +22,9 @@ export interface Wiring {
   readonly settings: () => Record<string, unknown>;
   readonly log: vscode.LogOutputChannel;
   readonly serverLog: vscode.LogOutputChannel;
-  readonly restarts: Restarts;
   readonly onStatus: (status: WorkerStatus) => void;
-  /** The server has answered `initialize`, for the first time or after a restart. */
-  readonly onRunning: () => void;
-  /** The server ended by itself; `again` says whether it is being restarted. */
-  readonly onEnd: (again: boolean) => void;
+  /** The server that was running ended by itself. */
+  readonly onEnd: () => void;
 }
 
 /** Starts the server and waits until it has answered `initialize`. Rejects, with no process left, when it does not. */
@@ -33,15 +32,17 @@ export async function startClient(wiring: Wiring): Promise<LanguageClient> {
   const server: Executable = {
     command: wiring.launch.command,
     args: [...wiring.launch.args],
-    options: { cwd: wiring.cwd, env: { ...process.env, PYTHONUNBUFFERED: "1" } },
+    options: { cwd: wiring.cwd },
   };
-  const client = new Client("graphmend", "GraphMend", { run: server, debug: server }, options(wiring));
+  let running = false;
+  const ended = (): void => {
+    if (running) wiring.onEnd();
+  };
+  const client = new Client("graphmend", "GraphMend", { run: server, debug: server }, options(wiring, ended));
   client.onNotification(STATUS_NOTIFICATION, (status: WorkerStatus) => wiring.onStatus(status));
-  client.onDidChangeState(({ newState }) => {
-    if (newState === State.Running) wiring.onRunning();
-  });
   try {
     await client.start();
+    running = true;
   } catch (error) {
     await stopClient(client);
     throw error;
@@ -52,7 +53,7 @@ export async function startClient(wiring: Wiring): Promise<LanguageClient> {
 /** Ends the server; never rejects. */
 export async function stopClient(client: LanguageClient): Promise<void> {
   try {
-    await client.dispose(3_000);
+    await client.dispose(STOP_MS);
   } catch {
     // A server that has already ended cannot be asked to.
   }
@@ -63,7 +64,7 @@ export async function tellSettings(client: LanguageClient, settings: Record<stri
   await client.sendNotification(DidChangeConfigurationNotification.type, { settings: { graphmend: settings } });
 }
 
-function options(wiring: Wiring): LanguageClientOptions {
+function options(wiring: Wiring, ended: () => void): LanguageClientOptions {
   return {
     documentSelector: ["file", "untitled"].map((scheme) => ({ scheme, language: "python" })),
     outputChannel: wiring.serverLog,
@@ -84,9 +85,8 @@ function options(wiring: Wiring): LanguageClientOptions {
     errorHandler: {
       error: () => ({ action: ErrorAction.Continue, handled: true }),
       closed: () => {
-        const again = wiring.restarts.again(Date.now());
-        wiring.onEnd(again);
-        return { action: again ? CloseAction.Restart : CloseAction.DoNotRestart, handled: true };
+        ended();
+        return { action: CloseAction.DoNotRestart, handled: true }; // a new client is more reliable than a revived one
       },
     },
   };

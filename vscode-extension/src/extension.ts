@@ -114,24 +114,23 @@ class Extension {
         settings: () => serverSettings(this.settings(), launch.python),
         log: this.log,
         serverLog: this.serverLog,
-        restarts: this.restarts,
         onStatus: (worker) => this.status.show(trusted ? { kind: "running", worker } : { kind: "restricted" }),
-        onRunning: () => this.status.show(trusted ? { kind: "running", worker: undefined } : { kind: "restricted" }),
-        onEnd: (again) => this.ended(again),
+        onEnd: () => this.ended(),
       });
+      if (this.status.state.kind === "starting") {
+        this.status.show(trusted ? { kind: "running", worker: undefined } : { kind: "restricted" });
+      }
     } catch (error) {
       this.fail(`${launch.command} did not start: ${error instanceof Error ? error.message : String(error)}`, ["createEnvironment", "settings"]);
     }
   }
 
-  private ended(again: boolean): void {
-    if (again) {
-      this.log.warn("The server ended unexpectedly and is started again.");
-      this.status.show({ kind: "starting" });
-    } else {
-      this.client = undefined;
-      this.fail(`The server ended ${MOST_RESTARTS + 1} times in 3 minutes and is not started again.`, []);
-    }
+  /** The server ended by itself: it is started again, unless that happens too often. */
+  private ended(): void {
+    const again = this.restarts.again(Date.now());
+    if (again) this.log.warn("The server ended unexpectedly and is started again.");
+    else this.fail(`The server ended ${MOST_RESTARTS + 1} times in 3 minutes and is not started again.`, []);
+    this.queue = this.queue.then(() => this.stopNow()).then(() => (again ? this.startNow() : undefined));
   }
 
   /** Logs a failure, puts it in the status item, and shows it with buttons for what helps. */

@@ -1,4 +1,4 @@
-// Runs extension_host_suite.cjs inside the extension host of a real workbench, with the real `vscode` module.
+// Runs a suite (plan.suite) inside the extension host of a real workbench, with the real `vscode` module.
 // A built VS Code takes tests only from `developmentOptions` of its page, so they are put there before it reads them.
 
 import { readFileSync } from "node:fs";
@@ -13,7 +13,7 @@ const done = new Promise((resolve) => (finished = resolve));
 await inWorkbench(
   plan,
   async () => {
-    const code = await Promise.race([done, new Promise((resolve) => setTimeout(resolve, plan.seconds * 1000, "it did not end"))]);
+    const code = await Promise.race([done, new Promise((resolve) => setTimeout(resolve, plan.seconds * 1000, "it did not end").unref())]);
     let log = "";
     try {
       log = readFileSync(plan.log, "utf8");
@@ -27,7 +27,7 @@ await inWorkbench(
     prepare: async (page, authority) => {
       await page.exposeFunction("codeAutomationExit", finished);
       await page.exposeFunction("codeAutomationLog", () => {});
-      const suite = { $mid: 1, scheme: "vscode-remote", authority, path: join(import.meta.dirname, "extension_host_suite.cjs") };
+      const suite = { $mid: 1, scheme: "vscode-remote", authority, path: join(import.meta.dirname, plan.suite) };
       const extension = { $mid: 1, scheme: "vscode-remote", authority, path: plan.extension };
       await page.addInitScript((options) => {
         const original = Element.prototype.getAttribute;

@@ -4,20 +4,9 @@ const assert = require("node:assert/strict");
 const fs = require("node:fs");
 const path = require("node:path");
 const vscode = require("vscode");
+const { information, plan, say, suite, until } = require("./suite.cjs");
 
-const plan = JSON.parse(process.env.GRAPHMEND_SUITE);
-const started = Date.now();
-const say = (...words) => fs.appendFileSync(plan.log, `[${((Date.now() - started) / 1000).toFixed(1)}s] ${words.join(" ")}\n`);
-
-exports.run = async () => {
-  try {
-    await steps();
-    say("all steps passed");
-  } catch (error) {
-    say("FAILED", error.stack);
-    throw error;
-  }
-};
+exports.run = suite(steps);
 
 async function steps() {
   const folder = vscode.workspace.workspaceFolders[0].uri.fsPath;
@@ -69,13 +58,12 @@ async function steps() {
   await until(() => ours(document).length === plan.leftAfterAll, "only what cannot be mended is left", 30_000, async () => describe(document));
   say("mended all:", describe(document));
 
-  await vscode.commands.executeCommand("graphmend.debugInformation");
-  const information = JSON.parse(vscode.window.activeTextEditor.document.getText());
-  assert.equal(information.trusted, true);
-  assert.equal(information.launch.kind, "found");
-  assert.equal(information.state.kind, "running");
-  assert.match(information.state.worker.torch, /^\d+\.\d+/);
-  say("state:", JSON.stringify(information.state));
+  const { launch, state, trusted } = await information();
+  assert.equal(trusted, true);
+  assert.equal(launch.kind, "found");
+  assert.equal(state.kind, "running");
+  assert.match(state.worker.torch, /^\d+\.\d+/);
+  say("state:", JSON.stringify(state));
 }
 
 /** Makes the document dirty without changing it, so that saving it does what a save does. */
@@ -93,13 +81,3 @@ const codeOf = (diagnostic) => (typeof diagnostic.code === "object" ? diagnostic
 const some = (list) => (list.length > 0 ? list : undefined);
 const describe = (document) =>
   JSON.stringify(ours(document).map((one) => [document.getText(one.range), codeOf(one), one.severity, one.message, (one.relatedInformation ?? []).length]));
-
-async function until(read, what, milliseconds = 15_000, now = async () => "") {
-  const end = Date.now() + milliseconds;
-  for (;;) {
-    const value = await read();
-    if (value) return value;
-    if (Date.now() > end) throw new Error(`waited ${milliseconds} ms until ${what}; there was: ${await now()}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
