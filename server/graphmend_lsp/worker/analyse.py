@@ -24,7 +24,7 @@ def analyse(
 ) -> AnalyseResult:
     """Run the entry; never raises for what the program does, except what ends a process.
 
-    `on_stage` is told what begins; `post` each record as ``(kind, data)`` with kind event, graph, skip, calls or device.
+    `on_stage` is told what begins; `post` each record as ``(kind, data)``; kind: event, graph, skip, calls or device.
     """
     begun = time.perf_counter()
     say = post or (lambda _message: None)

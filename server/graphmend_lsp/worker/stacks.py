@@ -1,7 +1,8 @@
 """Call chains: from the program's call down to the expression at which Dynamo stopped, as frames of the wire.
 
 Three sources are joined: the Python frames above the one being compiled, the frames Dynamo has inlined (its
-translators), and, where neither is at hand, the stack an exception carries. Reads torch's objects, imports nothing of torch.
+translators), and, where neither is at hand, the stack an exception carries. Reads torch's
+objects, imports nothing of torch.
 """
 
 from __future__ import annotations

@@ -1,0 +1,280 @@
+"""The worker's own process: says hello, reads requests, runs each in a child, writes replies. It never computes.
+
+One thread where children are forks. Nothing that comes over the pipe and nothing a child does ends it, but the end of
+its input, `shutdown`, a signal, or the end of the process that started it; then no child and no temporary file is left.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from .failures import failure
+from .isolate import Child, new_pump, step
+from .tasks import carry_out, hello, warm_up
+from .wire import AnalyseParams, AnalyseResult, FailureData, Hello, Limits, VerifyParams
+
+STDIN = "stdin"
+LINE_LIMIT = 256 * 1024 * 1024
+IDLE = 1.0  # seconds between looks whether the process that started us is still there
+METHODS: Mapping[str, type] = {"analyse": AnalyseParams, "verify": VerifyParams}
+
+
+class StoppedError(Exception):
+    """The worker is to end."""
+
+
+@dataclass
+class Running:
+    """A request whose child runs, with what its child has posted so far."""
+
+    child: Child[Any]
+    folder: str
+    partial: AnalyseResult
+    method: str
+
+
+@dataclass
+class Server:
+    """The requests at hand. `say` writes one message; `prepared` says why no request can be carried out, if so."""
+
+    say: Callable[[Mapping[str, Any]], None]
+    private: tuple[int, ...]
+    refusal: FailureData | None
+    at_once: int
+    pump: Any
+    waiting: deque[tuple[int, str, dict[str, Any]]] = field(default_factory=deque)
+    running: dict[int, Running] = field(default_factory=dict)
+
+    def handle(self, line: bytes) -> None:
+        """One line of input.
+
+        Raises:
+            StoppedError: it was ``shutdown``.
+        """
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError):
+            print("graphmend worker: a line that is no JSON was skipped", file=sys.stderr)
+            return
+        number = message.get("id") if isinstance(message, dict) else None
+        if not isinstance(number, int) or isinstance(number, bool):
+            print("graphmend worker: a message without an id was skipped", file=sys.stderr)
+            return
+        method, params = message.get("method"), message.get("params", {})
+        if method == "shutdown":
+            self.say({"id": number, "result": {}})
+            raise StoppedError
+        if method == "cancel":
+            self.cancel(params.get("id") if isinstance(params, dict) else None)
+            return
+        problem = problem_with(method, params)
+        if problem is None and (number in self.running or any(number == known for known, _, _ in self.waiting)):
+            problem = "the id is in use"
+        if problem is not None:
+            self.refuse(number, method, failure("worker", "protocol", f"The request cannot be read: {problem}."))
+        elif self.refusal is not None:
+            self.refuse(number, method, self.refusal)
+        else:
+            self.waiting.append((number, method, params))
+
+    def cancel(self, number: object) -> None:
+        """End a request, waiting or running; it answers that it was cancelled. An unknown one was answered before."""
+        cancelled = failure("worker", "cancelled", "The run was cancelled.")
+        for item in [item for item in self.waiting if item[0] == number]:
+            self.waiting.remove(item)
+            self.refuse(item[0], item[1], cancelled)
+        if isinstance(number, int) and number in self.running:
+            method = self.running[number].method
+            self.forget(number)
+            self.refuse(number, method, cancelled)
+
+    def refuse(self, number: int, method: object, why: FailureData) -> None:
+        """Answer with a failure instead of a result."""
+        self.say({"id": number, "result": _failed(method, why, None)})
+
+    def start(self) -> None:
+        """Give waiting requests a child each, as many as may run side by side."""
+        while self.waiting and len(self.running) < self.at_once:
+            number, method, params = self.waiting.popleft()
+            folder = tempfile.mkdtemp(prefix="graphmend-")
+            so_far = AnalyseResult(
+                events=[], graphs=[], skipped=[], calls=0, device="cpu", seconds=0.0, failure=None
+            )  # fmt: skip
+            child: Child[Any] = Child(
+                partial(carry_out, method, params, folder),
+                _limits(params),
+                self.pump,
+                stage="load",
+                posts=True,
+                on_post=partial(self.posted, number, so_far),
+                top=True,
+                private=self.private,
+            )
+            self.running[number] = Running(child, folder, so_far, method)
+
+    def posted(self, number: int, so_far: AnalyseResult, value: Any) -> None:
+        """Something a child says while it runs."""
+        if not (isinstance(value, tuple) and len(value) == 2):
+            return
+        kind, data = value
+        if kind == "progress":
+            self.say({"id": number, "progress": {"message": str(data)}})
+        elif kind == "event":
+            so_far["events"].append(data)
+        elif kind == "graph":
+            so_far["graphs"].append(data)
+        elif kind == "skip":
+            so_far["skipped"].append(data)
+        elif kind == "calls":
+            so_far["calls"] = data
+        elif kind == "device":
+            so_far["device"] = data
+
+    def settle(self) -> None:
+        """Answer the requests whose child is done."""
+        for number, request in list(self.running.items()):
+            outcome = request.child.outcome
+            if outcome is None:
+                continue
+            if outcome.failure is not None:
+                self.say({"id": number, "result": _failed(request.method, outcome.failure, request.partial)})
+            else:
+                self.say({"id": number, "result": outcome.value})
+            self.forget(number)
+
+    def forget(self, number: int) -> None:
+        """End a request's child and remove what it left on disk."""
+        request = self.running.pop(number)
+        request.child.close()
+        shutil.rmtree(request.folder, ignore_errors=True)
+
+    def close(self) -> None:
+        """End everything."""
+        self.waiting.clear()
+        for number in list(self.running):
+            self.forget(number)
+
+
+def serve(path: list[str]) -> int:
+    """Run the worker on this process's stdin and stdout; `path` is sys.path as the user's program shall have it."""
+    incoming, outgoing = _take_pipes()
+    for name in ("SIGTERM", "SIGINT", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), _stop)
+    say = partial(_write, outgoing)
+    pump = new_pump()
+    server: Server | None = None
+    try:
+        said = hello()
+        sys.path[:] = path
+        say({"hello": said})
+        refusal = _refusal(said)
+        if refusal is None:
+            warm_up()
+        cores = os.cpu_count() or 1
+        server = Server(say, (incoming, outgoing), refusal, 2 if cores <= 4 else 4, pump)
+        pump.add(incoming, (STDIN, 0))
+        _loop(server, pump)
+    except (StoppedError, BrokenPipeError, ConnectionError):
+        pass
+    finally:
+        for name in ("SIGTERM", "SIGINT", "SIGHUP"):
+            if hasattr(signal, name):
+                signal.signal(getattr(signal, name), signal.SIG_IGN)
+        if server is not None:
+            server.close()
+    return 0
+
+
+def problem_with(method: object, params: object) -> str | None:
+    """Why these parameters cannot be used, in words; None when they can."""
+    if not isinstance(method, str) or method not in METHODS:
+        return f"there is no method {method!r}"
+    if not isinstance(params, dict):
+        return "params is not an object"
+    missing = [name for name in METHODS[method].__annotations__ if name not in params]
+    if missing:
+        return f"params has no {missing[0]}"
+    kinds = {"entry": dict, "texts": dict, "roots": list, "limits": dict, "candidates": list}
+    for name, kind in kinds.items():
+        if name in params and not isinstance(params[name], kind):
+            return f"{name} is not {'a list' if kind is list else 'an object'}"
+    if not all(isinstance(params["entry"].get(name), str) for name in ("file", "function", "kind")):
+        return "entry has no file, function and kind"
+    if not isinstance(params["limits"].get("seconds"), (int, float)):
+        return "limits has no seconds"
+    if not all(isinstance(item, str) for pair in params["texts"].items() for item in pair):
+        return "texts is not made of strings"
+    return None
+
+
+def _loop(server: Server, pump: Any) -> None:
+    parent = os.getppid()
+    rest = bytearray()
+    while True:
+        server.start()
+        for _, data in step(pump, [request.child for request in server.running.values()], IDLE):
+            if not data:
+                return
+            rest += data
+            *lines, last = rest.split(b"\n")
+            rest = bytearray() if len(last) > LINE_LIMIT else bytearray(last)
+            for line in lines:
+                if line.strip():
+                    server.handle(bytes(line))
+        server.settle()
+        if os.getppid() != parent:
+            return
+
+
+def _take_pipes() -> tuple[int, int]:
+    """The protocol's pipes under numbers of our own; 0 is empty then, and what is printed goes to stderr."""
+    incoming, outgoing = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return incoming, outgoing
+
+
+def _write(fd: int, message: Mapping[str, Any]) -> None:
+    data = memoryview(json.dumps(message, default=str).encode() + b"\n")
+    while data:
+        data = data[os.write(fd, data) :]
+
+
+def _failed(method: object, why: FailureData, so_far: AnalyseResult | None) -> dict[str, Any]:
+    if method == "verify":
+        return {"candidates": [], "failure": why}
+    base = so_far or AnalyseResult(
+        events=[], graphs=[], skipped=[], calls=0, device="cpu", seconds=0.0, failure=None
+    )  # fmt: skip
+    return {**base, "failure": why}
+
+
+def _refusal(said: Hello) -> FailureData | None:
+    if said["failure"] is not None:
+        return said["failure"]
+    if said["missing"]:
+        words = f"torch {said['torch']} lacks what the recorder needs: {', '.join(said['missing'])}."
+        return failure("worker", "old-torch", words, "Use a torch from 2.9 to 2.15, or update graphmend-lsp.")
+    return None
+
+
+def _limits(params: Mapping[str, Any]) -> Limits:
+    memory = params["limits"].get("memory_mb")
+    return Limits(seconds=float(params["limits"]["seconds"]), memory_mb=memory if isinstance(memory, int) else None)
+
+
+def _stop(_number: int, _frame: object) -> None:
+    raise StoppedError

@@ -1,0 +1,117 @@
+"""What a request's child does: take the temporary folder it was given and carry out one method.
+
+Runs in a child of the worker's process, forked or fresh; `load_torch` and `warm_up` run in the process they fork from.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import os
+import re
+import sys
+import tempfile
+from typing import Any, cast
+
+from .failures import failure
+from .processes import Post
+from .wire import PROTOCOL, AnalyseParams, Hello, VerifyParams
+
+OLDEST = (2, 9)
+NO_TORCH = "This interpreter has no torch: {}"
+
+
+def carry_out(method: str, params: dict[str, Any], folder: str, post: Post) -> Any:
+    """The result of one request, as plain data; a failure of the program is part of it."""
+    tempfile.tempdir = os.environ["TMPDIR"] = folder
+    if method == "analyse":
+        from .analyse import analyse
+
+        return analyse(cast(AnalyseParams, params), post.stage, post)
+    from .verify import verify
+
+    return verify(cast(VerifyParams, params), lambda message: post(("progress", message)))
+
+
+def load_torch() -> str | None:
+    """Import torch and torch._dynamo and let it compute with one thread, so that forks of this process can compute.
+
+    Returns what went wrong, if anything did.
+    """
+    try:
+        torch = importlib.import_module("torch")
+        torch.set_num_threads(1)
+        importlib.import_module("torch._dynamo")
+    except BaseException as error:  # a broken installation raises anything, SystemExit included
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
+def hello() -> Hello:
+    """Who this worker is; imports torch. `torch` is None when that fails."""
+    said = Hello(
+        protocol=PROTOCOL,
+        torch=None,
+        python=".".join(map(str, sys.version_info[:3])),
+        executable=sys.executable,
+        cuda=False,
+        missing=[],
+        failure=None,
+    )
+    problem = load_torch()
+    torch = sys.modules.get("torch")
+    version = getattr(torch, "__version__", None)
+    if problem is not None or version is None:
+        said["failure"] = failure("worker", "no-torch", NO_TORCH.format(problem or "another module is named torch"))
+        return said
+    said["torch"] = str(version)
+    found = re.match(r"(\d+)\.(\d+)", str(version))
+    if found is not None and (int(found[1]), int(found[2])) < OLDEST:
+        said["failure"] = failure("worker", "old-torch", f"torch {version} is too old to record graph breaks.")
+        return said
+    from .recorder import missing_hooks
+
+    said["missing"] = missing_hooks()
+    said["cuda"] = _has_cuda(torch)
+    return said
+
+
+def warm_up() -> None:
+    """Compile something tiny, so that children find Dynamo's modules imported and its registry read."""
+    import torch
+
+    from . import analyse, recorder, verify  # noqa: F401
+
+    def tiny(x: Any) -> Any:
+        y = x + 1
+        torch._dynamo.graph_break()
+        return y * 2
+
+    try:
+        recorder.gb_id("Call to `torch._dynamo.graph_break()`")
+        for backend in ("eager", "aot_eager"):
+            torch._dynamo.reset()
+            torch.compile(tiny, backend=backend)(torch.zeros(1))
+    except Exception as error:
+        print(f"graphmend worker: warming up failed: {type(error).__name__}: {error}", file=sys.stderr)
+    torch._dynamo.reset()
+    gc.collect()
+    gc.freeze()  # collections in children then leave the shared pages alone
+
+
+def _has_cuda(torch: Any) -> bool:
+    """Whether there is a CUDA device, found without making a CUDA context (which forks could not use)."""
+    if torch.version.cuda is None:
+        return False
+    name = "PYTORCH_NVML_BASED_CUDA_CHECK"
+    before = os.environ.get(name)
+    os.environ[name] = "1"
+    try:
+        return bool(torch.cuda.is_available())
+    except Exception:
+        return False
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
