@@ -224,6 +224,11 @@ def _result(
 
 def _method_result(scope: Scope, function: ast.Attribute, given: list[Kind], keywords: dict[str, Kind]) -> Kind:
     receiver = scope.kind(function.value)
+    if receiver.tag == "unknown" and function.attr in names.SURE_METHODS:
+        receiver = scope.kinds[id(function.value)] = TENSOR
+        path = path_of(function.value)
+        if path in scope.names:
+            scope.names[path] = TENSOR
     if is_tensor(receiver):
         return calls.of_method(function.attr, receiver, given, keywords)
     if receiver.tag == "seq":

@@ -82,7 +82,16 @@ TELLING_METHODS = words(
     "norm std var new_zeros new_ones new_full new_tensor type_as detach nonzero gather scatter scatter_ "
     "scatter_add any all item tolist unbind topk sin cos log log2 isnan isinf unfold repeat_interleave mul add "
     "sub div mul_ add_ sub_ div_ copy_ t index_select amax amin sign floor ceil round square prod logsumexp "
-    "diagonal tril triu roll flip narrow bool long"
+    "diagonal tril triu roll flip narrow bool long clone int numpy"
+)
+
+# Methods that nothing but a tensor (or a NumPy array, which Dynamo traces as one) has in a model's code: a value of
+# which nothing else is known is a tensor where one of these is called.
+SURE_METHODS = words(
+    "sum mean std var any all abs argmax argmin unsqueeze squeeze masked_fill masked_fill_ masked_select permute "
+    "contiguous clamp clamp_min clamp_max softmax log_softmax sigmoid tanh relu matmul bmm cumsum cumprod expand "
+    "expand_as view_as reshape isnan isinf nonzero scatter_ scatter_add index_select new_zeros new_ones type_as "
+    "detach item numel logsumexp amax amin repeat_interleave sqrt rsqrt norm"
 )
 
 PYTHON_BUILTINS = words(

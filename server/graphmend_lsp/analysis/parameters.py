@@ -85,60 +85,82 @@ def _of_default(default: ast.expr | None) -> Kind:
 
 
 def _told_by_use(scope: Scope, function: Function, asked: frozenset[str]) -> set[str]:
+    """The parameters that the function uses as only a tensor can be used, before it stores anything else in them."""
     if not asked:
         return set()
-    told: set[str] = set()
-    kept = set(asked)
+    foreign: set[str] = set()
+    kept: set[int] = set()
     stored: dict[str, int] = {}
     uses: list[tuple[str, int]] = []
     for part in ast.walk(function.node):
-        if isinstance(part, ast.Name) and part.id in asked and not isinstance(part.ctx, ast.Load):
-            stored[part.id] = min(stored.get(part.id, part.lineno), part.lineno)
-        elif isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id in asked:
-            if part.attr in names.TELLING_ATTRIBUTES or part.attr in names.TELLING_METHODS:
-                uses.append((part.value.id, part.lineno))
-        elif isinstance(part, ast.Subscript) and isinstance(part.value, ast.Name) and part.value.id in asked:
-            if isinstance(part.slice, ast.Constant) and isinstance(part.slice.value, str):
-                kept.discard(part.value.id)
-            elif isinstance(part.slice, ast.Tuple) and any(isinstance(each, ast.Slice) for each in part.slice.elts):
-                uses.append((part.value.id, part.lineno))
-        elif (
-            isinstance(part, ast.Call) and part.args and isinstance(part.args[0], ast.Name) and part.args[0].id in asked
-        ):
-            name = part.args[0].id
-            called = _called_by(scope, part.func)
-            if called == "builtins.isinstance":
-                kept.discard(name)
-            elif called == "tensor":
+        if isinstance(part, ast.Assign) and _keeps(part):
+            kept.add(id(part.targets[0]))
+        elif isinstance(part, ast.Name):
+            if part.id in asked and not isinstance(part.ctx, ast.Load) and id(part) not in kept:
+                stored[part.id] = min(stored.get(part.id, part.lineno), part.lineno)
+        elif isinstance(part, (ast.Attribute, ast.Subscript, ast.Call)):
+            name = _told(scope, part)
+            if name in asked:
                 uses.append((name, part.lineno))
-    for name, line in uses:
-        if name in kept and line <= stored.get(name, line):
-            told.add(name)
-    return told
+            foreign |= _denied(part)
+    return {name for name, line in uses if name not in foreign and line <= stored.get(name, line)}
 
 
-def _called_by(scope: Scope, callee: ast.expr) -> str:
-    """``tensor`` when the callee takes a tensor first: a layer in an attribute of self, an operator of torch."""
+def _told(scope: Scope, part: ast.Attribute | ast.Subscript | ast.Call) -> str:
+    """The name that this use tells to be a tensor; empty when it tells nothing."""
+    if isinstance(part, ast.Attribute):
+        if isinstance(part.value, ast.Compare):
+            return _name_of(part.value.left) if part.attr in names.SURE_METHODS else ""
+        return _name_of(part.value) if part.attr in names.TELLING_ATTRIBUTES | names.TELLING_METHODS else ""
+    if isinstance(part, ast.Subscript):
+        name = _name_of(part.value)
+        by_mask = isinstance(part.slice, ast.Compare) and _name_of(part.slice.left) == name
+        by_axes = isinstance(part.slice, ast.Tuple) and any(isinstance(each, ast.Slice) for each in part.slice.elts)
+        return name if by_mask or by_axes else ""
+    return _name_of(part.args[0]) if part.args and _takes_tensor(scope, part.func) else ""
+
+
+def _denied(part: ast.Attribute | ast.Subscript | ast.Call) -> set[str]:
+    """The names that this use tells to be perhaps something else: a dict, or what `isinstance` decides."""
+    if isinstance(part, ast.Subscript) and isinstance(part.slice, ast.Constant) and isinstance(part.slice.value, str):
+        return {_name_of(part.value)}
+    if isinstance(part, ast.Call) and _name_of(part.func) == "isinstance" and part.args:
+        return {_name_of(part.args[0])}
+    return set()
+
+
+def _keeps(statement: ast.Assign) -> bool:
+    """Whether an assignment is arithmetic on what the name held: `x = x * 2` keeps a tensor a tensor."""
+    name, value = _name_of(statement.targets[0]), statement.value
+    return bool(name) and isinstance(value, ast.BinOp) and name in (_name_of(value.left), _name_of(value.right))
+
+
+def _name_of(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _takes_tensor(scope: Scope, callee: ast.expr) -> bool:
+    """Whether the callee takes a tensor first: a layer in an attribute of self, an operator of torch."""
     path: list[str] = []
     while isinstance(callee, ast.Attribute):
         path.insert(0, callee.attr)
         callee = callee.value
-    if not isinstance(callee, ast.Name):
-        return ""
+    if not isinstance(callee, ast.Name) or not path:
+        return False
     owner = scope.names.get(callee.id)
-    if owner is not None and owner.tag == "self":
-        known = len(path) == 1 and scope.ask("attr", owner.name, path[0], "self") == LAYER
-        return "tensor" if known else ""
-    kind = scope.ask("name", callee.id) if callee.id not in scope.names else UNKNOWN
-    if kind == UNKNOWN and not path:
-        return f"builtins.{callee.id}"
+    if owner is not None:
+        return owner.tag == "self" and len(path) == 1 and scope.ask("attr", owner.name, path[0], "self") == LAYER
+    kind = scope.ask("name", callee.id)
     dotted = ".".join([kind.name, *path]) if kind.tag == "ref" else ""
-    if not dotted.startswith("torch.") or dotted.rpartition(".")[2] in _ANYTHING:
-        return ""
-    result = names.torch_call(dotted)
-    last = dotted.rpartition(".")[2]
-    takes_tensor = is_tensor(result) or last in names.SEQUENCE_FUNCTIONS or last in ("equal", "allclose", "max", "min")
-    return "tensor" if takes_tensor and dotted.count(".") <= 3 else ""
+    last = path[-1]
+    if not dotted.startswith("torch.") or last in _ANYTHING or dotted.count(".") > 3:
+        return False
+    return (
+        is_tensor(names.torch_call(dotted))
+        or last in names.SEQUENCE_FUNCTIONS
+        or last in names.REDUCING
+        or last in ("equal", "allclose")
+    )
 
 
 # Functions of torch whose first argument need not be a tensor.

@@ -183,6 +183,8 @@ class World:
                     return Kind("property", method.name)
                 bound = tag != "class" and not is_static(method)
                 return Kind("method", method.name, (Kind("class", owner),)) if bound else Kind("function", method.name)
+            if name == "apply" and tag == "class" and "forward" in each.methods and self._is_autograd(each):
+                return Kind("method", each.methods["forward"].name, (Kind("class", owner),))
             stored = self._stored(each).get(name)
             if stored is not None and tag != "class":
                 return stored
@@ -223,6 +225,11 @@ class World:
                 found.append(each)
                 waiting += [base.id for base in each.bases if isinstance(base, ast.Name)]
         return found
+
+    def _is_autograd(self, each: Class) -> bool:
+        return any(
+            base in ("torch.autograd.Function", "torch.autograd.function.Function") for base in self._bases(each)
+        )
 
     def _bases(self, each: Class) -> list[str]:
         return [self._dotted(base) for base in each.bases]

@@ -12,6 +12,7 @@ from graphmend_lsp.analysis.detectors import (
     chains,
     clocks,
     conditions,
+    constructors,
     equality,
     gradients,
     loggers,
@@ -45,6 +46,7 @@ DETECTORS: tuple[Detector, ...] = (
     system,
     texts,
     gradients,
+    constructors,
 )
 
 BY_SIGHT: Mapping[str, tuple[Detector, ...]] = MappingProxyType(
