@@ -22,10 +22,8 @@ from graphmend_lsp.analysis.kinds import (
 
 Keywords = dict[str, Kind]
 
-
-def is_self(kind: Kind) -> bool:
-    """Whether the value is the instance whose method is walked."""
-    return kind.tag == "self"
+# Modules whose functions give no tensors; NumPy's arrays are no tensors to a detector.
+_NO_TENSORS = frozenset({"math", "os", "time", "re", "json", "random", "datetime", "numpy", "sys"})
 
 
 def of_function(name: str, given: list[Kind], keywords: Keywords) -> Kind:
@@ -43,7 +41,7 @@ def of_function(name: str, given: list[Kind], keywords: Keywords) -> Kind:
         return given[0]
     if last == "get_activation":
         return LAYER
-    return PYTHON if namespace in ("math", "os", "os.path", "time", "re", "json") else UNKNOWN
+    return PYTHON if namespace.partition(".")[0] in _NO_TENSORS else UNKNOWN
 
 
 def of_method(method: str, receiver: Kind, given: list[Kind], keywords: Keywords) -> Kind:

@@ -91,7 +91,7 @@ SURE_METHODS = words(
     "sum mean std var any all abs argmax argmin unsqueeze squeeze masked_fill masked_fill_ masked_select permute "
     "contiguous clamp clamp_min clamp_max softmax log_softmax sigmoid tanh relu matmul bmm cumsum cumprod expand "
     "expand_as view_as reshape isnan isinf nonzero scatter_ scatter_add index_select new_zeros new_ones type_as "
-    "detach item numel logsumexp amax amin repeat_interleave sqrt rsqrt norm"
+    "detach item numel logsumexp amax amin repeat_interleave sqrt rsqrt norm chunk unbind view transpose flatten"
 )
 
 PYTHON_BUILTINS = words(
