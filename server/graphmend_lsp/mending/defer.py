@@ -3,26 +3,28 @@
 What it does
 ------------
 A message that is said only once anyway (`logger.warning_once`, `warnings.warn`) and is made of constants is said while
-Dynamo traces. Any other message moves to the end: in the function that Dynamo compiles itself, the statement moves behind
-the computation of the return value; elsewhere (in functions that are inlined, in loops, in `try`, where the function has
-several ends) its values are taken in place and the text is said when the outermost compiled function returns or raises.
+Dynamo traces. Any other message moves to the end: in the function that Dynamo compiles itself, the statement moves
+behind the computation of the return value; elsewhere (in functions that are inlined, in loops, in `try`, where the
+function has several ends) its values are taken in place and the text is said when the outermost compiled function
+returns or raises.
 
 Why it costs
 ------------
-Dynamo cannot put an effect into a graph. It ends the graph there, runs the call in Python and starts again; in an inlined
-function once for every level, in a loop or a `try` the whole frame is left to Python.
+Dynamo cannot put an effect into a graph. It ends the graph there, runs the call in Python and starts again; in an
+inlined function once for every level, in a loop or a `try` the whole frame is left to Python.
 
 Safety
 ------
-Every text is kept, with the values it had at its place, and the order of the texts is kept; it appears later than before.
-Values that change in place afterwards are copied, and that is told. No text is dropped under compilation, as
+Every text is kept, with the values it had at its place, and the order of the texts is kept; it appears later than
+before. Values that change in place afterwards are copied, and that is told. No text is dropped under compilation, as
 `reorderable_logging_functions` and `is_compiling()` guards do.
 
 When it is refused
 ------------------
-When the text needs what is gone at the end (the exception being handled, a redirected stream, a container that changes),
-when a value can only be had by another break, when the function is a generator, when the outermost compiled function is in a
-file that may not be edited, and when the statement already stands at the end, where it costs no graph.
+When the text needs what is gone at the end (the exception being handled, a redirected stream, a container that
+changes), when a value can only be had by another break, when the function is a generator, when the outermost
+compiled function is in a file that may not be edited, and when the statement already stands at the end, where it
+costs no graph.
 """
 
 from __future__ import annotations
@@ -31,13 +33,14 @@ import ast
 from dataclasses import dataclass
 
 from graphmend_lsp.mending.defer_collect import collect, expressions, is_deferred, unsuited
-from graphmend_lsp.mending.defer_effects import Effect, effect_of, own_statements
+from graphmend_lsp.mending.defer_effects import Effect, effect_of, statements_in
 from graphmend_lsp.mending.defer_examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.defer_once import once
+from graphmend_lsp.mending.defer_outermost import outermost
 from graphmend_lsp.mending.defer_tail import Item, at_end, move
 from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.source import Function, Source, Unreadable, read
-from graphmend_lsp.model import Declined, Frame, Mend, TextEdit
+from graphmend_lsp.model import Declined, Mend, TextEdit
 
 __all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
 
@@ -63,10 +66,12 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
         return (_mend(request, *said),)
     if isinstance(said, str):
         reasons.append(said)
-    outer = _outermost(request, source, function)
-    moved = _to_end(source, function, effect) if isinstance(outer, _Outermost) and outer.function is function else None
+    outer = outermost(request, source, function)
+    moved = _to_end(source, function, effect) if not isinstance(outer, str) and outer.function is function else None
     if isinstance(moved, _AtEnd):
-        return (Declined(NAME, f"{effect.label} already stands at the end of `{function.name}`; there it costs no graph."),)
+        return (
+            Declined(NAME, f"{effect.label} already stands at the end of `{function.name}`; there it costs no graph."),
+        )
     if isinstance(moved, _Moved):
         answers.append(_mend(request, f"move {effect.label} to the end of {function.name}", moved.edits, moved.changes))
     elif isinstance(moved, str):
@@ -81,15 +86,6 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
             title = f"run {effect.label} after {outer.function.name}"
             answers.append(_mend(request, title, collected.edits, collected.changes))
     return tuple(answers) or tuple(Declined(NAME, reason) for reason in dict.fromkeys(reasons))
-
-
-@dataclass(frozen=True, slots=True)
-class _Outermost:
-    """The function that Dynamo compiles, and the inlined ones between it and the break's own."""
-
-    source: Source
-    function: Function
-    between: tuple[tuple[Source, Function], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +131,13 @@ def _to_end(source: Source, function: Function, effect: Effect) -> _Moved | _AtE
         if other is not None:
             items.append(other)
             continue
-        for one in (statement, *_inside(statement)):
+        for one in statements_in(statement):
             found = effect_of(source, one)
-            if is_deferred(source, one) or (found is not None and not found.once):
+            if is_deferred(one) or (found is not None and not found.once):
                 line = source.span(one).start.line
                 return f"Line {line} says something from inside other statements, which would then come first."
-    for one in items:
-        for node in ast.walk(one.statement):
+    for moving in items:
+        for node in ast.walk(moving.statement):
             found = effect_of(source, node)
             problem = unsuited(source, found) if found is not None else None
             if problem:
@@ -161,13 +157,6 @@ def _to_end(source: Source, function: Function, effect: Effect) -> _Moved | _AtE
     return _Moved(moved.edits, tuple(changes))
 
 
-def _inside(statement: ast.stmt) -> list[ast.stmt]:
-    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        return []
-    holder = ast.FunctionDef(name="_", args=ast.arguments([], [], None, [], [], None, []), body=[statement], decorator_list=[])
-    return list(own_statements(holder))
-
-
 def _top(source: Source, function: Function, statement: ast.stmt) -> ast.stmt:
     """The statement of the function's own block that holds `statement`."""
     one: ast.AST = statement
@@ -184,50 +173,10 @@ def _item(source: Source, statement: ast.stmt) -> Item | None:
         return Item(statement, expressions(effect))
     if isinstance(statement, ast.If) and _only_effects(source, statement):
         inner = [effect_of(source, one) for one in (*statement.body, *statement.orelse)]
-        return Item(statement, (statement.test,), tuple(v for one in inner if one is not None for v in expressions(one)))
+        return Item(
+            statement, (statement.test,), tuple(v for one in inner if one is not None for v in expressions(one))
+        )
     return None
-
-
-def _outermost(request: Request, source: Source, function: Function) -> _Outermost | str:
-    """The outermost compiled function as the chain tells; the break's own when there is no chain."""
-    frames = [frame for frame in request.site.chain if frame.kind == "code"]
-    sources: dict[str, Source] = {source.path: source}
-    found: list[tuple[Source, Function]] = []
-    for index, frame in enumerate(frames):
-        text = request.sources.get(frame.path)
-        if text is None:
-            if index:
-                continue
-            return (
-                f"The text must wait for the outermost compiled function, `{_plain(frame.function)}`, and its file may not be "
-                "edited; add the file to what is mended."
-            )
-        one = sources.get(frame.path) or read(frame.path, text)
-        if isinstance(one, Unreadable):
-            return one.reason
-        sources[frame.path] = one
-        place = _function_at(one, frame)
-        if place is not None:
-            found.append((one, place))
-        elif not index:
-            return f"The outermost compiled function, `{_plain(frame.function)}`, is not a `def` that can be edited."
-    if not found:
-        return _Outermost(source, function)
-    first_source, first = found[0]
-    between = tuple((one, place) for one, place in found[1:] if place is not function and place is not first)
-    return _Outermost(first_source, first, between)
-
-
-def _plain(name: str) -> str:
-    """A function's name without what Dynamo puts around it for the rest of a function."""
-    return name.rsplit(".", 1)[-1].removeprefix("torch_dynamo_resume_in_").split("_at_")[0]
-
-
-def _function_at(source: Source, frame: Frame) -> Function | None:
-    node = source.node_at(frame.span)
-    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        return node
-    return source.function(node) if node is not None else None
 
 
 def _mend(request: Request, title: str, edits: tuple[TextEdit, ...], changes: tuple[str, ...]) -> Mend:

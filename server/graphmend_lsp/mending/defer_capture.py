@@ -1,33 +1,71 @@
 """What a statement that is put off must remember: the values it reads, taken at its place, and its text with them.
 
-An expression is split where reading a tensor's value would break the graph: everything that can be traced is evaluated in
-place and remembered under a name; only the rest (``.item()``, formatting, ``torch.equal``) waits. Pure reading.
+An expression is split where reading a tensor's value would break the graph: everything that can be traced is
+evaluated in place and remembered under a name; only the rest (``.item()``, formatting, ``torch.equal``) waits. Pure
+reading.
 """
 
 from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from graphmend_lsp.mending.defer_effects import bindings, is_static, own_nodes, scalar_parameter
+from graphmend_lsp.mending.defer_effects import is_static
+from graphmend_lsp.mending.defer_later import Later, subject
 from graphmend_lsp.mending.imports import dotted, is_builtin
+from graphmend_lsp.mending.purity import is_neutral
 from graphmend_lsp.mending.source import Function, Source, assigned, loaded, local_names, parameters
 
 READS = frozenset(("item", "tolist", "numpy", "equal", "allclose", "__repr__", "__str__", "__bool__"))
 _READING_CALLS = frozenset(("torch.equal", "torch.allclose"))
 _PURE_BUILTINS = frozenset(
-    ("float", "int", "bool", "str", "repr", "round", "format", "abs", "min", "max", "sum", "len", "sorted", "tuple", "list")
+    (
+        "float",
+        "int",
+        "bool",
+        "str",
+        "repr",
+        "round",
+        "format",
+        "abs",
+        "min",
+        "max",
+        "sum",
+        "len",
+        "sorted",
+        "tuple",
+        "list",
+    )
 )
 _READING_BUILTINS = frozenset(("float", "int", "bool", "str", "repr", "round", "format"))
 _INERT = frozenset(("shape", "dtype", "device", "ndim", "layout", "is_cuda", "requires_grad"))
 _REDUCTIONS = frozenset(
-    ("mean sum max min norm std var abs any all argmax argmin prod amax amin clone size dim numel isnan isinf "
-     "isfinite").split()
-)
-_CONTAINERS = frozenset(
-    "append extend insert remove pop clear update setdefault add discard sort reverse popitem appendleft".split()
+    [
+        "mean",
+        "sum",
+        "max",
+        "min",
+        "norm",
+        "std",
+        "var",
+        "abs",
+        "any",
+        "all",
+        "argmax",
+        "argmin",
+        "prod",
+        "amax",
+        "amin",
+        "clone",
+        "size",
+        "dim",
+        "numel",
+        "isnan",
+        "isinf",
+        "isfinite",
+    ]
 )
 
 
@@ -63,75 +101,6 @@ class Captured:
     replacements: tuple[Replacement, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Later:
-    """What happens to names after a place: bound anew, changed in place as a tensor, changed as a container."""
-
-    rebound: frozenset[str]
-    mutated: frozenset[str]
-    containers: frozenset[str]
-
-
-def later(source: Source, function: Function, after: ast.stmt | None) -> Later:
-    """What the function does to its names behind a statement, or anywhere when None (a loop comes back)."""
-    rebound: set[str] = set()
-    mutated: set[str] = set()
-    containers: set[str] = set()
-    stop = source.range(after)[1] if after is not None else -1
-    for node in own_nodes(function):
-        if not isinstance(node, (ast.stmt, ast.expr)) or source.range(node)[0] < stop:
-            continue
-        if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
-            rebound.add(node.id)
-        elif isinstance(node, ast.stmt):
-            rebound |= assigned(node)
-        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            if not _is_number(source, function, node.target.id):
-                mutated.add(node.target.id)
-        elif isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(node.ctx, (ast.Store, ast.Del)):
-            name = subject(source, node.value)
-            if name and name not in ("self", "cls"):
-                mutated.add(name)
-        elif isinstance(node, ast.Call):
-            name = subject(source, node.func.value) if isinstance(node.func, ast.Attribute) else None
-            method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-            if name and method.endswith("_") and not method.startswith("_"):
-                mutated.add(name)
-            elif name and method in _CONTAINERS and isinstance(node.func, ast.Attribute):
-                containers.add(name)
-            for keyword in node.keywords:
-                value = keyword.value
-                if keyword.arg == "out":
-                    mutated.add(subject(source, value) or "")
-                if keyword.arg == "inplace" and isinstance(value, ast.Constant) and value.value and node.args:
-                    mutated.add(subject(source, node.args[0]) or "")
-    return Later(frozenset(rebound), frozenset(mutated - {""}), frozenset(containers))
-
-
-def root(node: ast.AST) -> str | None:
-    """The name that an attribute, subscript or method-call chain starts from."""
-    while True:
-        if isinstance(node, (ast.Attribute, ast.Subscript, ast.Starred)):
-            node = node.value
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            node = node.func
-        else:
-            return node.id if isinstance(node, ast.Name) else None
-
-
-def subject(source: Source, node: ast.AST) -> str | None:
-    """What a chain is a part of: its first name, or ``self.NAME`` when that is `self`; None for other expressions."""
-    name = root(node)
-    if name not in ("self", "cls"):
-        return name
-    first = node
-    while not isinstance(first, ast.Name):
-        if isinstance(first, ast.Attribute) and isinstance(first.value, ast.Name):
-            return f"{name}.{first.attr}"
-        first = next(iter(ast.iter_child_nodes(first)))
-    return name
-
-
 class _CannotWaitError(Exception):
     """Why an expression cannot be evaluated later."""
 
@@ -144,11 +113,15 @@ def capture(
     *,
     keep_inert: bool,
     conditional: Sequence[ast.expr] = (),
+    late: Sequence[ast.expr] = (),
     taken: Iterable[str] = (),
+    whole: str | None = None,
 ) -> Captured | str:
     """What the expressions must remember to be evaluated at the end of the function; or why that cannot be.
 
-    `conditional` are expressions that the statement evaluates only on a condition; names alone are taken for them.
+    `whole` is the name wanted for an expression of `nodes` that is taken as it is. `conditional` are expressions that
+    the statement evaluates only on a condition; only names and attributes of `self` are taken for them. `late` are
+    expressions that are evaluated as a whole at the end, from the values that their names have at the place.
     `keep_inert` leaves ``y.shape`` and the like as they are when `y` is neither bound anew nor changed in place.
     """
     names = local_names(function)
@@ -157,14 +130,22 @@ def capture(
         names |= local_names(outer)
         outer = source.function(outer)
     names |= {name for node in ast.walk(source.tree) if isinstance(node, ast.Global) for name in node.names}
-    avoid = set(taken) | names | {name for node in (*nodes, *conditional) for name in loaded(node)} | set(dir(builtins))
+    avoid = (
+        set(taken)
+        | names
+        | {name for node in (*nodes, *conditional, *late) for name in loaded(node)}
+        | set(dir(builtins))
+    )
     avoid |= {name for one in source.tree.body for name in assigned(one)}
-    work = _Work(source, function, names, avoid, coming, keep_inert)
+    wanted = {id(node): whole for node in nodes} if whole else {}
+    work = _Work(source, names, avoid, coming, keep_inert, wanted)
     try:
         for node in nodes:
             work.put_off(node)
         for node in conditional:
             work.put_off(node, False)
+        for node in late:
+            work.put_off_whole(node)
     except _CannotWaitError as error:
         return str(error)
     return Captured(tuple(work.captures), tuple(work.replacements))
@@ -174,10 +155,16 @@ class _Work:
     """One walk over the expressions of a statement."""
 
     def __init__(
-        self, source: Source, function: Function, names: frozenset[str], avoid: set[str], coming: Later, keep_inert: bool
+        self,
+        source: Source,
+        names: frozenset[str],
+        avoid: set[str],
+        coming: Later,
+        keep_inert: bool,
+        wanted: Mapping[int, str],
     ) -> None:
-        self.source, self.function, self.names, self.avoid = source, function, names, avoid
-        self.coming, self.keep_inert = coming, keep_inert
+        self.source, self.names, self.avoid = source, names, avoid
+        self.coming, self.keep_inert, self.wanted = coming, keep_inert, wanted
         self.captures: list[Capture] = []
         self.replacements: list[Replacement] = []
 
@@ -207,7 +194,7 @@ class _Work:
         elif isinstance(node, ast.BoolOp):
             self.put_off(node.values[0], certain)
             for value in node.values[1:]:
-                self.put_off(value, False)
+                self.put_off(value, certain and loaded(value) <= loaded(node.values[0]) and is_neutral(source, value))
         elif isinstance(node, ast.IfExp):
             self.put_off(node.test, certain)
             self.put_off(node.body, False)
@@ -219,18 +206,38 @@ class _Work:
                 if isinstance(child, ast.expr):
                     self.put_off(child, certain)
 
+    def put_off_whole(self, node: ast.expr) -> None:
+        """Evaluate all of `node` later, with the names it reads as they are now."""
+        own: set[str] = set()
+        for one in ast.walk(node):
+            if isinstance(one, (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)):
+                raise _CannotWaitError(f"`{self.source.code(one)}` binds a name or waits, so it cannot be put off.")
+            if isinstance(one, ast.comprehension):
+                own |= {name.id for name in ast.walk(one.target) if isinstance(name, ast.Name)}
+            elif isinstance(one, ast.Lambda):
+                own |= parameters(one)
+        for one in ast.walk(node):
+            if isinstance(one, ast.Name) and one.id in self.names and one.id not in own:
+                self.take_name(one)
+
     def put_off_call(self, node: ast.Call, certain: bool) -> None:
         source, function = self.source, node.func
         method = function.attr if isinstance(function, ast.Attribute) else ""
         name = dotted(source, function) or ""
         text = isinstance(function, ast.Attribute) and isinstance(function.value, (ast.Constant, ast.JoinedStr))
-        builtin = isinstance(function, ast.Name) and function.id in _PURE_BUILTINS and is_builtin(source, function, function.id)
+        builtin = (
+            isinstance(function, ast.Name)
+            and function.id in _PURE_BUILTINS
+            and is_builtin(source, function, function.id)
+        )
         if name in _READING_CALLS or name.startswith("math.") or builtin:
             pass
         elif isinstance(function, ast.Attribute) and (method in READS or text):
             self.put_off(function.value, certain)
         else:
-            inner = next(one for one in ast.walk(node) if isinstance(one, ast.expr) and one is not node and _reads(source, one))
+            inner = next(
+                one for one in ast.walk(node) if isinstance(one, ast.expr) and one is not node and _reads(source, one)
+            )
             raise _CannotWaitError(
                 f"`{source.code(node)}` needs `{source.code(inner)}`, which reads a tensor's value before the end."
             )
@@ -260,12 +267,12 @@ class _Work:
         calls = any(isinstance(one, ast.Call) for one in ast.walk(node))
         if not touched and not calls:
             return
-        start = subject(source, node)
+        start = subject(node)
         parts = touched | ({start} if start else set())
         stable = not touched & (self.coming.rebound | self.coming.mutated)
-        if self.keep_inert and stable and isinstance(node, ast.Attribute) and node.attr in _INERT:
-            if isinstance(node.value, ast.Name):
-                return
+        inert = isinstance(node, ast.Attribute) and node.attr in _INERT and isinstance(node.value, ast.Name)
+        if self.keep_inert and stable and inert:
+            return
         if isinstance(node, ast.Starred):
             self.put_off(node.value, certain)
             return
@@ -284,8 +291,10 @@ class _Work:
             code = ast.unparse(node)
         copied = bool(start and start in self.coming.mutated and not _fresh_value(node))
         if copied:
-            code = f"{code}.clone()" if isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)) else f"({code}).clone()"
-        name = self.fresh(_name_for(node))
+            code = (
+                f"{code}.clone()" if isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)) else f"({code}).clone()"
+            )
+        name = self.fresh(self.wanted.get(id(node)) or _name_for(node))
         self.replace(node, name)
         self.captures.append(Capture(name, code, node, copied))
 
@@ -304,9 +313,15 @@ class _Work:
         if inside:
             whole_start, whole_end = source.range(inside[-1])
             if not (whole_start < start < end < whole_end and _parses_to(source.text.value[start:end], node)):
-                raise _CannotWaitError(f"`{ast.unparse(node)}` cannot be placed in its f-string; write it out of the string.")
-            if source.text.value[end:].lstrip().startswith("=") and not source.text.value[end:].lstrip().startswith("=="):
-                raise _CannotWaitError(f"`{{{ast.unparse(node)}=}}` says its own text; write the text and the value apart.")
+                raise _CannotWaitError(
+                    f"`{ast.unparse(node)}` cannot be placed in its f-string; write it out of the string."
+                )
+            if source.text.value[end:].lstrip().startswith("=") and not source.text.value[end:].lstrip().startswith(
+                "=="
+            ):
+                raise _CannotWaitError(
+                    f"`{{{ast.unparse(node)}=}}` says its own text; write the text and the value apart."
+                )
         self.replacements.append(Replacement(start, end, name))
 
 
@@ -338,21 +353,13 @@ def _reads(source: Source, node: ast.AST) -> bool:
         if name in _READING_CALLS or name.startswith("math."):
             return True
         return function.attr in READS and not name
-    if isinstance(function, ast.Name) and function.id in _READING_BUILTINS and is_builtin(source, function, function.id):
+    if (
+        isinstance(function, ast.Name)
+        and function.id in _READING_BUILTINS
+        and is_builtin(source, function, function.id)
+    ):
         return not all(is_static(source, one) for one in node.args)
     return dotted(source, function) in _READING_CALLS
-
-
-def _is_number(source: Source, function: Function, name: str) -> bool:
-    """Whether a name holds numbers or texts, which ``+=`` binds anew instead of changing."""
-    if name in parameters(function) and not scalar_parameter(function, name):
-        return False
-    values = bindings(function, name)
-    return all(value is not None and (is_static(source, value) or _counts(source, value)) for value in values)
-
-
-def _counts(source: Source, value: ast.expr) -> bool:
-    return isinstance(value, ast.Call) and is_builtin(source, value.func, "range")
 
 
 def _fresh_value(node: ast.expr) -> bool:
@@ -365,14 +372,15 @@ def _fresh_value(node: ast.expr) -> bool:
 
 
 def _name_for(node: ast.expr) -> str:
+    name = "value"
     if isinstance(node, ast.Call):
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "value")
-        return name.strip("_") or "value"
-    if isinstance(node, ast.Attribute):
-        return node.attr.strip("_") or "value"
-    if isinstance(node, ast.Compare):
-        return "condition"
-    return "value"
+    elif isinstance(node, ast.Attribute):
+        name = node.attr
+    elif isinstance(node, ast.Compare):
+        name = "condition"
+    name = name.strip("_") or "value"
+    return f"{name}_value" if hasattr(builtins, name) else name
 
 
 def _parses_to(code: str, node: ast.expr) -> bool:

@@ -1,8 +1,9 @@
-"""Putting effects off until the outermost compiled function is over: for inlined functions, loops, `try`, several returns.
+"""Putting effects off until the outermost compiled function is over: for inlined functions, loops, `try`, several
+returns.
 
-Each effect becomes ``_defer(lambda value=value: effect)``; the outermost function is wrapped so that what was put off runs
-when it returns or raises, outside of what Dynamo compiles. Without that wrapper `_defer` runs the effect at once, so
-other callers see what they saw. Measured: one graph, every text in order, also when an exception passes. Pure.
+Each effect becomes ``_defer(lambda value=value: effect)``; the outermost function is wrapped so that what was put
+off runs when it returns or raises, outside of what Dynamo compiles. Without that wrapper `_defer` runs the effect at
+once, so other callers see what they saw. Measured: one graph, every text in order, also when an exception passes. Pure.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from graphmend_lsp.mending.defer_capture import Replacement, capture, later
+from graphmend_lsp.mending.defer_capture import Replacement, capture
 from graphmend_lsp.mending.defer_effects import Effect, effects_in, own_nodes
+from graphmend_lsp.mending.defer_later import later
 from graphmend_lsp.mending.edits import end_of_line
 from graphmend_lsp.mending.imports import add_function, dotted, spell
 from graphmend_lsp.mending.source import Function, Source
@@ -117,7 +119,7 @@ def inner_of(source: Source, effect: Effect) -> Function:
     return function
 
 
-def is_deferred(source: Source, statement: ast.AST) -> bool:
+def is_deferred(statement: ast.AST) -> bool:
     """Whether a statement is an effect that an earlier mend put off."""
     return (
         isinstance(statement, ast.Expr)
@@ -146,7 +148,11 @@ def unsuited(source: Source, effect: Effect) -> str | None:
     for block in site.withs if site else ():
         for item in getattr(block, "items", ()):
             code = source.code(item.context_expr)
-            bound = {one.id for one in ast.walk(item.optional_vars) if isinstance(one, ast.Name)} if item.optional_vars else set()
+            bound = (
+                {one.id for one in ast.walk(item.optional_vars) if isinstance(one, ast.Name)}
+                if item.optional_vars
+                else set()
+            )
             if any(word in code for word in _REDIRECTS) or bound & names:
                 return f"The text belongs to `with {code}`, which is over at the end."
     return None
@@ -214,9 +220,8 @@ def _reached(source: Source, function: Function) -> list[Function]:
                     queue.append(plain[node.func.id])
                 made = _methods(classes.get(node.func.id))
                 queue += [made[name] for name in ("__init__", "__call__", "forward") if name in made]
-            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
-                if node.attr in methods:
-                    queue.append(methods[node.attr])
+            elif isinstance(node, ast.Attribute) and source.code(node) == f"self.{node.attr}" and node.attr in methods:
+                queue.append(methods[node.attr])
     return [one for one in found if one.name != "__init__"]
 
 
@@ -261,7 +266,9 @@ def _decorate(source: Source, function: Function) -> TextEdit:
 
 def _import_from(source: Source, outer_source: Source, uses_defer: bool) -> list[TextEdit] | str:
     stem = source.path.replace("\\", "/").removesuffix(".py").removesuffix("/__init__")
-    names = ", ".join(name for name in (_DEFER, _WRAP) if (name == _WRAP or uses_defer) and name not in outer_source.names)
+    names = ", ".join(
+        name for name in (_DEFER, _WRAP) if (name == _WRAP or uses_defer) and name not in outer_source.names
+    )
     for statement in outer_source.tree.body:
         if not (isinstance(statement, ast.ImportFrom) and statement.module):
             continue
@@ -272,9 +279,7 @@ def _import_from(source: Source, outer_source: Source, uses_defer: bool) -> list
             module = "." * statement.level + statement.module
             return [_edit(outer_source, at, at, f"{outer_source.newline}from {module} import {names}")]
     name = stem.rsplit("/", 1)[-1]
-    return (
-        f"The text must wait for the outermost compiled function, which is in another file that imports nothing from `{name}`."
-    )
+    return f"The outermost compiled function is in another file, which imports nothing from `{name}`; mend it by hand."
 
 
 def _name_taken(source: Source) -> str | None:
@@ -299,4 +304,3 @@ def _imports_helpers(source: Source) -> bool:
 
 def _edit(source: Source, start: int, end: int, text: str) -> TextEdit:
     return TextEdit(source.path, source.between(start, end), text)
-

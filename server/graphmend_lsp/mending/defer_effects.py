@@ -23,7 +23,9 @@ _LOGGER_NAMES = frozenset(("logger", "log", "LOGGER", "LOG", "_logger", "_log"))
 _SCALARS = frozenset(("int", "float", "bool", "str"))
 _FIXED = frozenset(("shape", "dtype", "device", "ndim", "requires_grad", "is_cuda", "layout", "__name__", "__class__"))
 _SCALAR_CALLS = frozenset(("len", "type", "isinstance", "hasattr", "id", "callable"))
-_STATIC_CALLS = frozenset(("int", "float", "bool", "str", "max", "min", "abs", "round", "sum", "tuple", "list", "sorted"))
+_STATIC_CALLS = frozenset(
+    ("int", "float", "bool", "str", "max", "min", "abs", "round", "sum", "tuple", "list", "sorted")
+)
 _SIZE_METHODS = frozenset(("size", "dim", "numel", "element_size", "is_floating_point", "stride", "nelement"))
 
 
@@ -31,8 +33,8 @@ _SIZE_METHODS = frozenset(("size", "dim", "numel", "element_size", "is_floating_
 class Effect:
     """A statement that is one call which only says something.
 
-    `label` is the call as a user names it (``logger.info``); `receiver` is what a logger's method belongs to; `once` says
-    that the callee itself drops a text it has said before.
+    `label` is the call as a user names it (``logger.info``); `receiver` is what a logger's method belongs to; `once`
+    says that the callee itself drops a text it has said before.
     """
 
     statement: ast.Expr
@@ -67,7 +69,8 @@ def effect_of(source: Source, statement: ast.AST, certain: bool = False) -> Effe
 
 
 def is_logger(source: Source, receiver: ast.expr) -> bool:
-    """Whether an expression is a logger by what it is bound to: a getLogger call, or an import of a name for loggers."""
+    """Whether an expression is a logger by what it is bound to: a getLogger call, or an import of a name for
+    loggers."""
     if isinstance(receiver, ast.Call):
         return _makes_logger(receiver)
     if isinstance(receiver, ast.Name):
@@ -107,17 +110,23 @@ def effects_in(source: Source, function: Function) -> Iterator[Effect]:
 def own_statements(function: Function) -> Iterator[ast.stmt]:
     """All statements of a function in the order of the text, without those of functions and classes nested in it."""
 
-    def visit(node: ast.AST) -> Iterator[ast.stmt]:
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.stmt):
-                yield child
-            if not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-                yield from visit(child)
-
     for statement in function.body:
-        yield statement
-        if not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            yield from visit(statement)
+        yield from statements_in(statement)
+
+
+def statements_in(statement: ast.stmt) -> Iterator[ast.stmt]:
+    """A statement and all statements in it, in the order of the text; what is in nested functions and classes is
+    not."""
+    yield statement
+    stack = list(reversed(list(ast.iter_child_nodes(statement))))
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.stmt):
+            yield node
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            stack.extend(reversed(list(ast.iter_child_nodes(node))))
 
 
 def own_nodes(function: Function) -> Iterator[ast.AST]:
@@ -134,18 +143,17 @@ def bindings(function: Function, name: str) -> list[ast.expr | None]:
     """What a name is bound to in a function's body: the values of its assignments, None for any other binding."""
     found: list[ast.expr | None] = []
     for node in own_nodes(function):
-        if isinstance(node, ast.Assign) and any(_binds(target, name) for target in node.targets):
-            found.append(node.value)
-        elif isinstance(node, (ast.AnnAssign, ast.AugAssign, ast.NamedExpr)) and _binds(node.target, name):
+        if (isinstance(node, ast.Assign) and any(_binds(target, name) for target in node.targets)) or (
+            isinstance(node, (ast.AnnAssign, ast.AugAssign, ast.NamedExpr)) and _binds(node.target, name)
+        ):
             found.append(node.value)
         elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)) and _binds(node.target, name):
             found.append(node.iter)
         elif isinstance(node, (ast.With, ast.AsyncWith)):
             found += [None for item in node.items if item.optional_vars and _binds(item.optional_vars, name)]
-        elif isinstance(node, ast.ExceptHandler) and node.name == name:
-            found.append(None)
-        elif isinstance(node, (ast.Import, ast.ImportFrom)) and any(
-            (alias.asname or alias.name.split(".")[0]) == name for alias in node.names
+        elif (isinstance(node, ast.ExceptHandler) and node.name == name) or (
+            isinstance(node, (ast.Import, ast.ImportFrom))
+            and any((alias.asname or alias.name.split(".")[0]) == name for alias in node.names)
         ):
             found.append(None)
     return found
@@ -234,7 +242,10 @@ def _holds_tensor(source: Source, name: str) -> bool:
     return any(
         isinstance(target, ast.Name)
         and target.id == name
-        and any(isinstance(one, ast.Call) and (dotted(source, one.func) or "").startswith("torch.") for one in ast.walk(value))
+        and any(
+            isinstance(one, ast.Call) and (dotted(source, one.func) or "").startswith("torch.")
+            for one in ast.walk(value)
+        )
         for statement in source.tree.body
         for target, value in _assignments(statement)
     )
@@ -243,7 +254,7 @@ def _holds_tensor(source: Source, name: str) -> bool:
 def _ranged(source: Source, value: ast.expr) -> ast.expr:
     """What a loop over ``range(...)`` or ``enumerate(...)`` counts: its arguments stand for it."""
     if isinstance(value, ast.Call) and is_builtin(source, value.func, "range"):
-        return ast.Tuple(elts=[one for one in value.args], ctx=ast.Load())
+        return ast.Tuple(elts=list(value.args), ctx=ast.Load())
     return value
 
 
@@ -281,7 +292,9 @@ def _makes_logger(value: ast.expr) -> bool:
 
 
 def _binds(target: ast.expr, name: str) -> bool:
-    return any(isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store) for one in ast.walk(target))
+    return any(
+        isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store) for one in ast.walk(target)
+    )
 
 
 def _imported_relatively(source: Source, name: str) -> bool:

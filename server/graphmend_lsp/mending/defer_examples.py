@@ -1,2 +1,805 @@
-EXAMPLES = ()
-REFUSALS = ()
+"""The examples and refusals of the rule `defer`: its tests and its pages of the manual."""
+
+from __future__ import annotations
+
+from graphmend_lsp.mending.rule import Example, Refusal
+
+EXAMPLES = (
+    Example(
+        "a print in the compiled function",
+        """\
+import torch
+
+
+def f(x):
+    y = x.sin()
+    ⟦print("y", y, y.shape)⟧
+    return y + 1
+""",
+        """\
+import torch
+
+
+def f(x):
+    y = x.sin()
+    result = y + 1
+    print("y", y, y.shape)
+    return result
+""",
+        run="fn = f\ncalls = [(torch.arange(4.0, requires_grad=True),), (torch.arange(4.0) - 2,), (torch.arange(4.0),)]",
+        outermost=None,
+        gb_id="GB0059",
+    ),
+    Example(
+        "a value that is bound anew later",
+        """\
+import torch
+
+
+def f(x):
+    y = x.sin()
+    ⟦print("before", y)⟧  # what came in
+    y = y.exp()
+    return y * 2, y
+""",
+        """\
+import torch
+
+
+def f(x):
+    y = x.sin()
+    y_then = y  # what came in
+    y = y.exp()
+    result = y * 2, y
+    print("before", y_then)
+    return result
+""",
+        run="fn = f\ncalls = [(torch.arange(4.0),), (torch.arange(4.0) - 2,), (torch.arange(4.0),)]",
+        outermost=None,
+        gb_id="GB0059",
+    ),
+    Example(
+        "a value that changes in place later",
+        """\
+import torch
+
+
+def f(x):
+    y = x.sin()
+    ⟦print("y", y)⟧
+    y.add_(1)
+    return y.cos()
+""",
+        """\
+import torch
+
+
+def f(x):
+    y = x.sin()
+    y_then = y.clone()
+    y.add_(1)
+    result = y.cos()
+    print("y", y_then)
+    return result
+""",
+        run="fn = f\ncalls = [(torch.arange(4.0),), (torch.arange(4.0) - 2,), (torch.arange(4.0),)]",
+        outermost=None,
+        gb_id="GB0059",
+    ),
+    Example(
+        "a text that reads a tensor's value",
+        """\
+import torch
+
+
+def f(x, scale: int = 2):
+    y = x.sin()
+    ⟦print(f"mean {y.mean().item():.3f} times {scale}")⟧
+    # the real work
+    return (
+        y
+        * scale
+    )  # scaled
+""",
+        """\
+import torch
+
+
+def f(x, scale: int = 2):
+    y = x.sin()
+    mean = y.mean()
+    # the real work
+    result = (
+        y
+        * scale
+    )
+    print(f"mean {mean.item():.3f} times {scale}")
+    return result  # scaled
+""",
+        run="fn = f\ncalls = [(torch.arange(4.0),), (torch.arange(4.0) - 2,), (torch.arange(4.0),)]",
+        outermost=None,
+        gb_id="GB0059",
+    ),
+    Example(
+        "several texts keep their order",
+        """\
+import logging
+import sys
+
+import torch
+
+logger = logging.getLogger(__name__)
+
+
+def f(x):
+    ⟦logger.info("in %s", x.shape)⟧
+    y = x.sin()
+    sys.stdout.write("half\\n")
+    y = y + 1
+    logger.warning("out %s", y)
+    return y.cos()
+""",
+        """\
+import logging
+import sys
+
+import torch
+
+logger = logging.getLogger(__name__)
+
+
+def f(x):
+    y = x.sin()
+    y = y + 1
+    result = y.cos()
+    logger.info("in %s", x.shape)
+    sys.stdout.write("half\\n")
+    logger.warning("out %s", y)
+    return result
+""",
+        run="fn = f\ncalls = [(torch.arange(4.0),), (torch.arange(4.0) - 2,), (torch.arange(4.0),)]",
+        outermost=None,
+        gb_id="GB0291",
+    ),
+    Example(
+        "a text under a setting",
+        """\
+import torch
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.verbose = True
+        self.step = 0
+
+    def forward(self, x):
+        self.step += 1
+        y = x.sin()
+        if self.verbose:
+            ⟦print("y", y)⟧
+        return y + self.step
+""",
+        """\
+import torch
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.verbose = True
+        self.step = 0
+
+    def forward(self, x):
+        self.step += 1
+        y = x.sin()
+        verbose = self.verbose
+        result = y + self.step
+        if verbose:
+            print("y", y)
+        return result
+""",
+        run="fn = Net()\ncalls = [(torch.arange(4.0),), (torch.arange(4.0) - 2,), (torch.arange(4.0),)]",
+        outermost=None,
+        gb_id="GB0059",
+    ),
+    Example(
+        "a text under a condition on a tensor",
+        """\
+import torch
+
+
+def f(x):
+    if ⟦x.sum() > 0⟧:
+        print("positive")
+    return x.sin()
+""",
+        """\
+import torch
+
+
+def f(x):
+    condition = x.sum() > 0
+    result = x.sin()
+    if condition:
+        print("positive")
+    return result
+""",
+        run="fn = f\ncalls = [(torch.arange(4.0),), (torch.arange(4.0) - 2,), (torch.arange(4.0),)]",
+        outermost=None,
+        gb_id="GB0170",
+    ),
+    Example(
+        "a text in a loop",
+        """\
+import torch
+
+
+def f(x):
+    for i in range(3):
+        x = x + i
+        ⟦print("round", i, x.sum().item())⟧
+    return x
+""",
+        """\
+import torch
+import functools
+
+
+_deferred = None
+
+
+def _defer(effect):
+    \"\"\"Run an effect when the function under `_runs_deferred` is over; at once when none is running.\"\"\"
+    if _deferred is None:
+        effect()
+    else:
+        _deferred.append(effect)
+
+
+def _runs_deferred(function):
+    \"\"\"Let effects that `function` defers run when it returns or raises, outside of its graphs.\"\"\"
+
+    @torch.compiler.disable
+    def flush(effects):
+        for effect in effects:
+            effect()
+
+    @torch.compiler.disable(recursive=False)
+    def run(args, kwargs):
+        global _deferred
+        if _deferred is not None:
+            return function(*args, **kwargs)
+        _deferred = []
+        try:
+            return function(*args, **kwargs)
+        finally:
+            effects, _deferred = _deferred, None
+            flush(effects)
+
+    @torch.compiler.disable(recursive=False)
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        return run(args, kwargs)
+
+    return wrapper
+
+
+@_runs_deferred
+def f(x):
+    for i in range(3):
+        x = x + i
+        _defer(lambda i=i, sum_value=x.sum(): print("round", i, sum_value.item()))
+    return x
+""",
+        run="fn = f\ncalls = [(torch.arange(4.0),), (torch.arange(4.0) - 2,), (torch.arange(4.0),)]",
+        outermost=None,
+        gb_id="GB7000",
+    ),
+    Example(
+        "a text in a try, with several returns",
+        """\
+import torch
+
+
+def f(x):
+    try:
+        ⟦print("try", x)⟧
+        y = x.sin()
+    except ValueError:
+        return x
+    if x.shape[0] > 4:
+        return y + 1
+    return y
+""",
+        """\
+import torch
+import functools
+
+
+_deferred = None
+
+
+def _defer(effect):
+    \"\"\"Run an effect when the function under `_runs_deferred` is over; at once when none is running.\"\"\"
+    if _deferred is None:
+        effect()
+    else:
+        _deferred.append(effect)
+
+
+def _runs_deferred(function):
+    \"\"\"Let effects that `function` defers run when it returns or raises, outside of its graphs.\"\"\"
+
+    @torch.compiler.disable
+    def flush(effects):
+        for effect in effects:
+            effect()
+
+    @torch.compiler.disable(recursive=False)
+    def run(args, kwargs):
+        global _deferred
+        if _deferred is not None:
+            return function(*args, **kwargs)
+        _deferred = []
+        try:
+            return function(*args, **kwargs)
+        finally:
+            effects, _deferred = _deferred, None
+            flush(effects)
+
+    @torch.compiler.disable(recursive=False)
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        return run(args, kwargs)
+
+    return wrapper
+
+
+@_runs_deferred
+def f(x):
+    try:
+        _defer(lambda x=x: print("try", x))
+        y = x.sin()
+    except ValueError:
+        return x
+    if x.shape[0] > 4:
+        return y + 1
+    return y
+""",
+        run="fn = f\ncalls = [(torch.arange(4.0),), (torch.arange(4.0) - 2,), (torch.arange(4.0),)]",
+        outermost=None,
+        gb_id="GB0059",
+    ),
+    Example(
+        "a text in a module that is inlined",
+        """\
+import torch
+
+
+class Block(torch.nn.Module):
+    def __init__(self, name):
+        super().__init__()
+        self.name = name
+
+    def forward(self, x):
+        y = x.sin()
+        ⟦print(f"{self.name}: {y.mean():.3f}", y)⟧
+        return y + 1
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = Block("first")
+        self.second = Block("second")
+
+    def forward(self, x):
+        x = self.first(x)
+        print("half", x)
+        return self.second(x)
+""",
+        """\
+import torch
+import functools
+
+
+_deferred = None
+
+
+def _defer(effect):
+    \"\"\"Run an effect when the function under `_runs_deferred` is over; at once when none is running.\"\"\"
+    if _deferred is None:
+        effect()
+    else:
+        _deferred.append(effect)
+
+
+def _runs_deferred(function):
+    \"\"\"Let effects that `function` defers run when it returns or raises, outside of its graphs.\"\"\"
+
+    @torch.compiler.disable
+    def flush(effects):
+        for effect in effects:
+            effect()
+
+    @torch.compiler.disable(recursive=False)
+    def run(args, kwargs):
+        global _deferred
+        if _deferred is not None:
+            return function(*args, **kwargs)
+        _deferred = []
+        try:
+            return function(*args, **kwargs)
+        finally:
+            effects, _deferred = _deferred, None
+            flush(effects)
+
+    @torch.compiler.disable(recursive=False)
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        return run(args, kwargs)
+
+    return wrapper
+
+
+class Block(torch.nn.Module):
+    def __init__(self, name):
+        super().__init__()
+        self.name = name
+
+    def forward(self, x):
+        y = x.sin()
+        _defer(lambda name=self.name, mean=y.mean(), y=y: print(f"{name}: {mean:.3f}", y))
+        return y + 1
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = Block("first")
+        self.second = Block("second")
+
+    @_runs_deferred
+    def forward(self, x):
+        x = self.first(x)
+        _defer(lambda x=x: print("half", x))
+        return self.second(x)
+""",
+        run="fn = Net()\ncalls = [(torch.arange(4.0),), (torch.arange(4.0) - 2,), (torch.arange(4.0),)]",
+        outermost="Net.forward",
+        gb_id="GB0059",
+    ),
+    Example(
+        "a message that is logged once",
+        """\
+import logging
+
+import torch
+
+logger = logging.getLogger(__name__)
+
+
+class Net(torch.nn.Module):
+    def forward(self, x, use_cache: bool = True):
+        if use_cache:
+            ⟦logger.warning_once(
+                "`use_cache=True` is not used here. "
+                "Setting `use_cache=False`..."  # as ever
+            )⟧
+        return x.sin()
+""",
+        """\
+import logging
+
+import torch
+
+
+@torch.compiler.assume_constant_result
+def _logger_warning_once(*args, **kwargs):
+    \"\"\"Say a message that is said only once: at trace time, where it breaks no graph.\"\"\"
+    logger.warning_once(*args, **kwargs)
+
+logger = logging.getLogger(__name__)
+
+
+class Net(torch.nn.Module):
+    def forward(self, x, use_cache: bool = True):
+        if use_cache:
+            _logger_warning_once(
+                "`use_cache=True` is not used here. "
+                "Setting `use_cache=False`..."  # as ever
+            )
+        return x.sin()
+""",
+        run=None,
+        outermost=None,
+        gb_id="GB0291",
+    ),
+    Example(
+        "a message that is logged once, made of sizes",
+        """\
+import logging
+
+import torch
+
+logger = logging.getLogger(__name__)
+
+
+def pad(x, size: int):
+    length = x.shape[0]
+    missing = (size - length % size) % size
+    if missing > 0:
+        ⟦logger.warning_once(f"Padded from {length} to {length + missing}.")⟧
+        x = torch.nn.functional.pad(x, (0, missing))
+    return x
+
+
+def f(x):
+    return pad(x.sin(), 3) + 1
+""",
+        """\
+import logging
+
+import torch
+
+
+@torch.compiler.assume_constant_result
+def _logger_warning_once(*args, **kwargs):
+    \"\"\"Say a message that is said only once: at trace time, where it breaks no graph.\"\"\"
+    logger.warning_once(*args, **kwargs)
+
+logger = logging.getLogger(__name__)
+
+
+def pad(x, size: int):
+    length = x.shape[0]
+    missing = (size - length % size) % size
+    if missing > 0:
+        _logger_warning_once(f"Padded from {length} to {length + missing}.")
+        x = torch.nn.functional.pad(x, (0, missing))
+    return x
+
+
+def f(x):
+    return pad(x.sin(), 3) + 1
+""",
+        run=None,
+        outermost="f",
+        gb_id="GB0291",
+    ),
+    Example(
+        "a warning",
+        """\
+import warnings
+
+import torch
+
+
+def f(x):
+    y = x.sin()
+    ⟦warnings.warn("`f` will be removed", FutureWarning)⟧
+    return y + 1
+""",
+        """\
+import warnings
+
+import torch
+
+
+@torch.compiler.assume_constant_result
+def _warnings_warn(*args, **kwargs):
+    \"\"\"Say a message that is said only once: at trace time, where it breaks no graph.\"\"\"
+    warnings.warn(*args, **kwargs)
+
+
+def f(x):
+    y = x.sin()
+    _warnings_warn("`f` will be removed", FutureWarning)
+    return y + 1
+""",
+        run="import warnings\nfn = f\ncalls = [(torch.arange(4.0),), (torch.arange(4.0) - 2,)]\nwarnings.simplefilter('default')",
+        outermost=None,
+        gb_id="GB0007",
+    ),
+)
+
+REFUSALS = (
+    Refusal(
+        "the text is at the end already",
+        """\
+import torch
+
+
+def f(x):
+    y = x.sin()
+    ⟦print("y", y)⟧
+    return y
+""",
+        "already stands at the end",
+        outermost=None,
+        gb_id="GB0059",
+    ),
+    Refusal(
+        "the text is at the end of a function without a return",
+        """\
+import torch
+
+
+def f(x):
+    x.add_(1)
+    ⟦print("done")⟧
+""",
+        "already stands at the end",
+        outermost=None,
+        gb_id="GB0059",
+    ),
+    Refusal(
+        "the exception being handled",
+        """\
+import logging
+
+import torch
+
+logger = logging.getLogger(__name__)
+
+
+def f(x):
+    try:
+        y = x.sin()
+    except ValueError:
+        ⟦logger.exception("failed")⟧
+        y = x
+    return y + 1
+""",
+        "exception or the stack of its moment",
+        outermost=None,
+        gb_id="GB0291",
+    ),
+    Refusal(
+        "a message with the stack",
+        """\
+import logging
+
+import torch
+
+log = logging.getLogger("x")
+
+
+def f(x):
+    ⟦log.info("here", stack_info=True)⟧
+    return x.sin() + 1
+""",
+        "exception or the stack of its moment",
+        outermost=None,
+        gb_id="GB0291",
+    ),
+    Refusal(
+        "a redirected stream",
+        """\
+import contextlib
+
+import torch
+
+
+def f(x, out):
+    with contextlib.redirect_stdout(out):
+        ⟦print("y", x)⟧
+    return x.sin()
+""",
+        "is over at the end",
+        outermost=None,
+        gb_id="GB0059",
+    ),
+    Refusal(
+        "a file that is closed at the end",
+        """\
+import torch
+
+
+def f(x, path):
+    with open(path, "w") as out:
+        ⟦print("y", x, file=out)⟧
+    return x.sin()
+""",
+        "is over at the end",
+        outermost=None,
+        gb_id="GB0059",
+    ),
+    Refusal(
+        "a list that changes later",
+        """\
+import torch
+
+
+def f(x):
+    seen = [1]
+    ⟦print("seen", seen)⟧
+    seen.append(2)
+    return x.sin() + len(seen)
+""",
+        "is changed after this place",
+        outermost=None,
+        gb_id="GB0059",
+    ),
+    Refusal(
+        "a value that needs a break of its own",
+        """\
+import torch
+
+
+def scale(value):
+    return value * 2
+
+
+def f(x):
+    ⟦print("scaled", scale(x.sum().item()))⟧
+    return x.sin()
+""",
+        "reads a tensor's value before the end",
+        outermost=None,
+        gb_id="GB0059",
+    ),
+    Refusal(
+        "a generator",
+        """\
+import torch
+
+
+def f(x):
+    for i in range(3):
+        ⟦print("round", i)⟧
+        yield x + i
+""",
+        "generator or a coroutine",
+        outermost=None,
+        gb_id="GB0059",
+    ),
+    Refusal(
+        "a name bound in the text",
+        """\
+import torch
+
+
+def f(x):
+    ⟦print(f"{(n := x.sum().item())}")⟧
+    return x * 2
+""",
+        "binds a name",
+        outermost=None,
+        gb_id="GB0059",
+    ),
+    Refusal(
+        "a value that is read only on a condition",
+        """\
+import torch
+
+
+def f(x, mask=None):
+    ⟦print(mask.sum().item() if x.sum() > 0 else 0)⟧
+    return x.sin()
+""",
+        "only on a condition",
+        outermost=None,
+        gb_id="GB0059",
+    ),
+    Refusal(
+        "a name that the mend needs",
+        """\
+import torch
+
+
+def _defer(x):
+    return x
+
+
+def f(x):
+    for i in range(2):
+        ⟦print(i)⟧
+    return _defer(x) + 1
+""",
+        "already uses the name",
+        outermost=None,
+        gb_id="GB0059",
+    ),
+)

@@ -1,8 +1,8 @@
 """Messages that are said only once anyway: said while Dynamo traces, through a helper under `assume_constant_result`.
 
-One local edit and one helper a file; measured: no break, also in inlined functions, loops and `try`, also under backends
-that remove dead code (facts: a call with constant arguments is evaluated once for each compilation). Knows nothing of
-moving effects.
+One local edit and one helper a file; measured: no break, also in inlined functions, loops and `try`, also under
+backends that remove dead code (facts: a call with constant arguments is evaluated once for each compilation). Knows
+nothing of moving effects.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ def once(source: Source, effect: Effect) -> tuple[str, tuple[TextEdit, ...], tup
         root = root.value
     function = source.function(effect.statement)
     if not isinstance(root, ast.Name) or (function is not None and root.id in local_names(function)):
-        return f"`{source.code(receiver)}` is not reached from a module-level name, which a helper at module level needs."
+        return (
+            f"`{source.code(receiver)}` is not reached from a module-level name, which a helper at module level needs."
+        )
     for value in (*effect.call.args, *(keyword.value for keyword in effect.call.keywords)):
         if isinstance(value, ast.Starred) or not is_static(source, value):
             return f"`{source.code(value)}` may hold a tensor; only a message of constants can be said while tracing."
@@ -51,15 +53,17 @@ def _changes(effect: Effect) -> tuple[str, ...]:
     if effect.kind == "log":
         return ("The message is logged while the graph is traced; the record's function name is the helper's.",)
     return (
-        "The warning is given once for each compilation, from the helper's line: with the default filter the text is the "
-        "same, with `-W always` it no longer comes on every call.",
+        "The warning is given once for each compilation, from the helper's line: the text is the same with the default "
+        "filter; with `-W always` it no longer comes on every call.",
     )
 
 
 def _existing(source: Source, receiver: ast.expr) -> str | None:
     """The helper of an earlier mend for the same callee."""
     for statement in source.tree.body:
-        if not (isinstance(statement, ast.FunctionDef) and len(statement.decorator_list) == 1 and len(statement.body) == 2):
+        if not (
+            isinstance(statement, ast.FunctionDef) and len(statement.decorator_list) == 1 and len(statement.body) == 2
+        ):
             continue
         last = statement.body[-1]
         decorated = source.code(statement.decorator_list[0]).endswith("assume_constant_result")
@@ -68,4 +72,3 @@ def _existing(source: Source, receiver: ast.expr) -> str | None:
             if passes and ast.unparse(statement.args) == "*args, **kwargs":
                 return statement.name
     return None
-

@@ -1,7 +1,7 @@
 """Moving statements to the end of the function that Dynamo compiles: values stay where they are, the saying moves.
 
-Used for effects and for guards. The return value is computed first; the moved statements keep their order and their text.
-Pure; knows neither what an effect nor what a guard is.
+Used for effects and for guards. The return value is computed first; the moved statements keep their order and their
+text. Pure; knows neither what an effect nor what a guard is.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from graphmend_lsp.mending.defer_capture import Captured, Replacement, capture, later
+from graphmend_lsp.mending.defer_capture import Captured, Replacement, capture
+from graphmend_lsp.mending.defer_later import later
 from graphmend_lsp.mending.edits import comments, insert_after, insert_before, remove, replace
 from graphmend_lsp.mending.source import Function, Source, local_names
 from graphmend_lsp.model import TextEdit
@@ -18,11 +19,18 @@ from graphmend_lsp.model import TextEdit
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A statement to move. `nodes` are its expressions that always run, `conditional` those under its own condition."""
+    """A statement to move. `nodes` are its expressions that always run, `conditional` those under its own condition.
+
+    `late` are conditional ones that are evaluated as a whole at the end.
+
+    `whole` is the name for an expression of `nodes` that can be evaluated in place as it is.
+    """
 
     statement: ast.stmt
     nodes: tuple[ast.expr, ...]
     conditional: tuple[ast.expr, ...] = ()
+    late: tuple[ast.expr, ...] = ()
+    whole: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +41,12 @@ class Moved:
     copied: tuple[str, ...]
 
 
-def move(source: Source, function: Function, items: Sequence[Item]) -> Moved | str:
-    """The edits that move statements of the function's own block to its end, or why that cannot be done."""
-    problem = _exits(source, function, items)
+def move(source: Source, function: Function, items: Sequence[Item], staying: Sequence[ast.stmt] = ()) -> Moved | str:
+    """The edits that move statements of the function's own block to its end, or why that cannot be done.
+
+    `staying` are statements between them that may leave the function before its end.
+    """
+    problem = _exits(source, function, items, staying)
     if problem:
         return problem
     planned: list[tuple[Item, Captured]] = []
@@ -43,7 +54,15 @@ def move(source: Source, function: Function, items: Sequence[Item]) -> Moved | s
     for item in items:
         coming = later(source, function, item.statement)
         captured = capture(
-            source, function, item.nodes, coming, keep_inert=True, conditional=item.conditional, taken=taken
+            source,
+            function,
+            item.nodes,
+            coming,
+            keep_inert=True,
+            conditional=item.conditional,
+            late=item.late,
+            taken=taken,
+            whole=item.whole,
         )
         if isinstance(captured, str):
             return captured
@@ -104,13 +123,13 @@ def leaves(statement: ast.AST) -> ast.stmt | None:
     return None
 
 
-def _exits(source: Source, function: Function, items: Sequence[Item]) -> str | None:
+def _exits(source: Source, function: Function, items: Sequence[Item], staying: Sequence[ast.stmt]) -> str | None:
     if isinstance(function, ast.AsyncFunctionDef) or any(
         isinstance(one, (ast.Yield, ast.YieldFrom)) and source.function(one) is function for one in ast.walk(function)
     ):
         return f"`{function.name}` is a generator or a coroutine, which has no single end."
     block = function.body
-    own = {id(item.statement) for item in items}
+    own = {id(one) for one in (*(item.statement for item in items), *staying)}
     for statement in block[block.index(items[0].statement) :]:
         if id(statement) in own or (statement is block[-1] and isinstance(statement, ast.Return)):
             continue

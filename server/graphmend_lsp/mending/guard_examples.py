@@ -1,0 +1,649 @@
+"""The examples and refusals of the rule `guard`: its tests and its pages of the manual."""
+
+from __future__ import annotations
+
+from graphmend_lsp.mending.rule import Example, Refusal
+
+EXAMPLES = (
+    Example(
+        "a check of the compiled function",
+        """\
+import torch
+
+
+def f(x):
+    ⟦if torch.isnan(x.log()).any():
+        raise ValueError("nan found")⟧
+    return x + 1
+""",
+        """\
+import torch
+
+
+def f(x):
+    failed = torch.isnan(x.log()).any()
+    result = x + 1
+    if failed:
+        raise ValueError("nan found")
+    return result
+""",
+        run="fn = f\ncalls = [(torch.ones(4),), (-torch.ones(4),), (torch.ones(4) * 2,)]",
+        outermost=None,
+        gb_id="GB0170",
+    ),
+    Example(
+        "the message is computed when the check fails",
+        """\
+import torch
+
+
+def f(x):
+    y = x * 2
+    if ⟦(y < 0).any()⟧:
+        raise ValueError(f"negative: {y.min().item()} in {y.shape}")
+    y = y + 1  # go on
+    return y.sqrt()
+""",
+        """\
+import torch
+
+
+def f(x):
+    y = x * 2
+    failed = (y < 0).any()
+    y_then = y
+    y = y + 1  # go on
+    result = y.sqrt()
+    if failed:
+        raise ValueError(f"negative: {y_then.min().item()} in {y_then.shape}")
+    return result
+""",
+        run="fn = f\ncalls = [(torch.ones(4),), (-torch.ones(4),), (torch.ones(4) * 2,)]",
+        outermost=None,
+        gb_id="GB0170",
+    ),
+    Example(
+        "a value read from a tensor",
+        """\
+import torch
+
+
+def f(x):
+    if ⟦x.min().item()⟧ < 0:
+        raise ValueError("negative")
+    return x.sqrt()
+""",
+        """\
+import torch
+
+
+def f(x):
+    min_value = x.min()
+    result = x.sqrt()
+    if min_value.item() < 0:
+        raise ValueError("negative")
+    return result
+""",
+        run="fn = f\ncalls = [(torch.ones(4),), (-torch.ones(4),), (torch.ones(4) * 2,)]",
+        outermost=None,
+        gb_id="GB0124",
+    ),
+    Example(
+        "two tensors that must be equal",
+        """\
+import torch
+
+
+def f(x):
+    y = x.abs()
+    if not ⟦torch.equal(x, y)⟧:
+        raise KeyError("differ")
+    x = x + 1
+    return x * y
+""",
+        """\
+import torch
+
+
+def f(x):
+    y = x.abs()
+    x_then = x
+    x = x + 1
+    result = x * y
+    if not torch.equal(x_then, y):
+        raise KeyError("differ")
+    return result
+""",
+        run="fn = f\ncalls = [(torch.ones(4),), (-torch.ones(4),), (torch.ones(4) * 2,)]",
+        outermost=None,
+        gb_id="GB0033",
+    ),
+    Example(
+        "several checks keep their order",
+        """\
+import torch
+
+
+def f(x):
+    ⟦if (x < -5).any():
+        raise ValueError("far too small")⟧
+    y = x.exp()
+    if (x < 0).any():
+        raise KeyError("too small")
+    assert (y > 0).all(), f"never {y.shape}"
+    return y + x
+""",
+        """\
+import torch
+
+
+def f(x):
+    failed = (x < -5).any()
+    y = x.exp()
+    failed_2 = (x < 0).any()
+    holds = (y > 0).all()
+    result = y + x
+    if failed:
+        raise ValueError("far too small")
+    if failed_2:
+        raise KeyError("too small")
+    assert holds, f"never {y.shape}"
+    return result
+""",
+        run="fn = f\ncalls = [(torch.ones(4),), (-torch.ones(4),), (torch.ones(4) * 2,)]",
+        outermost=None,
+        gb_id="GB0170",
+    ),
+    Example(
+        "a check under a setting",
+        """\
+import torch
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.strict = True
+
+    def forward(self, x):
+        if self.strict and ⟦torch.isinf(x.log()).any()⟧:
+            raise ValueError("infinite")
+        return x + 1
+""",
+        """\
+import torch
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.strict = True
+
+    def forward(self, x):
+        failed = self.strict and torch.isinf(x.log()).any()
+        result = x + 1
+        if failed:
+            raise ValueError("infinite")
+        return result
+""",
+        run="fn = Net()\ncalls = [(torch.ones(4),), (torch.zeros(4),), (torch.ones(4) * 2,)]",
+        outermost=None,
+        gb_id="GB0170",
+    ),
+    Example(
+        "two conditions",
+        """\
+import torch
+
+
+def f(x):
+    ⟦if torch.isinf(x.log()).any() or torch.isnan(x.log()).any():
+        raise ValueError("bad")⟧
+    y = x + 1
+    return y.sum()
+""",
+        """\
+import torch
+
+
+def f(x):
+    any_value = torch.isinf(x.log()).any()
+    any_value_2 = torch.isnan(x.log()).any()
+    y = x + 1
+    result = y.sum()
+    if any_value or any_value_2:
+        raise ValueError("bad")
+    return result
+""",
+        run="fn = f\ncalls = [(torch.ones(4),), (-torch.ones(4),), (torch.ones(4) * 2,)]",
+        outermost=None,
+        gb_id="GB0170",
+    ),
+    Example(
+        "nested conditions",
+        """\
+import torch
+
+
+def f(x):
+    if x.dim() == 1:
+        ⟦if (x < 0).any():
+            raise ValueError("negative")⟧
+    return x.sqrt()
+""",
+        """\
+import torch
+
+
+def f(x):
+    condition = x.dim() == 1
+    result = x.sqrt()
+    if condition:
+        if (x < 0).any():
+            raise ValueError("negative")
+    return result
+""",
+        run="fn = f\ncalls = [(torch.ones(4),), (-torch.ones(4),), (torch.ones(4) * 2,)]",
+        outermost=None,
+        gb_id="GB0170",
+    ),
+    Example(
+        "an assert whose message is computed",
+        """\
+import torch
+
+
+def f(x):
+    assert ⟦(x > 0).all()⟧, f"must be positive, {x.shape}"
+    return x.log()
+""",
+        """\
+import torch
+
+
+def f(x):
+    holds = (x > 0).all()
+    result = x.log()
+    assert holds, f"must be positive, {x.shape}"
+    return result
+""",
+        run="fn = f\ncalls = [(torch.ones(4),), (-torch.ones(4),), (torch.ones(4) * 2,)]",
+        outermost=None,
+        gb_id="GB0170",
+    ),
+    Example(
+        "an assert that reads a tensor's value",
+        """\
+import torch
+
+
+def f(x):
+    assert ⟦x.sum().item() > 0⟧
+    return x.log()
+""",
+        """\
+import torch
+
+
+def f(x):
+    sum_value = x.sum()
+    result = x.log()
+    assert sum_value.item() > 0
+    return result
+""",
+        run="fn = f\ncalls = [(torch.ones(4),), (-torch.ones(4),), (torch.ones(4) * 2,)]",
+        outermost=None,
+        gb_id="GB0124",
+    ),
+    Example(
+        "an assert that compares tensors",
+        """\
+import torch
+
+
+def f(x):
+    ⟦assert torch.allclose(x, x.abs()), "negative"⟧
+    return x.sqrt()
+""",
+        """\
+import torch
+
+
+def f(x):
+    abs_value = x.abs()
+    result = x.sqrt()
+    assert torch.allclose(x, abs_value), "negative"
+    return result
+""",
+        run="fn = f\ncalls = [(torch.ones(4),), (-torch.ones(4),), (torch.ones(4) * 2,)]",
+        outermost=None,
+        gb_id="GB0033",
+    ),
+    Example(
+        "a check of a function that is inlined",
+        """\
+import torch
+
+
+def check(x, low):
+    ⟦if (x < low).any():
+        raise ValueError("too small")⟧
+    return x
+
+
+def f(x):
+    return check(x * 2, -3) + 1
+""",
+        """\
+import torch
+
+
+def check(x, low):
+    torch._assert_async(~(x < low).any(), "too small")
+    return x
+
+
+def f(x):
+    return check(x * 2, -3) + 1
+""",
+        run="fn = f\ncalls = [(torch.ones(4),), (torch.zeros(4),)]",
+        outermost="f",
+        gb_id="GB0170",
+    ),
+    Example(
+        "tensors that must be equal, in a function that is inlined",
+        """\
+import torch
+
+
+def check(x, mask):
+    if mask is not None and not ⟦torch.equal(x, mask)⟧:
+        raise ValueError("only a full mask is supported")
+    return x
+
+
+def f(x):
+    return check(x, x.abs()) + 1
+""",
+        """\
+import torch
+
+
+def check(x, mask):
+    if mask is not None:
+        if x.shape != mask.shape:
+            raise ValueError("only a full mask is supported")
+        torch._assert_async((x == mask).all(), "only a full mask is supported")
+    return x
+
+
+def f(x):
+    return check(x, x.abs()) + 1
+""",
+        run="fn = f\ncalls = [(torch.ones(4),), (torch.zeros(4),)]",
+        outermost="f",
+        gb_id="GB0033",
+    ),
+    Example(
+        "an assert in a loop of a module that is inlined",
+        """\
+import torch
+
+
+class Block(torch.nn.Module):
+    def forward(self, x):
+        for _ in range(2):
+            x = x * 2
+            assert ⟦torch.isfinite(x).all().item()⟧, "overflow"
+        return x
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.block = Block()
+
+    def forward(self, x):
+        return self.block(x) + 1
+""",
+        """\
+import torch
+
+
+class Block(torch.nn.Module):
+    def forward(self, x):
+        for _ in range(2):
+            x = x * 2
+            assert torch.isfinite(x).all(), "overflow"
+        return x
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.block = Block()
+
+    def forward(self, x):
+        return self.block(x) + 1
+""",
+        run="fn = Net()\ncalls = [(torch.ones(4),), (torch.zeros(4),)]",
+        outermost="Net.forward",
+        gb_id="GB0124",
+    ),
+)
+
+REFUSALS = (
+    Refusal(
+        "a check that stands at the end",
+        """\
+import torch
+
+
+def f(x):
+    y = x.sqrt()
+    ⟦if torch.isnan(y).any():
+        raise ValueError("nan")⟧
+    return y
+""",
+        "already stands at the end",
+        outermost=None,
+        gb_id="GB0170",
+    ),
+    Refusal(
+        "an assert that is in the graph already",
+        """\
+import torch
+
+
+def f(x):
+    ⟦assert (x > 0).all(), "positive"⟧
+    return x.log()
+""",
+        "already is in the graph",
+        outermost=None,
+        gb_id="GB0170",
+    ),
+    Refusal(
+        "an exception that is caught",
+        """\
+import torch
+
+
+def f(x):
+    try:
+        ⟦if torch.isnan(x).any():
+            raise ValueError("nan")⟧
+    except ValueError:
+        x = torch.zeros_like(x)
+    return x + 1
+""",
+        "may catch",
+        outermost=None,
+        gb_id="GB0170",
+    ),
+    Refusal(
+        "state is written behind the check",
+        """\
+import torch
+
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        if ⟦(x < 0).any()⟧:
+            raise ValueError("negative", x)
+        self.last = x
+        return x + 1
+""",
+        "writes `self.last`",
+        outermost=None,
+        gb_id="GB0170",
+    ),
+    Refusal(
+        "an argument changes behind the check",
+        """\
+import torch
+
+
+def f(x):
+    if ⟦(x < 0).any()⟧:
+        raise ValueError("negative", 1)
+    x.add_(1)
+    return x + 1
+""",
+        "is changed in place",
+        outermost=None,
+        gb_id="GB0170",
+    ),
+    Refusal(
+        "something is said behind the check",
+        """\
+import torch
+
+
+def f(x):
+    if ⟦(x < 0).any()⟧:
+        raise ValueError
+    print("fine")
+    return x + 1
+""",
+        "says something",
+        outermost=None,
+        gb_id="GB0170",
+    ),
+    Refusal(
+        "an exception from another one, inlined",
+        """\
+import torch
+
+
+def check(x, error):
+    if ⟦(x < 0).any()⟧:
+        raise ValueError("negative") from error
+    return x
+
+
+def f(x, error=None):
+    return check(x, error) + 1
+""",
+        "raised `from`",
+        outermost="f",
+        gb_id="GB0170",
+    ),
+    Refusal(
+        "an exception of several arguments, inlined",
+        """\
+import torch
+
+
+def check(x):
+    if ⟦(x < 0).any()⟧:
+        raise ValueError("negative", 2)
+    return x
+
+
+def f(x):
+    return check(x) + 1
+""",
+        "not made from one message",
+        outermost="f",
+        gb_id="GB0170",
+    ),
+    Refusal(
+        "a message that is computed, inlined",
+        """\
+import torch
+
+
+def check(x, text):
+    if ⟦(x < 0).any()⟧:
+        raise ValueError(text)
+    return x
+
+
+def f(x):
+    return check(x, "a") + 1
+""",
+        "not a text known before the run",
+        outermost="f",
+        gb_id="GB0170",
+    ),
+    Refusal(
+        "an elif, inlined",
+        """\
+import torch
+
+
+def check(x, n):
+    if n == 3:
+        x = x + 1
+    elif ⟦(x < 0).any()⟧:
+        raise ValueError("negative")
+    return x
+
+
+def f(x):
+    return check(x, 2) + 1
+""",
+        "make it an `if` of its own",
+        outermost="f",
+        gb_id="GB0170",
+    ),
+    Refusal(
+        "several tensor conditions that must all fail",
+        """\
+import torch
+
+
+def check(x):
+    if ⟦(x < 0).any()⟧ and (x > 1).any():
+        raise ValueError("mixed")
+    return x
+
+
+def f(x):
+    return check(x) + 1
+""",
+        "joins several tensor conditions",
+        outermost="f",
+        gb_id="GB0170",
+    ),
+    Refusal(
+        "Python arithmetic on a tensor's value",
+        """\
+import torch
+
+
+def check(x):
+    if ⟦x.sum().item()⟧ * 2 < 0:
+        raise ValueError("negative")
+    return x
+
+
+def f(x):
+    return check(x) + 1
+""",
+        "computes with a tensor's value in Python",
+        outermost="f",
+        gb_id="GB0124",
+    ),
+)

@@ -1,0 +1,118 @@
+"""Checks inside the graph: ``torch._assert_async`` for an ``if`` that raises, an ``assert`` of a tensor for an
+``assert``.
+
+No break is left, also in inlined functions and loops; the exception becomes a RuntimeError, which is told. Pure.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from graphmend_lsp.mending.edits import comments, replace, rewrite
+from graphmend_lsp.mending.guard_checks import Assertion, Parts, Raise, must_hold
+from graphmend_lsp.mending.imports import spell
+from graphmend_lsp.mending.source import Source
+from graphmend_lsp.model import TextEdit
+
+
+@dataclass(frozen=True, slots=True)
+class InGraph:
+    """The edits, and what they change in behaviour."""
+
+    edits: tuple[TextEdit, ...]
+    changes: tuple[str, ...]
+
+
+def raise_in_graph(source: Source, check: Raise) -> InGraph | str:
+    """The check as an assertion of the graph, or why it cannot be one."""
+    if check.error.cause is not None:
+        return "It is raised `from` another exception, which an assertion in the graph cannot carry."
+    error = check.error.exc
+    if not (isinstance(error, ast.Call) and len(error.args) == 1 and not error.keywords):
+        return "Its exception is not made from one message, which is all an assertion in the graph can carry."
+    message = _constant(source, error.args[0])
+    if message is None:
+        return f"Its message, `{source.code(error.args[0])}`, is not a text known before the run."
+    parts = must_hold(source, check.statement.test, True)
+    if isinstance(parts, str):
+        return parts
+    if check.statement.body[0] is not check.error:
+        return "The check has a condition around it inside; mend the inner one."
+    if source.code(check.statement).startswith("elif"):
+        return "The check is an `elif`; make it an `if` of its own first."
+    if comments(source, *source.range(check.statement)):
+        return "There are comments inside the check; move them above it first."
+    called, added = spell(source, "torch._assert_async", check.statement)
+    text, changed = message
+    inside = [f"{called}({tensor}, {text})" for tensor in parts.tensors]
+    lines = _under(source, parts, inside, source.code(check.error))
+    name = source.code(error.func)
+    changes = [
+        f"A failing check raises RuntimeError instead of {name}; on CUDA it is raised later, and ends the CUDA context."
+    ]
+    if changed:
+        changes.append(f"The message is the constant {text}.")
+    edits = [replace(source, check.statement, check.statement, lines), *([added] if added else [])]
+    return InGraph(tuple(edits), tuple(changes))
+
+
+def assert_in_graph(source: Source, check: Assertion) -> InGraph | str:
+    """The assert with a tensor as its condition and a constant as its message; or why it cannot be so."""
+    statement = check.statement
+    parts = must_hold(source, statement.test, False)
+    if isinstance(parts, str):
+        return parts
+    if parts.static:
+        return "Its condition holds for some shapes only; check those in a statement of its own."
+    message = _constant(source, statement.msg) if statement.msg is not None else ("", False)
+    if message is None:
+        assert statement.msg is not None
+        return f"Its message, `{source.code(statement.msg)}`, is not a text known before the run."
+    text, changed = message
+    changes = [
+        "When compiled, a failing check raises RuntimeError instead of AssertionError; on CUDA it is raised later."
+    ]
+    if changed:
+        changes.append(f"The message is the constant {text}.")
+    if len(parts.tensors) == 1:
+        condition = " and ".join((*parts.shapes, *parts.tensors))
+        edits: list[TextEdit] = []
+        if condition != source.code(statement.test):
+            edits.append(rewrite(source, statement.test, condition))
+        if changed and statement.msg is not None:
+            edits.append(rewrite(source, statement.msg, text))
+        if not edits:
+            return "The check already is in the graph."
+        return InGraph(tuple(edits), tuple(changes))
+    if parts.shapes or comments(source, *source.range(statement)):
+        return "Its conditions need statements of their own; write one `assert` for each."
+    end = f", {text}" if statement.msg is not None else ""
+    lines = [f"assert {tensor}{end}" for tensor in parts.tensors]
+    return InGraph((replace(source, statement, statement, lines),), tuple(changes))
+
+
+def _under(source: Source, parts: Parts, inside: list[str], error: str) -> list[str]:
+    lines: list[str] = []
+    for shape in parts.shapes:
+        lines += [f"if {shape.replace(' == ', ' != ')}:", f"{source.indent}{error}"]
+    lines += inside
+    if parts.static:
+        return [f"if {' and '.join(parts.static)}:", *(source.indent + line for line in lines)]
+    return lines
+
+
+def _constant(source: Source, message: ast.expr) -> tuple[str, bool] | None:
+    """A message as a constant's text, and whether that differs: values in an f-string become their own text in <>."""
+    if isinstance(message, ast.Constant) and isinstance(message.value, str):
+        return source.code(message) if "\n" not in source.code(message) else repr(message.value), False
+    if not isinstance(message, ast.JoinedStr):
+        return None
+    text = ""
+    for part in message.values:
+        if isinstance(part, ast.FormattedValue):
+            text += f"<{ast.unparse(part.value)}>"
+        elif isinstance(part, ast.Constant) and isinstance(part.value, str):
+            text += part.value
+    quoted = '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r") + '"'
+    return quoted, True
