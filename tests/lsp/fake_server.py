@@ -1,4 +1,4 @@
-"""The real server over a stand-in engine: a break is the word ``foo``, its mend is ``bar``; the session misbehaves on demand.
+"""The real server over a stand-in engine: a break is ``foo``, its mend is ``bar``; the session misbehaves on demand.
 
 What it does is written in the text it is asked about, as ``# fake: hang check``, ``# fake: crash check`` and so on.
 """
@@ -6,12 +6,13 @@ What it does is written in the text it is asked about, as ``# fake: hang check``
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from graphmend_lsp.engine.config import CheckRequest, WorkerConfig, WorkerStatus
@@ -58,8 +59,6 @@ def sites(source: str, path: str, evidence: Any) -> tuple[Break, ...]:
 
 
 def with_chain(site: Break, chain: tuple[Frame, ...]) -> Break:
-    from dataclasses import replace
-
     return replace(site, chain=chain, entries=("fake:graphmend_entry",), modes=("eval",))
 
 
@@ -106,6 +105,7 @@ def verdict(source: str) -> Verdict:
 
 class FakeSession:
     def __init__(self, config: WorkerConfig, on_status: Callable[[WorkerStatus], None]) -> None:
+        self.config = config
         self.on_status = on_status
         self.worker: subprocess.Popen[bytes] | None = None
 
@@ -154,12 +154,12 @@ class FakeSession:
         on_progress: Callable[[Progress], None] | None = None,
     ) -> Report:
         told = {word for text in request.texts.values() for word in orders(text)}
+        if on_progress:
+            on_progress(Progress("proving"))
         if "hang prove" in told:
             await asyncio.sleep(3600)
         if "slow prove" in told:
             await asyncio.sleep(0.7)
-        from dataclasses import replace
-
         findings = []
         for finding in report.findings:
             text = request.texts.get(finding.site.path, "")
@@ -183,6 +183,8 @@ class FakeSession:
             on_progress(Progress("mending", 50))
         if "hang mend" in told:
             await asyncio.sleep(3600)
+        if "crash mend" in told:
+            raise RuntimeError("the session crashed at /secret/place.py")
         if "slow mend" in told:
             await asyncio.sleep(0.7)
         report = await self.check(request)
@@ -192,7 +194,7 @@ class FakeSession:
             edits = [mend_of(site).edits[0] for site in sites(text, path, "dynamo")]
             texts[path] = apply_edits(text, edits)
         if "create file" in told:
-            texts[os.path.join(os.path.dirname(request.paths[0]), "made_new.py")] = "made = 1\n"
+            texts[str(Path(request.paths[0]).with_name("made_new.py"))] = "made = 1\n"
         return Plan(report, report, (), texts)
 
     async def restart(self) -> None:

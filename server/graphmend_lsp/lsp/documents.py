@@ -153,8 +153,17 @@ def difference(old: Text, new: Text) -> Change:
     a, b = old.value, new.value
     limit = min(len(a), len(b))
     head = _longest(limit, lambda low, high: a[low:high] == b[low:high])
+    if _splits_line_end(a, head) or _splits_line_end(b, head):
+        head -= 1
     tail = _longest(limit - head, lambda low, high: a[len(a) - high : len(a) - low] == b[len(b) - high : len(b) - low])
+    if tail and (_splits_line_end(a, len(a) - tail) or _splits_line_end(b, len(b) - tail)):
+        tail -= 1
     return Change(old.position(head), old.position(len(a) - tail), new.position(len(b) - tail))
+
+
+def _splits_line_end(value: str, offset: int) -> bool:
+    """Whether an offset lies between the two characters of one line end, where no position is."""
+    return 0 < offset < len(value) and value[offset - 1 : offset + 1] == "\r\n"
 
 
 def _longest(limit: int, alike: Callable[[int, int], bool]) -> int:

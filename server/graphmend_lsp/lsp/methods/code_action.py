@@ -154,7 +154,7 @@ def why_not_all(workspace: Workspace, runs: Runs, file: OpenFile) -> str:
     if needs_entry(workspace, file) and not runs.entries(file):
         return "Only mends that were proven are made in one go: write a graphmend_entry, so that the model can be run."
     found = workspace.known(file)
-    settled = all(known.site.evidence == "dynamo" and not known.stale for known in found)
+    settled = bool(found) and all(known.site.evidence == "dynamo" and not known.stale for known in found)
     if settled and not any(c.safety in ("safe", "unverified") for known in found for c in known.candidates):
         return "No mend of this file is proven safe."
     return ""
