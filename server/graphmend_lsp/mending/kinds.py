@@ -39,8 +39,10 @@ _PYTHON_PACKAGES = (
     "torch.version.",
 )
 _ALSO_PYTHON = frozenset((
-    "split", "index", "sort", "type", "where", "repeat", "t", "equal", "to", "unique", "round", "any", "all",
-    "isnan", "isinf", "isfinite", "isneginf", "isposinf", "isclose", "eq", "ne", "lt", "le", "gt", "ge",
+    "split", "index", "sort", "type", "where", "repeat", "t", "equal", "to", "unique", "round",
+))  # fmt: skip
+_BOOL_METHODS = frozenset((
+    "any", "all", "isnan", "isinf", "isfinite", "isneginf", "isposinf", "isclose", "eq", "ne", "lt", "le", "gt", "ge",
     "logical_and", "logical_or", "logical_not", "logical_xor", "bool", "equal", "allclose", "greater", "less",
     "greater_equal", "less_equal", "not_equal", "is_nonzero",
 ))  # fmt: skip
@@ -76,6 +78,8 @@ class Kinds:
             return name.startswith("torch.") and name.rpartition(".")[2] in _BOOL_METHODS
         if isinstance(node, ast.Name):
             values = list(self._values(node))
+            if self._annotation(node) == "python" and not values:
+                return self._annotated(node) == "bool"
             return bool(values) and all(
                 value is not None and not _mentions(value, node.id) and self.is_bool(value) for value in values
             )
@@ -179,16 +183,22 @@ class Kinds:
 
     def _annotation(self, node: ast.Name) -> Kind | None:
         """What a parameter's annotation says; None when the name is no parameter."""
+        words = self._annotated(node)
+        if words is None:
+            return None
+        if "Tensor" in words:
+            return "tensor"
+        plain = words.replace("Optional[", "").rstrip("]")
+        return "python" if plain in ("int", "float", "bool", "str") else "unknown"
+
+    def _annotated(self, node: ast.Name) -> str | None:
+        """The text of a parameter's annotation ("" for none); None when the name is no parameter."""
         function = self.source.function(node)
         while function is not None:
             a = function.args
             for one in (*a.posonlyargs, *a.args, *a.kwonlyargs):
                 if one.arg == node.id:
-                    words = self.source.code(one.annotation) if one.annotation is not None else ""
-                    if "Tensor" in words:
-                        return "tensor"
-                    plain = words.replace("Optional[", "").rstrip("]")
-                    return "python" if plain in ("int", "float", "bool", "str") else "unknown"
+                    return self.source.code(one.annotation) if one.annotation is not None else ""
             function = self.source.function(function)
         return None
 

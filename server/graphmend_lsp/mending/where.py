@@ -60,6 +60,8 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
     place = source.site(site.span)
     if place is None:
         return ()
+    if isinstance(place.node, ast.stmt) and source.span(place.node).start != site.span.start:
+        return ()
     target = _branch(source, place.node)
     if target is None:
         return ()
@@ -143,6 +145,10 @@ class _Mending:
             return ()
         if self.source.function(target) is None:
             raise Refused("The branch is not inside a function.")
+        if self.node is self.target and self.kinds.of(target.test) != "tensor":
+            raise Refused(
+                f"It is not clear whether `{render(self.source, target.test)}` is a tensor or a Python value."
+            )
         self._refuse_jumps(target)
         test = self.conditions.take(target.test)
         lowering = Lowering(
@@ -239,10 +245,15 @@ class _Mending:
                 names[id(test)] = self.source.fresh("condition", frozenset({*self.taken, *names.values()}))
         writer = Writer(self.source, self.kinds, self.where, double, names)
         lines: list[str] = []
+        named = ""
         for item in items:
-            if item.test is not None and id(item.test) in names:
-                lines.append(f"{names[id(item.test)]} = {item.test.predicate}")
-            lines += [*item.comments, *self._line(item, writer)]
+            if item.test is not None:
+                if id(item.test) in names:
+                    lines += [named] if named else []
+                    named = f"{names[id(item.test)]} = {item.test.predicate}"
+                continue
+            lines += [*item.comments, *([named] if named else []), *self._line(item, writer)]
+            named = ""
         return lines, writer.guarded
 
     def _moves(self, items: Sequence[Item], test: Test) -> bool:
@@ -316,27 +327,33 @@ class _Mending:
         value, static, other = self._chosen(target, lowering, setup)
         if setup and not _comes_first(self.source, statement, target):
             raise Refused("The operand would be evaluated before what stands left of it; give it a name first.")
+        first = _comes_first(self.source, statement, target)
         for double in (True, False):
             writer = Writer(self.source, self.kinds, self.where, double)
             text = writer.text(value)
             if double and not writer.guarded:
                 continue
+            above = list(setup)
+            if first and isinstance(value, Choice) and not static and writer.uses[id(value.test)] > 1:
+                name = self.source.fresh("condition", frozenset(self.taken))
+                above.append(f"{name} = {value.test.predicate}")
+                text = Writer(self.source, self.kinds, self.where, double, {id(value.test): name}).text(value)
             if static:
                 text = f"{text} if {static} else {other}"
             elif isinstance(self.source.parents.get(target), (ast.BinOp, ast.UnaryOp, ast.Compare)):
                 text = text if not isinstance(value, Leaf) else operand(text)
             start, end = self.source.range(target)
-            spot = edits.rewrite(self.source, target, text)
-            simple = isinstance(statement, (ast.Assign, ast.Return, ast.Expr, ast.AugAssign, ast.AnnAssign))
             notes = [note.text for note in edits.comments(self.source, start, end)]
+            simple = isinstance(statement, (ast.Assign, ast.Return, ast.Expr, ast.AugAssign, ast.AnnAssign))
             if simple and statement.lineno == statement.end_lineno:
-                line = render(self.source, statement, {target: text}) if not notes else ""
-                spot = edits.replace(self.source, statement, statement, self._wrapped(statement, [*setup, line]))
-                spots = [spot]
+                line = _without_parentheses(render(self.source, statement, {target: text}), text)
+                whole = getattr(statement, "value", None) is target
+                lines = self._wrapped(statement, [*above, line]) if whole else [*above, line]
+                spots = [edits.replace(self.source, statement, statement, lines)]
             else:
-                above = [*notes, *setup]
+                above = [*notes, *above]
                 spots = [edits.insert_before(self.source, statement, above)] if above else []
-                spots.append(spot)
+                spots.append(edits.rewrite(self.source, target, text))
             made.append(self._mend(spots, lowering, double, target))
         return tuple(made)
 
@@ -389,6 +406,14 @@ class _Mending:
             conditions=tuple((self.source.path, span) for span in dict.fromkeys(spans)),
             changes=tuple(dict.fromkeys(lowering.changes)),
         )
+
+
+def _without_parentheses(line: str, text: str) -> str:
+    """The line without the parentheses that stood around the expression and are not needed around `text`."""
+    at = line.find(f"({text})")
+    if at < 1 or line[at - 1].isalnum() or line[at - 1] in "_)]" or operand(text) != text:
+        return line
+    return line[:at] + text + line[at + len(text) + 2 :]
 
 
 def _returns(block: Sequence[ast.stmt]) -> bool:

@@ -39,7 +39,7 @@ class Item:
 
     `lines` are statements that stand as they are (set-up), `call` is a call made for its effect, `values` are what is
     returned (`returns`) or stored in `key`; `test` marks where a condition gets its name if it needs one, `chosen` is
-    the condition of the pairs of arguments of a call.
+    the condition of the pairs of arguments of a call. `moved` says that the lines only move a tensor to a device.
     """
 
     reads: frozenset[str] = frozenset()
@@ -53,6 +53,7 @@ class Item:
     test: Test | None = None
     chosen: Test | None = None
     comments: tuple[str, ...] = ()
+    moved: bool = False
 
 
 @dataclass(slots=True)
@@ -112,7 +113,8 @@ class Lowering:
             return
         if moved := self._moved(target, value):
             self.changes.append(f"`{moved}` is moved in every call, not only when its side is taken.")
-            yield Item(_reads(value), _keys(target), (render(self.source, one),), comments=notes)
+            lines = (render(self.source, one),)
+            yield Item(_reads(value), _keys(target), lines, comments=notes, moved=True)
             return
         yield self._store(target, self._value(value), _reads(value), notes)
 
@@ -253,7 +255,7 @@ class Lowering:
         function = call.func
         if isinstance(function, ast.Attribute) and function.attr.endswith("_") and not function.attr.endswith("__"):
             return self._in_place(call, function, notes)
-        return Item(_reads(call), frozenset({"self.*"}), call=call, comments=notes)
+        return Item(_reads(call), _called_writes(call), call=call, comments=notes)
 
     def _in_place(self, call: ast.Call, function: ast.Attribute, notes: tuple[str, ...]) -> Item:
         """``y.add_(1)`` stores ``y.add(1)`` in ``y`` when nothing else is known to hold the same tensor."""
@@ -290,7 +292,10 @@ def merge(lowering: Lowering, test: Test, then: Sequence[Item], other: Sequence[
     """
     for first, second in ((then, other), (other, then)):
         for item in first:
-            if item.lines and any(item.writes & (one.reads | one.writes) for one in second):
+            touched = [one.reads | one.writes for one in second]
+            if item.lines and any(
+                keys & item.writes if item.moved else _depends(keys, item.writes) for keys in touched
+            ):
                 raise Refused(f"`{item.lines[0]}` would change what the other side uses.")
     for order in ((then, other), (other, then)):
         merged = _interleaved(lowering, test, order[0], order[1], swapped=order[0] is other and order[0] is not then)
@@ -303,7 +308,7 @@ def merge(lowering: Lowering, test: Test, then: Sequence[Item], other: Sequence[
 def _interleaved(
     lowering: Lowering, test: Test, first: Sequence[Item], second: Sequence[Item], swapped: bool
 ) -> list[Item] | None:
-    """The items of `first` in their order, each with its partner of `second`; None when an item would see a wrong value."""
+    """The items of `first` in their order, each with its partner of `second`; None when one would see a wrong value."""
     rest = list(second)
     merged: list[Item] = []
     places: dict[Item, int] = {}
@@ -369,6 +374,7 @@ def _joined(lowering: Lowering, test: Test, then: Item | None, other: Item | Non
     reads = frozenset(test.reads).union(*(item.reads for item in (then, other) if item), {one.key})
     if then is None or other is None:
         _refuse_unbound(lowering, one, test)
+    _refuse_later_change(lowering, one.key, [item.values[0] if item else Old(one.key) for item in (then, other)])
     a = then.values[0] if then else Old(one.key)
     b = other.values[0] if other else Old(one.key)
     return Item(reads, one.writes, key=one.key, values=(_choice(lowering, test, a, b, one.key),), comments=comments)
@@ -449,6 +455,33 @@ def _refuse_unbound(lowering: Lowering, item: Item, test: Test) -> None:
         raise Refused(f"`{key}` may be None when its side is not taken; test `{key} is not None` first.")
 
 
+def _refuse_later_change(lowering: Lowering, key: str, values: Sequence[Value]) -> None:
+    """A chosen tensor is a new one: what changes it in place later would no longer reach the tensor it was before."""
+    source, root = lowering.source, lowering.root
+    shared = [
+        (isinstance(value, Old) and not is_fresh(source, key, root))
+        or (isinstance(value, Leaf) and isinstance(value.node, (ast.Name, ast.Attribute, ast.Subscript)))
+        for value in values
+    ]
+    where = source.owner(root) if key.startswith("self.") else source.function(root)
+    if not any(shared) or where is None or "[" in key:
+        return
+    inside = {id(node) for node in ast.walk(root)}
+    for node in ast.walk(where):
+        if id(node) in inside:
+            continue
+        changed: ast.AST | None = None
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr.endswith("_"):
+            changed = node.func.value if not node.func.attr.endswith("__") else None
+        elif isinstance(node, ast.AugAssign):
+            changed = node.target
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            changed = node.value
+        if changed is not None and ast.unparse(changed) == key:
+            line = _first_line(source, node)
+            raise Refused(f"`{line}` changes `{key}` in place, and it may be known by another name.")
+
+
 def is_bound(source: Source, name: str, before: ast.stmt) -> bool:
     """Whether a name surely has a value when `before` starts: a parameter, or assigned on the way there."""
     function = source.function(before)
@@ -507,7 +540,8 @@ def verbatim(source: Source, statement: ast.stmt) -> tuple[str, ...]:
         Refused: when a string goes over lines, whose white space must not move.
     """
     if any(
-        isinstance(node, (ast.Constant, ast.JoinedStr)) and node.lineno != node.end_lineno for node in ast.walk(statement)
+        node.lineno != node.end_lineno
+        for node in ast.walk(statement)
         if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
     ):  # fmt: skip
         raise Refused("A string over several lines stands in a part that would move.")
@@ -522,8 +556,17 @@ def _reads(node: ast.AST) -> frozenset[str]:
         if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load) and isinstance(one.value, ast.Name):
             found.add(f"{one.value.id}.{one.attr}")
         if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and _is_self(one.func.value):
-            found.add("self.*")
+            found |= set() if one.func.attr == "register_buffer" else {"self.*"}
     return frozenset(found)
+
+
+def _called_writes(call: ast.Call) -> frozenset[str]:
+    """What a call made for its effect may store in ``self``: anything, or the buffer that it registers."""
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "register_buffer" and call.args:
+        name = call.args[0]
+        if isinstance(name, ast.Constant) and isinstance(name.value, str):
+            return frozenset({f"self.{name.value}"})
+    return frozenset({"self.*"})
 
 
 def _keys(target: ast.expr) -> frozenset[str]:

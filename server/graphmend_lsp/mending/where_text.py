@@ -62,10 +62,12 @@ def layout(line: str, indent: str, limit: int) -> list[str]:
     if split is None:
         return [line]
     head, body, tail = split
+    if tail.rstrip(",:") != ")":
+        return [line]
     base = line[: len(line) - len(line.lstrip(" \t"))]
     inner = base + indent
     whole = inner + ", ".join(body)
-    if len(whole) <= limit and len(body) > 0 and not tail.strip().startswith("("):
+    if len(whole) <= limit and len(body) > 0:
         return [head, whole, base + tail]
     lines = [head]
     for part in body:

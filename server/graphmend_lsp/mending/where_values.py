@@ -1,8 +1,8 @@
 """Values of the where rule: what one side of a condition gives, and both sides chosen by ``torch.where``.
 
-What ``torch.where`` cannot choose is refused: None, text, containers, effects, random numbers. A value is written plainly,
-or guarded ("double where"): operands of ``sqrt``, ``log``, ``/`` are made harmless on the side not taken, so that its
-gradient is not NaN.
+What ``torch.where`` cannot choose is refused: None, text, containers, effects, random numbers. A value is written
+plainly, or guarded ("double where"): operands of ``sqrt``, ``log``, ``/`` are made harmless on the side not taken, so
+that its gradient is not NaN.
 """
 
 from __future__ import annotations

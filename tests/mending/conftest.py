@@ -1,0 +1,43 @@
+"""What the tests of mending share: programs with the break marked in them, and breaks made from the marks."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+import pytest
+
+from graphmend_lsp.model import Break, Frame, Span
+from graphmend_lsp.text import Text
+
+PATH = "model.py"
+Marked = Callable[..., tuple[str, Break]]
+
+
+def unmark(source: str, outermost: str | None = None, gb_id: str = "GB0170") -> tuple[str, Break]:
+    """The program without its marks, and the break between them, in the frames that `outermost` tells."""
+    start = source.index("⟦")
+    end = source.index("⟧") - 1
+    value = source.replace("⟦", "").replace("⟧", "")
+    text = Text(value)
+    span = Span(text.position(start), text.position(end))
+    inner = "<module>"
+    if not value.startswith("\ufeff"):
+        for node in ast.walk(ast.parse(value)):
+            if isinstance(node, ast.FunctionDef) and node.lineno <= span.start.line <= (node.end_lineno or 0):
+                inner = node.name
+    frames = [Frame(PATH, outermost, _call_of(text, inner))] if outermost else []
+    chain = (*frames, Frame(PATH, inner, span))
+    gb_type = "Data-dependent branching" if gb_id == "GB0170" else gb_id
+    return value, Break(PATH, span, gb_id, gb_type, "", "dynamo", chain=chain)
+
+
+def _call_of(text: Text, function: str) -> Span:
+    """Where a function is called in the program: the place of the outer frame."""
+    at = text.value.find(f"{function}(", text.value.find(f"def {function}(") + len(function) + 5)
+    return Span(text.position(max(at, 0)), text.position(max(at, 0) + len(function)))
+
+
+@pytest.fixture
+def marked() -> Marked:
+    return unmark

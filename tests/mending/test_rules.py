@@ -1,0 +1,95 @@
+"""Every rule's examples and refusals: the text exactly, and what the programs do when they are run and compiled."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from graphmend_lsp.mending import propose, rules_by_name
+from graphmend_lsp.mending.rule import Example, Refusal
+from graphmend_lsp.model import Break
+from graphmend_lsp.text import apply_edits
+
+from .conftest import PATH, unmark
+
+_EXAMPLES = [(name, one) for name, rule in rules_by_name().items() for one in rule.EXAMPLES]
+_REFUSALS = [(name, one) for name, rule in rules_by_name().items() for one in rule.REFUSALS]
+_RUNS = [(name, one) for name, one in _EXAMPLES if one.run is not None]
+
+
+def _named(cases: list[Any]) -> Any:
+    return pytest.mark.parametrize(("name", "case"), cases, ids=[f"{name}-{case.title}" for name, case in cases])
+
+
+def _mended(name: str, source: str, site: Break) -> str:
+    answer = propose(site, {PATH: source}, [name])
+    assert answer.mends, [one.reason for one in answer.declined]
+    return apply_edits(source, answer.mends[0].edits)
+
+
+@_named(_EXAMPLES)
+def test_example(name: str, case: Example) -> None:
+    source, site = unmark(case.before, case.outermost, case.gb_id)
+    assert _mended(name, source, site) == case.after
+
+
+@_named(_EXAMPLES)
+def test_example_is_told(name: str, case: Example) -> None:
+    source, site = unmark(case.before, case.outermost, case.gb_id)
+    mend = propose(site, {PATH: source}, [name]).mends[0]
+    assert mend.rule == name and mend.title and mend.path == PATH
+    assert all(change.endswith((".", "'", "`")) for change in mend.changes)
+
+
+@_named(_REFUSALS)
+def test_refusal(name: str, case: Refusal) -> None:
+    source, site = unmark(case.source, case.outermost, case.gb_id)
+    answer = propose(site, {PATH: source}, [name])
+    assert not answer.mends, apply_edits(source, answer.mends[0].edits)
+    assert any(case.reason in one.reason for one in answer.declined), [one.reason for one in answer.declined]
+
+
+@dataclass(frozen=True)
+class _Seen:
+    outputs: list[Any]
+    text: str
+
+
+@_named(_RUNS)
+def test_run(name: str, case: Example) -> None:
+    """Output and text of every call are the same, compiled or not, and there are fewer graphs."""
+    import torch
+    from torch._dynamo.testing import CompileCounter
+
+    before, _ = unmark(case.before)
+    before_graphs, after_graphs = CompileCounter(), CompileCounter()
+    expected = _run(before, case.run)
+    for got in (
+        _run(case.after, case.run),
+        _run(case.after, case.run, lambda fn: torch.compile(fn, backend=after_graphs)),
+    ):
+        assert got.text == expected.text
+        torch.testing.assert_close(got.outputs, expected.outputs, rtol=0, atol=0, equal_nan=True)
+    _run(before, case.run, lambda fn: torch.compile(fn, backend=before_graphs))
+    assert 0 < after_graphs.frame_count, "nothing was compiled"
+    assert after_graphs.frame_count < before_graphs.frame_count or before_graphs.frame_count == 0
+
+
+def _run(source: str, run: str | None, wrap: Callable[[Any], Any] = lambda fn: fn) -> _Seen:
+    import torch
+
+    torch._dynamo.reset()
+    space: dict[str, Any] = {"__name__": "model"}
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
+        exec(compile(source, PATH, "exec"), space)
+        exec(compile(run or "", "run.py", "exec"), space)
+        torch.manual_seed(0)
+        fn = wrap(space["fn"])
+        outputs = [fn(*arguments) for arguments in space["calls"]]
+    return _Seen(outputs, text.getvalue())
