@@ -53,8 +53,9 @@ say("run:", confirmed.message)
 local chosen
 vim.ui.select = function(items, _, on_choice)
   for index, item in ipairs(items) do
-    if item[2].title:find(plan.action, 1, true) and item[2].isPreferred then
-      chosen = item[2].title
+    local title = item[2].title
+    if title:find(plan.action, 1, true) and not title:find("(not verified yet)", 1, true) then
+      chosen = title
       return on_choice(item, index)
     end
   end

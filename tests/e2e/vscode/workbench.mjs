@@ -80,7 +80,8 @@ export class Workbench {
   }
 
   async focus() {
-    await this.editor.locator(".view-line").first().click();
+    await this.page.keyboard.press("Control+1"); // the first editor group, wherever the focus is
+    await this.page.locator(".editor-instance .monaco-editor.focused").waitFor();
   }
 
   async save(name) {
