@@ -81,7 +81,7 @@ def _new_regions(text: Text, edits: Iterable[TextEdit]) -> Iterable[Region]:
 
 
 def _rest(source: Source, regions: Sequence[Region]) -> list[tuple[str, str]]:
-    """The statements that no region touches, outermost only, each with the names of the scopes around it."""
+    """The statements that no region touches, outermost only, each with the statements and blocks around it."""
     found: list[tuple[str, str]] = []
 
     def visit(block: Iterable[ast.stmt], scope: str) -> None:
@@ -90,16 +90,12 @@ def _rest(source: Source, regions: Sequence[Region]) -> list[tuple[str, str]]:
             if not any(_touches(region, start, end) for region in regions):
                 found.append((scope, ast.dump(statement)))
                 continue
-            inner = scope
-            if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                inner = f"{scope}.{statement.name}"
-            for name in ("body", "orelse", "handlers", "finalbody", "cases"):
-                children = getattr(statement, name, [])
-                if name in ("handlers", "cases"):
-                    for child in children:
-                        visit(child.body, inner)
-                else:
-                    visit(children, inner)
+            inner = f"{scope}/{type(statement).__name__} {getattr(statement, 'name', '')}"
+            for name in ("body", "orelse", "finalbody"):
+                visit(getattr(statement, name, []), f"{inner}.{name}")
+            for name in ("handlers", "cases"):
+                for child in getattr(statement, name, []):
+                    visit(child.body, f"{inner}.{name}")
 
     visit(source.tree.body, "")
     return found
