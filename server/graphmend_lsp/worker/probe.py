@@ -10,6 +10,7 @@ import ast
 import builtins
 import copy
 import gc
+import os
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -193,10 +194,13 @@ def _exchange(file: str, source: Callable[[str], str], wrapper: _Conditions | _W
     pairs: dict[types.CodeType, types.CodeType] = {}
     _pair(plain, wrapped, pairs)
     spelled: dict[str, bool] = {}
+    name = os.path.basename(file)
     by_place = {(old.co_name, old.co_firstlineno): new for old, new in pairs.items()}
     for function in [one for one in gc.get_objects() if type(one) is types.FunctionType]:
         code = function.__code__
-        if not spelled.setdefault(code.co_filename, same_file(code.co_filename, file)):
+        if code.co_filename not in spelled:
+            spelled[code.co_filename] = code.co_filename.endswith(name) and same_file(code.co_filename, file)
+        if not spelled[code.co_filename]:
             continue
         new = pairs.get(code) or by_place.get((code.co_name, code.co_firstlineno))
         if new is not None and new.co_freevars == code.co_freevars:

@@ -10,7 +10,7 @@ import sys
 import tokenize
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Literal
 
@@ -46,7 +46,13 @@ class Loaded:
 
     module: ModuleType
     files: frozenset[str]
-    backend: dict[str, str] = field(default_factory=lambda: {"name": "eager"})
+    known: frozenset[str]  # modules that were there before; they are not the program's
+    backend: dict[str, str]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of `files` without their folders."""
+        return frozenset(os.path.basename(file) for file in self.files)
 
 
 @dataclass(frozen=True)
@@ -85,8 +91,9 @@ def load(params: VerifyParams, texts: Mapping[str, str], files: Sequence[str]) -
     torch._dynamo.register_backend(chosen, name=BACKEND)
     force_backend(BACKEND)
     install_texts(dict(texts))
+    known = frozenset(sys.modules)
     module = load_module(params["entry"], params["roots"])
-    return Loaded(module, frozenset(map(canonical, (*texts, *files, params["entry"]["file"]))), backend)
+    return Loaded(module, frozenset(map(canonical, (*texts, *files, params["entry"]["file"]))), known, backend)
 
 
 def plan(params: VerifyParams, loaded: Loaded, conditions: Sequence[Place]) -> Planned:
@@ -167,11 +174,7 @@ def _prepare(params: VerifyParams, loaded: Loaded, way: Way) -> tuple[Subject, l
     listener.install()
     program = build(loaded.module, params["entry"], params["device"], params["mode"])
     set_threads()
-    files = tuple(
-        module
-        for module in list(sys.modules.values())
-        if isinstance(module, ModuleType) and _is_own(getattr(module, "__file__", None), loaded.files)
-    )
+    files = tuple(module for name, module in list(sys.modules.items()) if _is_own(name, module, loaded))
     modules = find_modules(program.callable)
     function = uncompiled(program.callable) if way == "uncompiled" else compiled(program.callable, BACKEND)
     return Subject(function, modules, files), [(call.args, call.kwargs) for call in program.calls], listener
@@ -195,10 +198,12 @@ def _recompiles(observations: Sequence[Observation], graphs: Sequence[GraphData]
     return sum(graph["call"] in later for graph in graphs)
 
 
-def _is_own(file: str | None, named: frozenset[str]) -> bool:
+def _is_own(name: str, module: object, loaded: Loaded) -> bool:
     """Whether a module's globals are the program's state: its file was named, or is the user's and not installed."""
+    file = getattr(module, "__file__", None) if isinstance(module, ModuleType) else None
     if not file or not os.path.isabs(file):  # torch.ops and its like call themselves files
         return False
-    if canonical(file) in named:
+    if os.path.basename(file) in loaded.names and canonical(file) in loaded.files:
         return True
-    return kind_of(file) == "code" and "site-packages" not in file and "dist-packages" not in file
+    installed = "site-packages" in file or "dist-packages" in file
+    return name not in loaded.known and not installed and kind_of(file) == "code"

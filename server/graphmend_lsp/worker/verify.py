@@ -37,6 +37,7 @@ from .wire import (
 
 T = TypeVar("T")
 MAX_DIFFERENCES = 60
+MARGIN = 1.5  # seconds of the limit that are left to compare and to answer
 WAIT = 0.004  # seconds between looks for the plan
 _CALLED: Mapping[Way, str] = {
     "uncompiled": "", "eager": " compiled", "aot_eager": " compiled with aot_eager",
@@ -51,7 +52,6 @@ class Ran:
     trials: tuple[Trial, ...]
     planned: Planned | None = None
     failed: FailureData | None = None
-    seconds: float = 0.0
 
     def way(self, way: Way) -> Trial | None:
         """The trial of that way, if it came to one."""
@@ -68,12 +68,13 @@ class Caught:
 def verify(params: VerifyParams, progress: Callable[[str], None]) -> VerifyResult:
     """Run and compare; one result for each candidate. Never raises for what the programs do."""
     started = time.monotonic()
+    deadline = started + params["limits"]["seconds"] - MARGIN
     conditions = _conditions(params["candidates"])
     files = sorted({file for candidate in params["candidates"] for file in candidate["texts"]})
     with tempfile.TemporaryDirectory(prefix="graphmend-") as folder:
         place = os.path.join(folder, "plan")
-        jobs = [partial(_original, params, conditions, files, place)]
-        jobs += [partial(_mended, params, candidate, files, place) for candidate in params["candidates"]]
+        jobs = [partial(_original, params, conditions, files, place, deadline)]
+        jobs += [partial(_mended, params, candidate, files, place, deadline) for candidate in params["candidates"]]
         progress("running the original and the mended program")
         outcomes = call_in_children(jobs, params["limits"], PROGRAMS_AT_ONCE, "call")
     results = [outcome.value or Ran((), failed=outcome.failure) for outcome in outcomes]
@@ -88,14 +89,15 @@ def verify(params: VerifyParams, progress: Callable[[str], None]) -> VerifyResul
     return VerifyResult(candidates=candidates, failure=None)
 
 
-def _original(params: VerifyParams, conditions: Sequence[Place], files: Sequence[str], place: str) -> Ran:
+def _original(
+    params: VerifyParams, conditions: Sequence[Place], files: Sequence[str], place: str, deadline: float
+) -> Ran:
     """In the original's process: load, plan, tell the others the plan, run every way."""
-    started = time.monotonic()
     chosen: Plan | None = None
     planned: Planned | None = None
     try:
         loaded = load(params, params["texts"], files)
-        planned = _in_child(partial(plan, params, loaded, conditions), params["limits"], started)
+        planned = _in_child(partial(plan, params, loaded, conditions), params["limits"], deadline)
         if planned.plan.failed is None:
             chosen = planned.plan
     except FailedError as error:
@@ -104,27 +106,26 @@ def _original(params: VerifyParams, conditions: Sequence[Place], files: Sequence
         _tell(place, chosen)
     if chosen is None:
         return Ran((), planned, _call_failed(planned.plan.failed))
-    return _all_ways(params, loaded, chosen, started, planned, conditions)
+    return _all_ways(params, loaded, chosen, deadline, planned, conditions)
 
 
-def _mended(params: VerifyParams, candidate: Candidate, files: Sequence[str], place: str) -> Ran:
+def _mended(params: VerifyParams, candidate: Candidate, files: Sequence[str], place: str, deadline: float) -> Ran:
     """In a mended program's process: load, wait for the plan, run every way."""
-    started = time.monotonic()
     try:
         loaded = load(params, {**params["texts"], **candidate["texts"]}, files)
     except FailedError as error:
         return Ran((), failed=error.failure)
-    chosen = _heard(place, started + params["limits"]["seconds"])
+    chosen = _heard(place, deadline)
     if chosen is None:
         return Ran(())
-    return _all_ways(params, loaded, chosen, started, None, (), candidate["changed"])
+    return _all_ways(params, loaded, chosen, deadline, None, (), candidate["changed"])
 
 
 def _all_ways(
     params: VerifyParams,
     loaded: Loaded,
     chosen: Plan,
-    started: float,
+    deadline: float,
     planned: Planned | None,
     conditions: Sequence[Place],
     changed: Mapping[str, Sequence[Sequence[int]]] | None = None,
@@ -133,22 +134,24 @@ def _all_ways(
     for way in WAYS:
         try:
             job = partial(run, params, loaded, way, chosen, conditions, changed)
-            trials.append(_in_child(job, params["limits"], started))
+            trials.append(_in_child(job, params["limits"], deadline))
         except FailedError as error:
             failed = error.failure
             if _CALLED[way]:
                 failed["message"] = f"{failed['message']} ({_CALLED[way].strip()})"
-            return Ran(tuple(trials), planned, failed, time.monotonic() - started)
-    return Ran(tuple(trials), planned, None, time.monotonic() - started)
+            return Ran(tuple(trials), planned, failed)
+    return Ran(tuple(trials), planned)
 
 
-def _in_child(function: Callable[[], T], limits: Limits, started: float) -> T:
+def _in_child(function: Callable[[], T], limits: Limits, deadline: float) -> T:
     """Run in a child with the time that is left.
 
     Raises:
         FailedError: it failed or died.
     """
-    left = max(1.0, started + limits["seconds"] - time.monotonic() - 0.5)
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise FailedError(failure("call", "timeout", "The time limit was over before everything was compared."))
     outcome = call_in_child(partial(_caught, function), Limits(seconds=left, memory_mb=limits["memory_mb"]), "call")
     if outcome.failure is not None:
         raise FailedError(outcome.failure)

@@ -1,0 +1,394 @@
+"""Verdicts of the real worker process: each way in which a mend can be right or wrong, on a program of a few lines."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import json
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import graphmend_lsp.worker
+
+MAIN = Path(graphmend_lsp.worker.__file__).with_name("__main__.py")
+HEAD = "import logging, random, torch, warnings, math\nfrom torch import nn\nlog = logging.getLogger('model')\n"
+TAIL = "\ndef graphmend_entry():\n    torch.manual_seed(0)\n    return {entry}\n"
+X = "torch.tensor([1.0, -2.0, 3.0, 4.0])"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program before and after, and what its verdict must say.
+
+    `finds` are (what, severity, part of the detail) of differences that must be there; when empty there may be no
+    difference at all. `unseen` are sides that no call can take; `conditions` segments of the program before.
+    """
+
+    name: str
+    before: str
+    after: str
+    entry: str = f"f, ({X},)"
+    finds: tuple[tuple[str, str, str], ...] = ()
+    conditions: tuple[str, ...] = ("x.sum() > 0",)
+    unseen: tuple[bool, ...] = ()
+    unlike: str = ""
+    likeness: dict[str, str] = field(default_factory=dict)
+    counts: tuple[int, int] | None = None
+    mode: str = "eval"
+    failure: str = ""
+
+
+IF = "def f(x):\n    if x.sum() > 0:\n        y = {a}\n    else:\n        y = {b}\n    return {result}\n"
+WHERE = "def f(x):\n    y = torch.where(x.sum() > 0, {a}, {b})\n    return {result}\n"
+
+
+def branches(name: str, a: str, b: str, result: str = "y * 2", **more: Any) -> Case:
+    return Case(name, IF.format(a=a, b=b, result=result), WHERE.format(a=a, b=b, result=result), **more)
+
+
+PRINT = """
+def f(x):
+    y = x.sin()
+    {first}
+    z = y + 1
+    {last}
+    return z
+"""
+
+
+def moved(name: str, first: str, last: str = "pass", head: str = "", **more: Any) -> Case:
+    """An effect that is `first` in the middle of the original, and `last` at the end of the mended program."""
+    body = textwrap.dedent(PRINT)
+    before = head + body.format(first=first, last="pass")
+    return Case(name, before, head + body.format(first="pass", last=last), conditions=(), **more)
+
+
+OPERATOR = """
+@torch.library.custom_op("graphmend_test::say", mutates_args=())
+def say(y: torch.Tensor) -> None:
+    print("y", tuple(y.shape))
+@say.register_fake
+def _(y):
+    return None
+"""
+SILENT = """
+@torch.compiler.assume_constant_result
+def say_once():
+    print("y")
+    return 0
+"""
+ALIAS = """
+class Rope(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("inv", torch.ones(4))
+        self.original = self.inv
+        self.long = torch.full((4,), 2.0)
+    def forward(self, x):
+        if x.sum() > 100:
+            self.inv = self.long
+        else:
+            self.inv = self.original
+        return x * self.inv
+"""
+COUNTER = """
+class Count(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.seen = 0
+        self.layer = nn.Linear(4, 4)
+    def forward(self, x):
+        y = self.layer(x)
+        print("y")
+        self.seen += {step}
+        return y
+"""
+CLAMP = """
+class Clamp(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+    def forward(self, x):
+        h = self.layer(x)
+        {body}
+        return h
+"""
+CLAMP_IF = """if torch.isinf(h).any():
+            h = torch.clamp(h, -100.0, 100.0)"""
+CLAMP_WHERE = "h = torch.where(torch.isinf(h).any(), torch.clamp(h, -{limit}, {limit}), h)"
+
+EQUAL = [
+    branches("both branches", "x + 1", "x - 1", counts=(2, 1), likeness={"gradients": "bit-equal", "state": "bit-equal"}),
+    branches("a 0-d result", "x.sum()", "x.mean()"),
+    branches("python numbers", "2.0", "0.5", "x * y"),
+    Case(
+        "double where", IF.format(a="x.abs().sqrt()", b="x * 2", result="y"),
+        "def f(x):\n    c = x.sum() > 0\n    s = torch.where(c, x, torch.ones_like(x)).abs()\n"
+        "    y = torch.where(c, s.sqrt(), x * 2)\n    return y\n",
+        entry="f, (torch.tensor([1.0, 2.0, 3.0, 4.0]),)",
+    ),
+    Case(
+        "a mask of integers", "def f(x, m):\n    if (m == 1).all():\n        return x * 2\n    return x * m\n",
+        "def f(x, m):\n    return torch.where((m == 1).all(), x * 2, x * m)\n",
+        entry=f"f, ({X}, torch.ones(4, dtype=torch.int64))", conditions=("(m == 1).all()",),
+    ),
+    Case(
+        "two equal inputs", "def f(x, y):\n    if torch.equal(x, y):\n        return x * 2\n    return x - y\n",
+        "def f(x, y):\n    return torch.where((x == y).all(), x * 2, x - y)\n",
+        entry="f, (torch.randn(4), torch.randn(4))", conditions=("torch.equal(x, y)",),
+    ),
+    Case(
+        "weights made infinite reach the guard in half precision",
+        CLAMP.format(body=CLAMP_IF), CLAMP.format(body=CLAMP_WHERE.format(limit="100.0")),
+        entry="Clamp().half(), (torch.ones(2, 4).half(),)", conditions=("torch.isinf(h).any()",),
+    ),
+    Case(
+        "an alias that is kept", ALIAS,
+        ALIAS.replace("        if x.sum() > 100:\n            self.inv = self.long\n        else:\n            self.inv = self.original\n",
+                      "        self.inv = torch.where(x.sum() > 100, self.long, self.original)\n"),
+        entry="Rope(), (torch.ones(4),)", conditions=("x.sum() > 100",),
+    ),
+    Case("training with dropout", *(
+        text + "class M(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.d = nn.Dropout(0.5)\n"
+        "    def forward(self, x):\n        return self.d(f(x))\n"
+        for text in (IF.format(a="x + 1", b="x - 1", result="y"), WHERE.format(a="x + 1", b="x - 1", result="y"))
+    ), entry="M(), (torch.randn(8, 8),)", mode="train", likeness={"gradients": "bit-equal"}),
+    moved("a print at the end", "print('y', y)", "print('y', y)", likeness={"effects": "equal"}),
+    moved("a log record at the end", "log.warning('y %s', y)", "log.warning('y %s', y)", likeness={"effects": "equal"}),
+    moved("a warning at the end", "warnings.warn('careful')", "warnings.warn('careful')", likeness={"effects": "equal"}),
+    Case(
+        "a call that raises on both", "def f(x):\n    if x.sum() > 0:\n        raise ValueError('positive')\n    return x + 1\n",
+        "def f(x):\n    y = x + 1\n    if x.sum() > 0:\n        raise ValueError('positive')\n    return y\n",
+        entry=f"f, (-{X},)",
+    ),
+]  # fmt: skip
+
+UNEQUAL = [
+    Case(
+        "NaN gradient", IF.format(a="x.sqrt()", b="x * 2", result="y"),
+        WHERE.format(a="x.sqrt()", b="x * 2", result="y"), entry="f, (torch.tensor([1.0, 2.0, 3.0, 4.0]),)",
+        finds=(("gradient", "different", "nan"),), likeness={"outputs": "bit-equal", "gradients": "different"},
+    ),
+    branches("broadcast", "x.sum()", "x", "y * 1", finds=(("output", "different", "(4,)"),), unlike="() float32 against (4,) float32"),
+    branches("broadcast that cancels", "x.sum()", "x", "y.sum() * 0", unlike="line 5: () float32 against (4,) float32",
+             likeness={"outputs": "bit-equal"}, finds=()),
+    branches("promotion", "x.long()", "x", "y * 1", finds=(("output", "different", "float32"),), unlike="int64 against"),
+    Case(
+        "the sides are exchanged", IF.format(a="x + 1", b="x - 1", result="y"),
+        WHERE.format(a="x - 1", b="x + 1", result="y"), finds=(("output", "different", "max abs diff 2.0"),),
+    ),
+    Case(
+        "only the gradient differs", "def f(x):\n    return x * x.sum().item()\n", "def f(x):\n    return x * x.sum()\n",
+        conditions=(), finds=(("gradient", "different", "max abs diff"),),
+        likeness={"outputs": "bit-equal", "gradients": "different"},
+    ),
+    Case(
+        "an alias overwritten", ALIAS,
+        ALIAS.replace("        if x.sum() > 100:\n            self.inv = self.long\n        else:\n            self.inv = self.original\n",
+                      "        self.inv.copy_(torch.where(x.sum() > 100, self.long, self.original))\n"),
+        entry="Rope(), (torch.ones(4),)", conditions=("x.sum() > 100",),
+        finds=(("output", "different", "max abs diff"),),
+    ),
+    Case(
+        "state", COUNTER.format(step=1), COUNTER.format(step=2), entry="Count(), (torch.ones(2, 4),)", conditions=(),
+        finds=(("state", "different", "int 1 became int 2"),), likeness={"state": "different", "outputs": "bit-equal"},
+    ),
+    Case(
+        "new state is told", "def f(x):\n    print('y')\n    return x + 1\n",
+        "queue = []\ndef f(x):\n    y = x + 1\n    print('y')\n    return y\n", conditions=(),
+        finds=(("state", "moved", "new"),),
+    ),
+    Case(
+        "an input written in place", "def f(x):\n    y = x.clone()\n    y += 1\n    return y\n",
+        "def f(x):\n    y = x\n    y += 1\n    return y\n", conditions=(), finds=(("input", "different", "max abs diff"),),
+    ),
+    Case(
+        "random numbers", "def f(x):\n    return x + torch.rand(4) * 0\n",
+        "def f(x):\n    torch.rand(4)\n    return x + torch.rand(4) * 0\n", conditions=(),
+        finds=(("random state", "different", ""),),
+    ),
+    moved("a print dropped as dead code", "print('y', tuple(y.shape))", "say(y)", OPERATOR,
+          finds=(("stdout", "different", "missing"),)),
+    moved("a print that comes once per compilation", "print('y')", "say_once()", SILENT,
+          finds=(("stdout", "different", "missing"),)),
+    moved("a print lost", "print('y')", finds=(("stdout", "different", "missing: 'y\\n'"),)),
+    moved("a print by C code lost", "__import__('os').write(1, b'y')", finds=(("stdout", "different", "missing: 'y'"),)),
+    moved("a text changed", "print('y', 1)", "print('y', 2)", finds=(("stdout", "different", "'y 1\\n' became 'y 2\\n'"),)),
+    moved("a level changed", "log.warning('y')", "log.error('y')", finds=(("log", "different", "model ERROR"),)),
+    moved("a message changed", "log.warning('y')", "log.warning('z')", finds=(("log", "different", "'y' became 'z'"),)),
+    moved("a warning lost", "warnings.warn('careful')", finds=(("warning", "different", "missing: 'careful'"),)),
+    Case(
+        "a print before another", "def f(x):\n    print('a')\n    print('b')\n    return x + 1\n",
+        "def f(x):\n    print('b')\n    print('a')\n    return x + 1\n", conditions=(),
+        finds=(("stdout", "different", "another order"),),
+    ),
+    Case(
+        "a print while compiling", "def f(x):\n    print('a')\n    log.warning('b')\n    return x + 1\n",
+        "@torch.compiler.assume_constant_result\ndef tell():\n    log.warning('b')\n    return 0\n"
+        "def f(x):\n    print('a')\n    tell()\n    return x + 1\n",
+        conditions=(), finds=(("log", "different", "missing"),),
+    ),
+    Case(
+        "exception type", "def f(x):\n    if x.sum() > 0:\n        raise ValueError('positive')\n    return x + 1\n",
+        "def f(x):\n    torch._assert_async(x.sum() <= 0, 'positive')\n    return x + 1\n", entry=f"f, (-{X},)",
+        finds=(("exception", "exception", "ValueError('positive') became RuntimeError"),),
+    ),
+    Case(
+        "exception message", "def f(x):\n    if x.sum() > 0:\n        raise ValueError('positive')\n    return x + 1\n",
+        "def f(x):\n    if x.sum() > 0:\n        raise ValueError('bad')\n    return x + 1\n", entry=f"f, (-{X},)",
+        finds=(("exception", "exception", "ValueError('positive') became ValueError('bad')"),),
+    ),
+    Case(
+        "exception lost", "def f(x):\n    if x.sum() > 0:\n        raise ValueError('positive')\n    return x + 1\n",
+        "def f(x):\n    return x + 1\n", entry=f"f, (-{X},)",
+        finds=(("exception", "different", "ValueError('positive') was lost"),),
+    ),
+    Case(
+        "the clamp's limit", CLAMP.format(body=CLAMP_IF), CLAMP.format(body=CLAMP_WHERE.format(limit="50.0")),
+        entry="Clamp().half(), (torch.ones(2, 4).half(),)", conditions=("torch.isinf(h).any()",),
+        finds=(("output", "different", "max abs diff"),),
+    ),
+    Case(
+        "a side that nothing reaches", "def f(x):\n    if x.isnan().sum() > 99:\n        y = x + 1\n    else:\n        y = x - 1\n    return y\n",
+        "def f(x):\n    return torch.where(x.isnan().sum() > 99, x + 1, x - 1)\n", conditions=("x.isnan().sum() > 99",),
+        entry="f, (torch.ones(2, 1),)", unseen=(True,),
+    ),
+    Case("a syntax error", IF.format(a="x", b="x", result="y"), "def f(x:\n", failure="syntax"),
+    Case("an import error", IF.format(a="x", b="x", result="y"), "import nothing_of_this_name\n", failure="import"),
+    Case("an exit", IF.format(a="x", b="x", result="y"), "def f(x):\n    raise SystemExit(3)\n", failure="exit"),
+    Case("a crash", IF.format(a="x", b="x", result="y"), "def f(x):\n    import ctypes\n    ctypes.string_at(0)\n", failure="crash"),
+]  # fmt: skip
+
+
+class Worker:
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, str(MAIN)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+        )
+        self.ids = itertools.count(1)
+        assert "hello" in self.read()
+
+    def read(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        assert line, "the worker ended"
+        message: dict[str, Any] = json.loads(line)
+        return message
+
+    def verify(self, params: dict[str, Any]) -> dict[str, Any]:
+        number = next(self.ids)
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps({"id": number, "method": "verify", "params": params}).encode() + b"\n")
+        self.process.stdin.flush()
+        while True:
+            message = self.read()
+            if message.get("id") == number and "result" in message:
+                result: dict[str, Any] = message["result"]
+                return result
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[Worker]:
+    started = Worker()
+    yield started
+    assert started.process.stdin is not None
+    started.process.stdin.close()
+    started.process.wait(20)
+
+
+Judge = Callable[[Case], dict[str, Any]]
+
+
+@pytest.fixture
+def judge(worker: Worker, tmp_path: Path) -> Judge:
+    def ask(case: Case, seconds: float = 60.0) -> dict[str, Any]:
+        file = str(tmp_path / "program.py")
+        before = HEAD + case.before + TAIL.format(entry=case.entry)
+        after = HEAD + case.after + TAIL.format(entry=case.entry)
+        candidate = {
+            "id": "mend", "texts": {file: after}, "changed": {file: [[1, after.count("\n")]]},
+            "conditions": [place(before, segment, file) for segment in case.conditions],
+        }  # fmt: skip
+        return worker.verify(
+            {
+                "entry": {"file": file, "function": "graphmend_entry", "kind": "function"}, "texts": {file: before},
+                "candidates": [candidate], "roots": [str(tmp_path)], "device": "cpu", "mode": case.mode,
+                "limits": {"seconds": seconds, "memory_mb": None},
+            }
+        )  # fmt: skip
+
+    return ask
+
+
+def place(text: str, segment: str, file: str) -> dict[str, Any]:
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.expr) and ast.get_source_segment(text, node) == segment:
+            return {
+                "file": file, "line": node.lineno, "column": node.col_offset, "end_line": node.end_lineno,
+                "end_column": node.end_col_offset,
+            }  # fmt: skip
+    raise AssertionError(segment)
+
+
+@pytest.mark.parametrize("case", EQUAL, ids=lambda case: case.name)
+def test_a_right_mend_differs_in_nothing(judge: Judge, case: Case) -> None:
+    result = judge(case)
+    assert result["failure"] is None
+    (one,) = result["candidates"]
+    assert one["failure"] is None
+    assert one["differences"] == []
+    assert one["unlike_sides"] == []
+    assert one["outputs"] == "bit-equal"
+    assert [(side["true"], side["false"]) for side in one["sides"]] == [(True, True)] * len(case.conditions)
+    for part, likeness in case.likeness.items():
+        assert one[part] == likeness
+    if case.counts is not None:
+        assert (one["before"]["graphs"], one["after"]["graphs"]) == case.counts
+        assert (one["before"]["breaks"], one["after"]["breaks"]) == (1, 0)
+
+
+@pytest.mark.parametrize("case", UNEQUAL, ids=lambda case: case.name)
+def test_what_is_wrong_is_found_and_named(judge: Judge, case: Case) -> None:
+    result = judge(case)
+    assert result["failure"] is None
+    (one,) = result["candidates"]
+    if case.failure:
+        assert one["failure"]["kind"] == case.failure
+        return
+    assert one["failure"] is None
+    said = [(each["what"], each["severity"], each["detail"]) for each in one["differences"]]
+    for what, severity, words in case.finds:
+        assert any((what, severity) == each[:2] and words in each[2] for each in said), said
+    assert any(case.unlike in each for each in one["unlike_sides"]) if case.unlike else not one["unlike_sides"]
+    for part, likeness in case.likeness.items():
+        assert one[part] == likeness
+    unseen = [value for side in one["sides"] for value in (True, False) if not side[str(value).lower()]]
+    assert tuple(unseen) == case.unseen
+
+
+def test_an_endless_mend_is_stopped(judge: Judge) -> None:
+    case = Case("hang", IF.format(a="x", b="x", result="y"), "def f(x):\n    while True:\n        pass\n")
+    result = judge(case, 8.0)  # type: ignore[call-arg]
+    assert result["failure"] is None
+    assert result["candidates"][0]["failure"]["kind"] == "timeout"
+
+
+BROKEN = [
+    ("def f(x):\n    raise KeyError('k')\n", "exception"),
+    ("def f(x:\n", "syntax"),
+    ("raise SystemExit\n", "exit"),
+]
+
+
+@pytest.mark.parametrize(("before", "kind"), BROKEN)
+def test_an_original_that_fails_is_a_failure(judge: Judge, before: str, kind: str) -> None:
+    entry = Case("broken", before, before, conditions=())
+    result = judge(entry)
+    assert (result["candidates"], result["failure"]["kind"]) == ([], kind)
