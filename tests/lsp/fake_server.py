@@ -181,6 +181,7 @@ class FakeSession:
         told = {word for text in request.texts.values() for word in orders(text)}
         if on_progress:
             on_progress(Progress("mending", 50))
+        self.on_status(WorkerStatus("busy"))
         if "hang mend" in told:
             await asyncio.sleep(3600)
         if "crash mend" in told:

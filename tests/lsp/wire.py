@@ -16,7 +16,7 @@ from typing import Any
 FAKE = [sys.executable, "-m", "tests.lsp.fake_server"]
 REAL = [sys.executable, "-m", "graphmend_lsp", "--stdio"]
 ROOT = Path(__file__).parents[2]
-PATIENCE = 20.0
+PATIENCE = 10.0
 
 VSCODE: dict[str, Any] = {
     "general": {"positionEncodings": ["utf-16"]},

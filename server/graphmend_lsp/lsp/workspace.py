@@ -121,8 +121,8 @@ class Workspace:
             self.connection.notify("textDocument/publishDiagnostics", {"uri": uri, "diagnostics": []})
 
     def file_at(self, path: str) -> OpenFile | None:
-        """The open document of a file."""
-        return next((file for file in self.files.values() if file.document.path == path), None)
+        """The open document of a file (or, by its URI, one that is no file)."""
+        return next((file for file in self.files.values() if file.document.name == path), None)
 
     def text_at(self, path: str) -> Text | None:
         """A file's text now: the editor's when it is open, else as the runs saw it, if it still reads so."""
@@ -241,12 +241,8 @@ class Workspace:
                 await asyncio.sleep(pause)
             document = file.document
             started = time.monotonic()
-            try:
-                confirmed = tuple(known.site for known in self._dynamo(file))
-                sites, entries, hushed = await self._static.run(_static_work, self.services, document, confirmed)
-            except Exception as error:
-                log_exception("in static analysis", error)
-                sites, entries, hushed = (), (), frozenset()
+            confirmed = tuple(known.site for known in self._dynamo(file))
+            sites, entries, hushed = await self._static.run(_static_work, self.services, document, confirmed)
             self._last_static = time.monotonic()
             file.static_seconds = self._last_static - started
             if file.document.text.value != document.text.value:
@@ -283,12 +279,18 @@ def _static_work(
 ) -> tuple[tuple[Break, ...], tuple[Entry, ...], frozenset[Break]]:
     """The static findings and the entries of a text, and which findings (of a run, too) the text silences."""
     source = document.text.value
-    sites = services.find_breaks(source, document.name)
-    # Looking for the comments takes as long as the analysis: only where there can be one.
+    sites: tuple[Break, ...] = ()
+    entries: tuple[Entry, ...] = ()
     hushed = frozenset[Break]()
-    if "graphmend" in source and "ignore" in source:
-        hushed = frozenset(site for site in (*sites, *confirmed) if services.is_suppressed(site, source))
-    return sites, services.find_entries(source, document.name), hushed
+    try:
+        entries = services.find_entries(source, document.name)
+        sites = services.find_breaks(source, document.name)
+        # Looking for the comments takes as long as the analysis: only where there can be one.
+        if "graphmend" in source and "ignore" in source:
+            hushed = frozenset(site for site in (*sites, *confirmed) if services.is_suppressed(site, source))
+    except Exception as error:  # a defect there must not take what a run finds away
+        log_exception("in static analysis", error)
+    return sites, entries, hushed
 
 
 def read_text(path: str) -> str | None:
