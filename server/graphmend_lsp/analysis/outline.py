@@ -21,6 +21,7 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 # wrongly, but then at least two stretches do not parse, and the file is parsed as a whole.
 _BOUNDARY = re.compile(r"^(?:(@)|class\b|def\b|async[ \t]+def\b)", re.MULTILINE)
 _METHOD = re.compile(r"^[ \t]+(?:@|class\b|def\b|async[ \t]+def\b)")
+_TOP_LEVEL = re.compile(r"(?!class\b|def\b|async\b|@)\w")
 _PARSE_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError, SystemError)
 _REPAIRS = 3
 
@@ -93,10 +94,8 @@ def outline(source: str) -> list[tuple[int, Chunk]]:
     """The chunks of a source that parse, each with the number of lines before it. Never raises."""
     texts = cut(source)
     chunks = [_KNOWN.chunk(text) for text in texts]
-    if sum(chunk is None for chunk in chunks) > 1:
-        whole = _KNOWN.chunk(source)
-        if whole is not None:
-            return [(0, whole)]
+    if chunks.count(None) > 1:
+        texts, chunks = _joined(texts, chunks)
     found: list[tuple[int, Chunk]] = []
     line = 0
     for text, chunk in zip(texts, chunks, strict=True):
@@ -106,6 +105,27 @@ def outline(source: str) -> list[tuple[int, Chunk]]:
             found.append((line, chunk))
         line += _line_ends(text)
     return found
+
+
+def _joined(texts: list[str], chunks: list[Chunk | None]) -> tuple[list[str], list[Chunk | None]]:
+    """The stretches with those joined that were cut inside a string or parentheses: together they parse."""
+    whole = "".join(texts)
+    chunk = _KNOWN.chunk(whole)
+    if chunk is not None:
+        return [whole], [chunk]
+    texts, chunks = list(texts), list(chunks)
+    for first in range(len(texts)):
+        if first >= len(texts) or chunks[first] is not None:
+            continue
+        alone = _repaired(texts[first])
+        for last in [at for at in range(first + 1, len(texts)) if chunks[at] is None][:_REPAIRS]:
+            together = "".join(texts[first : last + 1])
+            chunk = _KNOWN.chunk(together) or (_repaired(together) if alone is None else None)
+            if chunk is not None:
+                texts[first : last + 1] = [together]
+                chunks[first : last + 1] = [chunk]
+                break
+    return texts, chunks
 
 
 def parse(text: str) -> ast.Module | None:
@@ -160,13 +180,14 @@ _KNOWN = _Known(limit=1_000_000)
 
 
 def _repaired(text: str) -> Chunk | None:
-    """The chunk with the method around each syntax error blanked, None when that does not help."""
+    """The chunk with the method (or the line of top-level code) around each syntax error blanked, else None."""
     lines = re.split(r"(?<=\n)|(?<=\r)(?!\n)", text)
     for _ in range(_REPAIRS):
         line = _error_line("".join(lines))
         if line is None:
             return _KNOWN.chunk("".join(lines))
-        blanked = _without_method(lines, min(line, len(lines)) - 1)
+        at = min(line, len(lines)) - 1
+        blanked = _without_line(lines, at) if _TOP_LEVEL.match(lines[at]) else _without_method(lines, at)
         if blanked is None:
             return None
         lines = blanked
@@ -199,6 +220,11 @@ def _without_method(lines: list[str], at: int) -> list[str] | None:
     ending = [line[len(line.rstrip("\r\n")) :] for line in lines[first:last]]
     blank = [lines[first][:depth] + "pass" + ending[0], *ending[1:]]
     return [*lines[:first], *blank, *lines[last:]]
+
+
+def _without_line(lines: list[str], at: int) -> list[str]:
+    ending = lines[at][len(lines[at].rstrip("\r\n")) :]
+    return [*lines[:at], ending, *lines[at + 1 :]]
 
 
 def _indent(line: str) -> int:

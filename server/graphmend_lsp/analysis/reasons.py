@@ -151,7 +151,7 @@ ADVICE: dict[str, Advice] = {
     "GB0055": Advice("{it} is called with an argument that cannot be part of a graph", "make the argument outside"),
     "GB0069": Advice("{it} imports a module that is not there", "install it, or import it at the top of the file"),
     "GB0070": Advice("{it} indexes a Python list with a tensor", "stack the list into a tensor and use index_select"),
-    "GB0088": Advice("an exception is raised while {it} is traced", "look at the exception; mend what raises it"),
+    "GB0088": Advice("an exception is raised while {it} is traced", "read its message and mend what raises it"),
     "GB0207": Advice("{it} sorts tensors in Python", "stack them and use torch.sort"),
     "GB0296": Advice(
         "{it} is given an argument that a reordered log call cannot keep", "pass tensors or constants only"
