@@ -20,7 +20,7 @@ from typing import Any
 
 from .failures import failure
 from .isolate import Child, new_pump, step
-from .tasks import carry_out, hello, warm_up
+from .tasks import carry_out, hello, passing_folder, warm_up
 from .wire import AnalyseParams, AnalyseResult, FailureData, Hello, Limits, VerifyParams
 
 STDIN = "stdin"
@@ -175,12 +175,13 @@ def serve(path: list[str]) -> int:
     pump = new_pump()
     server: Server | None = None
     try:
-        said = hello()
-        sys.path[:] = path
-        say({"hello": said})
-        refusal = _refusal(said)
-        if refusal is None:
-            warm_up()
+        with passing_folder():
+            said = hello()
+            sys.path[:] = path
+            say({"hello": said})
+            refusal = _refusal(said)
+            if refusal is None:
+                warm_up()
         cores = os.cpu_count() or 1
         server = Server(say, (incoming, outgoing), refusal, 2 if cores <= 4 else 4, pump)
         pump.add(incoming, (STDIN, 0))

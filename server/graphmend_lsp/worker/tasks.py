@@ -5,12 +5,14 @@ Runs in a child of the worker's process, forked or fresh; `load_torch` and `warm
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import os
 import re
 import sys
 import tempfile
+from collections.abc import Iterator
 from typing import Any, cast
 
 from .failures import failure
@@ -31,6 +33,20 @@ def carry_out(method: str, params: dict[str, Any], folder: str, post: Post) -> A
     from .verify import verify
 
     return verify(cast(VerifyParams, params), lambda message: post(("progress", message)))
+
+
+@contextlib.contextmanager
+def passing_folder() -> Iterator[None]:
+    """A temporary folder for what torch writes when it is imported and warmed up; it and what points to it pass."""
+    before = dict(os.environ), tempfile.tempdir
+    try:
+        with tempfile.TemporaryDirectory(prefix="graphmend-") as folder:
+            tempfile.tempdir = os.environ["TMPDIR"] = folder
+            yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before[0])
+        tempfile.tempdir = before[1]
 
 
 def load_torch() -> str | None:
@@ -92,9 +108,9 @@ def warm_up() -> None:
         for backend in ("eager", "aot_eager"):
             torch._dynamo.reset()
             torch.compile(tiny, backend=backend)(torch.zeros(1))
+        torch._dynamo.reset()
     except Exception as error:
         print(f"graphmend worker: warming up failed: {type(error).__name__}: {error}", file=sys.stderr)
-    torch._dynamo.reset()
     gc.collect()
     gc.freeze()  # collections in children then leave the shared pages alone
 

@@ -1,0 +1,237 @@
+"""The worker process over real pipes: nothing that a program does ends it, and everything comes back as a typed failure."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.worker.worker_pipes import Worker, analyse_params
+
+HEAD = "import ctypes, os, sys, threading, time, signal, torch\n"
+ENTRY = "\ndef graphmend_entry():\n    return f, (torch.ones(4),)\n"
+ADD_ONE = "def f(x):\n    return x + 1\n"
+
+
+@pytest.fixture(scope="module", params=["fork", "spawn"])
+def worker(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
+    env = {"TMPDIR": str(tmp_path_factory.mktemp("temporary"))}
+    if request.param == "spawn":
+        env["GRAPHMEND_WORKER_SPAWN"] = "1"
+    started = Worker(env)
+    yield started
+    assert started.close() == 0
+    assert os.listdir(env["TMPDIR"]) == []
+
+
+def program(body: str, entry: str = ENTRY) -> str:
+    return HEAD + body + entry
+
+
+# name: (program, stage, kind, words of the message, line or None)
+FAILURES: dict[str, tuple[str, str, str, str, int | None]] = {
+    "syntax": (program("def f(x:\n    return x\n"), "load", "syntax", "SyntaxError", 2),
+    "missing package": (program("import no_such_package_at_all\n" + ADD_ONE), "load", "import", "no_such_package_at_all", 2),
+    "missing name": (program("from os import no_such_name\n" + ADD_ONE), "load", "import", "no_such_name", 2),
+    "raises while loaded": (program("1 / 0\n" + ADD_ONE), "load", "exception", "ZeroDivisionError", 2),
+    "exits while loaded": (program("sys.exit(3)\n" + ADD_ONE), "load", "exit", "sys.exit(3)", 2),
+    "endless while loaded": (program("while True:\n    pass\n" + ADD_ONE), "load", "timeout", "did not end", None),
+    "entry raises": (program(ADD_ONE, "def graphmend_entry():\n    raise OSError('no data')\n"), "entry", "exception", "OSError: no data", 5),
+    "no entry": (program(ADD_ONE, "def graphmend_entry_small():\n    return f, ()\n"), "entry", "bad-entry", "has no function", None),
+    "entry returns None": (program(ADD_ONE, "def graphmend_entry():\n    f\n"), "entry", "bad-entry", "returned None", 4),
+    "entry needs arguments": (program(ADD_ONE, "def graphmend_entry(size):\n    return f, ()\n"), "entry", "bad-entry", "needs size", 4),
+    "entry gives a number": (program(ADD_ONE, "def graphmend_entry():\n    return f, 3\n"), "entry", "bad-entry", "type int", 4),
+    "raises in forward": (program("def f(x):\n    raise ValueError('bad shape')\n"), "call", "exception", "ValueError: bad shape", 3),
+    "endless": (program("def f(x):\n    while True:\n        time.sleep(0.001)\n"), "call", "timeout", "did not end within", None),
+    "endless in C": (program("def f(x):\n    time.sleep(1000)\n    return x\n"), "call", "timeout", "did not end within", None),
+    "exits": (program("def f(x):\n    sys.exit('enough')\n"), "call", "exit", "sys.exit('enough')", 3),
+    "exits hard": (program("def f(x):\n    os._exit(7)\n"), "call", "exit", "exit status 7", None),
+    "interrupts": (program("def f(x):\n    raise KeyboardInterrupt\n"), "call", "exit", "KeyboardInterrupt", 3),
+    "segmentation fault": (program("def f(x):\n    ctypes.string_at(0)\n    return x\n"), "call", "crash", "SIGSEGV", 3),
+    "abort": (program("def f(x):\n    os.abort()\n"), "call", "crash", "SIGABRT", 3),
+    "one huge tensor": (program("def f(x):\n    return x + torch.ones(10**13)[:4]\n"), "call", "memory", "memory", None),
+    "memory grows": (
+        program("def f(x):\n    kept = []\n    while True:\n        kept.append(b'x' * 10**7)\n"), "call", "memory", "more than 300 MiB", None,
+    ),
+    "killed": (program("def f(x):\n    os.kill(os.getpid(), signal.SIGKILL)\n"), "call", "memory", "killed by the system", None),
+    "closes everything": (program("def f(x):\n    os.closerange(0, 4096)\n    return x\n"), "call", "exit", "file descriptors", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_failure_is_typed_and_the_worker_lives(worker: Worker, tmp_path: Path, name: str) -> None:
+    text, stage, kind, words, line = FAILURES[name]
+    file = tmp_path / "model.py"
+    file.write_text(text)
+    spawned = (
+        worker.hello is not None and "GRAPHMEND_WORKER_SPAWN" in Path(f"/proc/{worker.process.pid}/environ").read_text()
+    )
+    result = worker.analyse(file, seconds=(6 if spawned else 1.5) if kind == "timeout" else 30, memory_mb=300)
+    failure = result["failure"]
+    assert (failure["stage"], failure["kind"]) == (stage, kind), failure
+    assert words in failure["message"]
+    assert failure["remedy"]
+    if line is not None:
+        assert (failure["path"], failure["line"]) == (str(file), line)
+    assert result["calls"] == (1 if stage == "call" else 0)
+
+
+HARMLESS = {
+    "prints megabytes": "def f(x):\n    for _ in range(300):\n        os.write(1, b'x' * 100_000)\n    print('y' * 5_000_000)\n    return x + 1\n",
+    "closes its streams": "def f(x):\n    os.close(1)\n    os.close(2)\n    return x + 1\n",
+    "leaves a thread": "def f(x):\n    threading.Thread(target=time.sleep, args=(1000,)).start()\n    return x + 1\n",
+    "writes protocol": "def f(x):\n    os.write(1, b'{\"id\": 1, \"result\": {}}\\n')\n    return x + 1\n",
+    "reads input": "def f(x):\n    assert sys.stdin.read() == ''\n    return x + 1\n",
+    "handles signals": "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nos.chdir('/')\n" + ADD_ONE,
+    "forks": "def f(x):\n    if os.fork() == 0:\n        time.sleep(1000)\n    return x + 1\n",
+    "leaves a temporary file": "import tempfile\ntempfile.mkdtemp()\n" + ADD_ONE,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_what_a_program_does_to_its_process_harms_nothing(worker: Worker, tmp_path: Path, name: str) -> None:
+    file = tmp_path / "model.py"
+    file.write_text(program(HARMLESS[name]))
+    result = worker.analyse(file)
+    assert result["failure"] is None
+    assert result["calls"] == 1
+    assert worker.analyse(file, text=program(ADD_ONE))["graphs"][0]["ops"] == 1
+    wait_until(lambda: worker.children() == [])
+
+
+def test_what_was_recorded_before_a_crash_stays(worker: Worker, tmp_path: Path) -> None:
+    body = "def f(x):\n    y = x + 1\n    print(y)\n    ctypes.string_at(0)\n    return y\n"
+    result = worker.analyse(tmp_path / "model.py", text=program(body))
+    assert result["failure"]["kind"] == "crash"
+    assert [event["root"]["gb_id"] for event in result["events"]][0] == "GB0059"
+    assert result["graphs"][0]["ops"] == 1
+    assert (result["calls"], result["device"]) == (1, "cpu")
+
+
+def test_cancel_ends_the_group(worker: Worker, tmp_path: Path) -> None:
+    mark = tmp_path / "pid"
+    body = (
+        f"import subprocess\nchild = subprocess.Popen(['sleep', '1000'])\nopen({str(mark)!r}, 'w').write(str(child.pid))\n"
+        "time.sleep(1000)\n"
+    )
+    number = worker.send("analyse", analyse_params(tmp_path / "model.py", text=program(body + ADD_ONE)))
+    other = worker.send("analyse", analyse_params(tmp_path / "other.py", text=program(ADD_ONE)))
+    assert worker.result(other)["failure"] is None  # a second request is served meanwhile
+    wait_until(lambda: mark.exists() and mark.read_text())
+    pid = int(mark.read_text())
+    worker.say(json.dumps({"id": 0, "method": "cancel", "params": {"id": number}}).encode())
+    assert worker.result(number)["failure"]["kind"] == "cancelled"
+    wait_until(lambda: not alive(pid) and worker.children() == [])
+
+
+def test_a_waiting_request_can_be_cancelled(worker: Worker, tmp_path: Path) -> None:
+    sleeper = analyse_params(tmp_path / "model.py", text=program("time.sleep(1000)\n" + ADD_ONE))
+    numbers = [worker.send("analyse", sleeper) for _ in range(6)]
+    for number in reversed(numbers):
+        worker.say(json.dumps({"id": 0, "method": "cancel", "params": {"id": number}}).encode())
+        assert worker.result(number)["failure"]["kind"] == "cancelled"
+
+
+BAD_LINES: dict[str, tuple[bytes, str | None]] = {
+    "no JSON": (b"{nonsense", None),
+    "no object": (b"[1, 2]", None),
+    "no id": (b'{"method": "analyse"}', None),
+    "no UTF-8": (b"\xff\xfe", None),
+    "deep": (b"[" * 100_000, None),
+    "unknown method": (b'{"id": 901, "method": "dance", "params": {}}', "no method 'dance'"),
+    "no params": (b'{"id": 902, "method": "analyse"}', "params has no entry"),
+    "strange params": (b'{"id": 903, "method": "analyse", "params": [1]}', "not an object"),
+    "strange entry": (
+        json.dumps({"id": 904, "method": "analyse", "params": {**analyse_params("/x.py"), "entry": {"file": 3}}}).encode(),
+        "no file, function and kind",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD_LINES)
+def test_a_bad_line_is_answered_or_skipped(worker: Worker, tmp_path: Path, name: str) -> None:
+    line, words = BAD_LINES[name]
+    worker.say(line)
+    if words is not None:
+        failure = worker.read(10)["result"]["failure"]
+        assert failure["kind"] == "protocol" and words in failure["message"]
+    assert worker.analyse(tmp_path / "model.py", text=program(ADD_ONE))["failure"] is None
+
+
+def test_hello_says_who_it_is(worker: Worker) -> None:
+    import torch
+
+    assert worker.hello["torch"] == torch.__version__
+    assert worker.hello["executable"] == sys.executable
+    assert worker.hello["python"] == ".".join(map(str, sys.version_info[:3]))
+    assert (worker.hello["missing"], worker.hello["failure"]) == ([], None)
+
+
+def test_files_of_the_workspace_do_not_shadow_the_worker(tmp_path: Path) -> None:
+    for name in ("json", "torch", "wire", "selectors", "compare", "serve", "numpy"):
+        (tmp_path / f"{name}.py").write_text("raise RuntimeError('shadowed')\n")
+    (tmp_path / "wire.py").write_text("WHOSE = 'user'\n")
+    (tmp_path / "model.py").write_text("import wire\nassert wire.WHOSE == 'user'\n" + program(ADD_ONE))
+    worker = Worker({"PYTHONPATH": str(tmp_path)}, tmp_path)
+    try:
+        assert worker.hello["failure"] is None
+        assert worker.analyse(tmp_path / "model.py")["failure"] is None
+    finally:
+        assert worker.close() == 0
+
+
+def test_no_torch_is_said_with_a_remedy(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "bare")], check=True)
+    worker = Worker(python=str(tmp_path / "bare" / "bin" / "python"))
+    try:
+        assert worker.hello["torch"] is None
+        assert worker.hello["failure"]["kind"] == "no-torch"
+        assert worker.analyse(tmp_path / "model.py")["failure"]["kind"] == "no-torch"
+    finally:
+        assert worker.close() == 0
+
+
+ENDINGS: dict[str, Any] = {
+    "end of input": lambda worker: worker.process.stdin.close(),
+    "shutdown": lambda worker: worker.send("shutdown", {}),
+    "SIGTERM": lambda worker: os.kill(worker.process.pid, signal.SIGTERM),
+    "SIGKILL": lambda worker: os.kill(worker.process.pid, signal.SIGKILL),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ENDINGS)
+def test_no_process_and_no_file_outlives_the_worker(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    worker = Worker({"TMPDIR": str(folder)})
+    mark = tmp_path / "pid"
+    body = f"open({str(mark)!r}, 'w').write(str(os.getpid()))\ntime.sleep(1000)\n"
+    worker.send("analyse", analyse_params(tmp_path / "model.py", text=program(body + ADD_ONE)))
+    wait_until(lambda: mark.exists() and mark.read_text())
+    pid = int(mark.read_text())
+    ENDINGS[name](worker)
+    assert worker.process.wait(10) == (-signal.SIGKILL if name == "SIGKILL" else 0)
+    wait_until(lambda: not alive(pid))
+    assert name == "SIGKILL" or list(folder.iterdir()) == []
+    worker.close()
+
+
+def wait_until(condition: Any, seconds: float = 15) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not come to be"
+        time.sleep(0.01)
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
