@@ -323,7 +323,7 @@ def test_hover_tells_all(start: Start, uri: str) -> None:
 
 
 def test_without_an_entry_a_lens_says_so_and_a_stub_is_written(start: Start, uri: str) -> None:
-    text = "class Net(M):\n    def __init__(self, width):\n        ...\n    def forward(self, x, mask=None):\n        foo\n"
+    text = "class Net(M):\n  def __init__(self, width):\n    ...\n  def forward(self, x, mask=None):\n    foo\n"
     client = start()
     client.initialize(NEOVIM)
     client.open(uri, text)
@@ -339,7 +339,7 @@ def test_without_an_entry_a_lens_says_so_and_a_stub_is_written(start: Start, uri
     assert "model = Net(width=...)" in after
     assert after.endswith("    return model, (x,)\n")
     compile(after, "after", "exec")
-    titles = [action["title"] for action in client.actions(uri, (4, 9))]
+    titles = [action["title"] for action in client.actions(uri, (4, 5))]
     assert "Write a graphmend_entry, so that this file's model can be run" in titles
     client.change(uri, 2, [{"text": after}])
     client.published(uri)

@@ -61,7 +61,9 @@ class Services:
 
 def real_services() -> Services:
     """The real rooms, each imported when it is first used."""
-    return Services(_find_breaks, _find_entries, _is_suppressed, _ignore_edit, _propose, _make_session)
+    from graphmend_lsp.lsp.mender import Mender
+
+    return Services(_find_breaks, _find_entries, _is_suppressed, _ignore_edit, Mender().propose, _make_session)
 
 
 def _find_breaks(source: str, path: str) -> tuple[Break, ...]:
@@ -86,13 +88,6 @@ def _ignore_edit(source: str, site: Break) -> TextEdit | None:
     from graphmend_lsp.analysis.suppress import ignore_edit
 
     return ignore_edit(source, site)
-
-
-def _propose(site: Break, sources: Mapping[str, str]) -> tuple[tuple[Mend, ...], tuple[Declined, ...]]:
-    from graphmend_lsp.mending import propose
-
-    proposals = propose(site, sources)
-    return proposals.mends, proposals.declined
 
 
 def _make_session(config: WorkerConfig, on_status: Callable[[WorkerStatus], None]) -> SessionLike:

@@ -1,0 +1,189 @@
+"""How quick the language server is: ``python bench/server.py`` (no torch is run).
+
+Prints the latency of `initialize` from the start of the process, of a keystroke to its diagnostics and of a code-action
+list on a 2,658-line model file, and the server's resident memory; beside each its budget, and the processor time that the
+server took (which a busy machine does not change). Exit code 1 when a budget is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+SERVER = [sys.executable, "-m", "graphmend_lsp", "--stdio"]
+ORIGIN = "transformers"
+FILE = "models/grounding_dino/modeling_grounding_dino.py"
+CAPABILITIES = {
+    "textDocument": {"codeAction": {"codeActionLiteralSupport": {"codeActionKind": {"valueSet": ["quickfix"]}}}}
+}
+
+
+class Server:
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            SERVER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        self._id = 0
+
+    def send(self, message: dict[str, Any]) -> None:
+        assert self.process.stdin is not None
+        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        self.process.stdin.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+        self.process.stdin.flush()
+
+    def receive(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        length = int(self.process.stdout.readline().split(b":")[1])
+        self.process.stdout.readline()
+        message: dict[str, Any] = json.loads(self.process.stdout.read(length))
+        return message
+
+    def ask(self, method: str, params: Any) -> Any:
+        self._id += 1
+        self.send({"id": self._id, "method": method, "params": params})
+        while (message := self.receive()).get("id") != self._id:
+            pass
+        return message["result"]
+
+    def diagnostics(self, version: int) -> list[Any]:
+        while True:
+            message = self.receive()
+            if message.get("method") == "textDocument/publishDiagnostics":
+                shown: list[Any] = message["params"]["diagnostics"]
+                if message["params"].get("version", version) == version:
+                    return shown
+
+    def memory(self) -> float:
+        """Resident MiB."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.split("VmRSS:")[1].split()[0]) / 1024
+
+    def processor(self) -> float:
+        """Seconds of processor time so far."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def end(self) -> None:
+        self.ask("shutdown", None)
+        self.send({"method": "exit"})
+        self.process.wait(10)
+
+
+def started() -> tuple[Server, float]:
+    begin = time.perf_counter()
+    server = Server()
+    capabilities = {
+        **CAPABILITIES,
+        "textDocument": {**CAPABILITIES["textDocument"], "publishDiagnostics": {"versionSupport": True}},
+    }
+    server.ask("initialize", {"processId": None, "rootUri": None, "capabilities": capabilities})
+    return server, time.perf_counter() - begin
+
+
+def keystrokes(server: Server, uri: str, text: str, count: int, pause: float) -> list[float]:
+    """Type in the middle of the file, a letter at a time, in a comment and in code."""
+    lines = text.split("\n")
+    line = next(number for number in range(len(lines) // 2, len(lines)) if lines[number].startswith("        hidden"))
+    times = []
+    for number in range(count):
+        place = {"line": line, "character": len(lines[line])}
+        new = "  # " if number == 0 else "x"
+        lines[line] += new
+        begin = time.perf_counter()
+        change = {"range": {"start": place, "end": place}, "text": new}
+        document = {"uri": uri, "version": number + 2}
+        server.send(
+            {"method": "textDocument/didChange", "params": {"textDocument": document, "contentChanges": [change]}}
+        )
+        server.diagnostics(number + 2)
+        times.append(time.perf_counter() - begin)
+        time.sleep(pause)
+    return times
+
+
+def actions(server: Server, uri: str, shown: list[Any], count: int) -> list[float]:
+    times = []
+    for number in range(count):
+        place = shown[number % len(shown)]["range"]
+        params = {"textDocument": {"uri": uri}, "range": place, "context": {"diagnostics": []}}
+        begin = time.perf_counter()
+        found = server.ask("textDocument/codeAction", params)
+        times.append(time.perf_counter() - begin)
+        assert found, "a finding without an action"
+    return times
+
+
+def milliseconds(times: list[float]) -> tuple[float, float]:
+    ordered = sorted(1000 * each for each in times)
+    return statistics.median(ordered), ordered[max(0, round(0.95 * len(ordered)) - 1)]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--file", type=Path, help=f"the file to type in (default: {FILE} of the installed {ORIGIN})")
+    parser.add_argument("--keystrokes", type=int, default=60)
+    parser.add_argument("--pause", type=float, default=0.1, help="seconds between keystrokes")
+    options = parser.parse_args()
+    path = options.file
+    if path is None:
+        spec = importlib.util.find_spec(ORIGIN)
+        if spec is None or spec.origin is None:
+            print(f"{ORIGIN} is not installed; name a file with --file", file=sys.stderr)
+            return 2
+        path = Path(spec.origin).parent / FILE
+    text = path.read_text(encoding="utf-8")
+    uri = path.resolve().as_uri()
+
+    starts, start_cpu = [], 0.0
+    for _ in range(7):
+        server, seconds = started()
+        starts.append(seconds)
+        start_cpu += server.processor() / 7
+        server.end()
+    server, _ = started()
+    server.send({"method": "initialized", "params": {}})
+    document = {"uri": uri, "languageId": "python", "version": 1, "text": text}
+    begin = time.perf_counter()
+    server.send({"method": "textDocument/didOpen", "params": {"textDocument": document}})
+    shown = server.diagnostics(1)
+    opened = time.perf_counter() - begin
+    memory = server.memory()
+    before = server.processor()
+    typed = keystrokes(server, uri, text, options.keystrokes, options.pause)
+    typed_cpu = (server.processor() - before) / len(typed)
+    time.sleep(2)  # the mends of what is found are looked for now
+    before = server.processor()
+    listed = actions(server, uri, shown, 60) if shown else []
+    listed_cpu = (server.processor() - before) / max(1, len(listed))
+    memory_later = server.memory()
+    server.end()
+
+    print(f"{path.name}, {text.count(chr(10)) + 1} lines, {len(shown)} findings; p50 / p95")
+    rows = [
+        ("initialize reply, from process start (ms)", milliseconds(starts), 400, start_cpu),
+        ("keystroke to diagnostics (ms)", milliseconds(typed), 60, typed_cpu),
+        ("code-action list (ms)", milliseconds(listed) if listed else (0.0, 0.0), 30, listed_cpu),
+        ("memory (MiB)", (memory, memory), 120, None),
+    ]
+    missed = False
+    for name, (middle, high), budget, cpu in rows:
+        missed = missed or high > budget
+        processor = "" if cpu is None else f"   processor {1000 * cpu:6.1f}"
+        print(
+            f"{name:45} {middle:7.1f} / {high:7.1f}   budget {budget:4}{processor}{'   MISSED' if high > budget else ''}"
+        )
+    print(f"{'open to first diagnostics (ms)':45} {1000 * opened:7.1f}")
+    print(f"{'memory at the end (MiB)':45} {memory_later:7.1f}")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,84 @@
+"""Proposes mends in a process of its own: to parse a large file for rewriting holds the interpreter for tenths of a
+second, in which no keystroke would be answered.
+
+The child runs only our own code, sees no import path but ours, and ends with its stdin. Pickles go over its pipes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import struct
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from graphmend_lsp.model import Break, Declined, Mend
+
+Proposed = tuple[tuple[Mend, ...], tuple[Declined, ...]]
+_START = "import sys; sys.path[:] = sys.argv[1:]; from graphmend_lsp.lsp.mender import serve; serve()"
+_UNKNOWN = Declined("mending", "Looking for a mend failed inside GraphMend; its log says how.")
+
+
+class Mender:
+    """The child, started when it is first needed and again when it has died. For one thread."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def propose(self, site: Break, sources: Mapping[str, str]) -> Proposed:
+        """What mending offers for a break, and why it declines; waits without holding the interpreter."""
+        if self._process is None or self._process.poll() is not None:
+            self._process = self._started()
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            _write(process.stdin, (site, dict(sources)))
+            answer: Proposed = _read(process.stdout)
+        except (OSError, EOFError, pickle.UnpicklingError):
+            process.kill()
+            process.wait()
+            return (), (_UNKNOWN,)
+        return answer
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        # Not the working folder: a file there must not be imported in the place of one of ours.
+        path = [part for part in sys.path if part and Path(part).absolute() != Path.cwd()]
+        command = [sys.executable, "-I", "-c", _START, str(Path(__file__).absolute().parents[2]), *path]
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=None)
+
+
+def serve() -> None:
+    """The child's life: answer until stdin ends."""
+    source = os.fdopen(os.dup(0), "rb")
+    sink = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    if hasattr(os, "nice"):
+        with contextlib.suppress(OSError):
+            os.nice(5)
+    from graphmend_lsp.mending import propose
+
+    while True:
+        try:
+            site, sources = _read(source)
+        except EOFError:
+            return
+        proposals = propose(site, sources)
+        _write(sink, (proposals.mends, proposals.declined))
+
+
+def _write(stream: IO[bytes], value: object) -> None:
+    data = pickle.dumps(value)
+    stream.write(struct.pack(">Q", len(data)) + data)
+    stream.flush()
+
+
+def _read(stream: IO[bytes]) -> Any:
+    header = stream.read(8)
+    if len(header) < 8:
+        raise EOFError
+    return pickle.loads(stream.read(struct.unpack(">Q", header)[0]))
