@@ -223,3 +223,15 @@ class Loop:
 def test_anything_can_be_taken_down(value: Any) -> None:
     store = Store()
     assert take(value, store) == take(value, store)
+
+
+@pytest.mark.parametrize(("path", "grave"), [("input[0]", []), ("model.weight", ["close"])])
+def test_a_gradient_of_zeros_is_told_of_parameters_only(path: str, grave: list[str]) -> None:
+    store = Store()
+    seen = Observation("call 1", {"output": {}, "gradient": take(t(0, 0), store, path)}, (), None)
+    old = Side(Observation("call 1", {"output": {}, "gradient": {}}, (), None), {})
+    assert [one["severity"] for one in compared(old, Side(seen, store.blobs)).differences] == grave
+
+
+def test_the_sign_of_a_zero_gradient_is_nothing() -> None:
+    assert compared(side(gradient=[t(0.0, 1)]), side(gradient=[t(-0.0, 1)])).differences == []

@@ -98,6 +98,24 @@ class Rope(nn.Module):
             self.inv = self.original
         return x * self.inv
 """
+ALIAS_IF = """if x.sum() > 100:
+            self.inv = self.long
+        else:
+            self.inv = self.original"""
+GUARD = """
+def f(x):
+    if x.sum() > 0:
+        raise ValueError('positive')
+    return x + 1
+"""
+DROPOUT = """
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.d = nn.Dropout(0.5)
+    def forward(self, x):
+        return self.d(f(x))
+"""
 COUNTER = """
 class Count(nn.Module):
     def __init__(self):
@@ -125,146 +143,236 @@ CLAMP_IF = """if torch.isinf(h).any():
 CLAMP_WHERE = "h = torch.where(torch.isinf(h).any(), torch.clamp(h, -{limit}, {limit}), h)"
 
 EQUAL = [
-    branches("both branches", "x + 1", "x - 1", counts=(2, 1), likeness={"gradients": "bit-equal", "state": "bit-equal"}),
+    branches(
+        "both branches", "x + 1", "x - 1", counts=(2, 1), likeness={"gradients": "bit-equal", "state": "bit-equal"}
+    ),
     branches("a 0-d result", "x.sum()", "x.mean()"),
     branches("python numbers", "2.0", "0.5", "x * y"),
     Case(
-        "double where", IF.format(a="x.abs().sqrt()", b="x * 2", result="y"),
+        "double where",
+        IF.format(a="x.abs().sqrt()", b="x * 2", result="y"),
         "def f(x):\n    c = x.sum() > 0\n    s = torch.where(c, x, torch.ones_like(x)).abs()\n"
         "    y = torch.where(c, s.sqrt(), x * 2)\n    return y\n",
         entry="f, (torch.tensor([1.0, 2.0, 3.0, 4.0]),)",
     ),
     Case(
-        "a mask of integers", "def f(x, m):\n    if (m == 1).all():\n        return x * 2\n    return x * m\n",
+        "a mask of integers",
+        "def f(x, m):\n    if (m == 1).all():\n        return x * 2\n    return x * m\n",
         "def f(x, m):\n    return torch.where((m == 1).all(), x * 2, x * m)\n",
-        entry=f"f, ({X}, torch.ones(4, dtype=torch.int64))", conditions=("(m == 1).all()",),
+        entry=f"f, ({X}, torch.ones(4, dtype=torch.int64))",
+        conditions=("(m == 1).all()",),
     ),
     Case(
-        "two equal inputs", "def f(x, y):\n    if torch.equal(x, y):\n        return x * 2\n    return x - y\n",
+        "two equal inputs",
+        "def f(x, y):\n    if torch.equal(x, y):\n        return x * 2\n    return x - y\n",
         "def f(x, y):\n    return torch.where((x == y).all(), x * 2, x - y)\n",
-        entry="f, (torch.randn(4), torch.randn(4))", conditions=("torch.equal(x, y)",),
+        entry="f, (torch.randn(4), torch.randn(4))",
+        conditions=("torch.equal(x, y)",),
     ),
     Case(
         "weights made infinite reach the guard in half precision",
-        CLAMP.format(body=CLAMP_IF), CLAMP.format(body=CLAMP_WHERE.format(limit="100.0")),
-        entry="Clamp().half(), (torch.ones(2, 4).half(),)", conditions=("torch.isinf(h).any()",),
+        CLAMP.format(body=CLAMP_IF),
+        CLAMP.format(body=CLAMP_WHERE.format(limit="100.0")),
+        entry="Clamp().half(), (torch.ones(2, 4).half(),)",
+        conditions=("torch.isinf(h).any()",),
     ),
     Case(
-        "an alias that is kept", ALIAS,
-        ALIAS.replace("        if x.sum() > 100:\n            self.inv = self.long\n        else:\n            self.inv = self.original\n",
-                      "        self.inv = torch.where(x.sum() > 100, self.long, self.original)\n"),
-        entry="Rope(), (torch.ones(4),)", conditions=("x.sum() > 100",),
+        "an alias that is kept",
+        ALIAS,
+        ALIAS.replace(ALIAS_IF, "self.inv = torch.where(x.sum() > 100, self.long, self.original)"),
+        entry="Rope(), (torch.ones(4),)",
+        conditions=("x.sum() > 100",),
     ),
-    Case("training with dropout", *(
-        text + "class M(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.d = nn.Dropout(0.5)\n"
-        "    def forward(self, x):\n        return self.d(f(x))\n"
-        for text in (IF.format(a="x + 1", b="x - 1", result="y"), WHERE.format(a="x + 1", b="x - 1", result="y"))
-    ), entry="M(), (torch.randn(8, 8),)", mode="train", likeness={"gradients": "bit-equal"}),
+    Case(
+        "training with dropout",
+        *(
+            text + DROPOUT
+            for text in (IF.format(a="x + 1", b="x - 1", result="y"), WHERE.format(a="x + 1", b="x - 1", result="y"))
+        ),
+        entry="M(), (torch.randn(8, 8),)",
+        mode="train",
+        likeness={"gradients": "bit-equal"},
+    ),
     moved("a print at the end", "print('y', y)", "print('y', y)", likeness={"effects": "equal"}),
     moved("a log record at the end", "log.warning('y %s', y)", "log.warning('y %s', y)", likeness={"effects": "equal"}),
-    moved("a warning at the end", "warnings.warn('careful')", "warnings.warn('careful')", likeness={"effects": "equal"}),
+    moved(
+        "a warning at the end", "warnings.warn('careful')", "warnings.warn('careful')", likeness={"effects": "equal"}
+    ),
     Case(
-        "a call that raises on both", "def f(x):\n    if x.sum() > 0:\n        raise ValueError('positive')\n    return x + 1\n",
+        "a call that raises on both",
+        GUARD,
         "def f(x):\n    y = x + 1\n    if x.sum() > 0:\n        raise ValueError('positive')\n    return y\n",
         entry=f"f, (-{X},)",
     ),
-]  # fmt: skip
+]
 
 UNEQUAL = [
     Case(
-        "NaN gradient", IF.format(a="x.sqrt()", b="x * 2", result="y"),
-        WHERE.format(a="x.sqrt()", b="x * 2", result="y"), entry="f, (torch.tensor([1.0, 2.0, 3.0, 4.0]),)",
-        finds=(("gradient", "different", "nan"),), likeness={"outputs": "bit-equal", "gradients": "different"},
+        "NaN gradient",
+        IF.format(a="x.sqrt()", b="x * 2", result="y"),
+        WHERE.format(a="x.sqrt()", b="x * 2", result="y"),
+        entry="f, (torch.tensor([1.0, 2.0, 3.0, 4.0]),)",
+        finds=(("gradient", "different", "nan"),),
+        likeness={"outputs": "bit-equal", "gradients": "different"},
     ),
-    branches("broadcast", "x.sum()", "x", "y * 1", finds=(("output", "different", "(4,)"),), unlike="() float32 against (4,) float32"),
-    branches("broadcast that cancels", "x.sum()", "x", "y.sum() * 0", unlike="line 5: () float32 against (4,) float32",
-             likeness={"outputs": "bit-equal"}, finds=()),
-    branches("promotion", "x.long()", "x", "y * 1", finds=(("output", "different", "float32"),), unlike="int64 against"),
-    Case(
-        "the sides are exchanged", IF.format(a="x + 1", b="x - 1", result="y"),
-        WHERE.format(a="x - 1", b="x + 1", result="y"), finds=(("output", "different", "max abs diff 2.0"),),
+    branches(
+        "broadcast",
+        "x.sum()",
+        "x",
+        "y * 1",
+        finds=(("output", "different", "(4,)"),),
+        unlike="() float32 against (4,) float32",
+    ),
+    branches(
+        "broadcast that cancels",
+        "x.sum()",
+        "x",
+        "y.sum() * 0",
+        unlike="line 5: () float32 against (4,) float32",
+        likeness={"outputs": "bit-equal"},
+        finds=(),
+    ),
+    branches(
+        "promotion", "x.long()", "x", "y * 1", finds=(("output", "different", "float32"),), unlike="int64 against"
     ),
     Case(
-        "only the gradient differs", "def f(x):\n    return x * x.sum().item()\n", "def f(x):\n    return x * x.sum()\n",
-        conditions=(), finds=(("gradient", "different", "max abs diff"),),
+        "the sides are exchanged",
+        IF.format(a="x + 1", b="x - 1", result="y"),
+        WHERE.format(a="x - 1", b="x + 1", result="y"),
+        finds=(("output", "different", "max abs diff 2.0"),),
+    ),
+    Case(
+        "only the gradient differs",
+        "def f(x):\n    return x * x.sum().item()\n",
+        "def f(x):\n    return x * x.sum()\n",
+        conditions=(),
+        finds=(("gradient", "different", "max abs diff"),),
         likeness={"outputs": "bit-equal", "gradients": "different"},
     ),
     Case(
-        "an alias overwritten", ALIAS,
-        ALIAS.replace("        if x.sum() > 100:\n            self.inv = self.long\n        else:\n            self.inv = self.original\n",
-                      "        self.inv.copy_(torch.where(x.sum() > 100, self.long, self.original))\n"),
-        entry="Rope(), (torch.ones(4),)", conditions=("x.sum() > 100",),
+        "an alias overwritten",
+        ALIAS,
+        ALIAS.replace(ALIAS_IF, "self.inv.copy_(torch.where(x.sum() > 100, self.long, self.original))"),
+        entry="Rope(), (torch.ones(4),)",
+        conditions=("x.sum() > 100",),
         finds=(("output", "different", "max abs diff"),),
     ),
     Case(
-        "state", COUNTER.format(step=1), COUNTER.format(step=2), entry="Count(), (torch.ones(2, 4),)", conditions=(),
-        finds=(("state", "different", "int 1 became int 2"),), likeness={"state": "different", "outputs": "bit-equal"},
+        "state",
+        COUNTER.format(step=1),
+        COUNTER.format(step=2),
+        entry="Count(), (torch.ones(2, 4),)",
+        conditions=(),
+        finds=(("state", "different", "int 1 became int 2"),),
+        likeness={"state": "different", "outputs": "bit-equal"},
     ),
     Case(
-        "new state is told", "def f(x):\n    print('y')\n    return x + 1\n",
-        "queue = []\ndef f(x):\n    y = x + 1\n    print('y')\n    return y\n", conditions=(),
+        "new state is told",
+        "def f(x):\n    print('y')\n    return x + 1\n",
+        "queue = []\ndef f(x):\n    y = x + 1\n    print('y')\n    return y\n",
+        conditions=(),
         finds=(("state", "moved", "new"),),
     ),
     Case(
-        "an input written in place", "def f(x):\n    y = x.clone()\n    y += 1\n    return y\n",
-        "def f(x):\n    y = x\n    y += 1\n    return y\n", conditions=(), finds=(("input", "different", "max abs diff"),),
+        "an input written in place",
+        "def f(x):\n    y = x.clone()\n    y += 1\n    return y\n",
+        "def f(x):\n    y = x\n    y += 1\n    return y\n",
+        conditions=(),
+        finds=(("input", "different", "max abs diff"),),
     ),
     Case(
-        "random numbers", "def f(x):\n    return x + torch.rand(4) * 0\n",
-        "def f(x):\n    torch.rand(4)\n    return x + torch.rand(4) * 0\n", conditions=(),
+        "random numbers",
+        "def f(x):\n    return x + torch.rand(4) * 0\n",
+        "def f(x):\n    torch.rand(4)\n    return x + torch.rand(4) * 0\n",
+        conditions=(),
         finds=(("random state", "different", ""),),
     ),
-    moved("a print dropped as dead code", "print('y', tuple(y.shape))", "say(y)", OPERATOR,
-          finds=(("stdout", "different", "missing"),)),
-    moved("a print that comes once per compilation", "print('y')", "say_once()", SILENT,
-          finds=(("stdout", "different", "missing"),)),
+    moved(
+        "a print dropped as dead code",
+        "print('y', tuple(y.shape))",
+        "say(y)",
+        OPERATOR,
+        finds=(("stdout", "different", "missing"),),
+    ),
+    moved(
+        "a print that comes once per compilation",
+        "print('y')",
+        "say_once()",
+        SILENT,
+        finds=(("stdout", "different", "missing"),),
+    ),
     moved("a print lost", "print('y')", finds=(("stdout", "different", "missing: 'y\\n'"),)),
-    moved("a print by C code lost", "__import__('os').write(1, b'y')", finds=(("stdout", "different", "missing: 'y'"),)),
-    moved("a text changed", "print('y', 1)", "print('y', 2)", finds=(("stdout", "different", "'y 1\\n' became 'y 2\\n'"),)),
+    moved(
+        "a print by C code lost", "__import__('os').write(1, b'y')", finds=(("stdout", "different", "missing: 'y'"),)
+    ),
+    moved(
+        "a text changed", "print('y', 1)", "print('y', 2)", finds=(("stdout", "different", "'y 1\\n' became 'y 2\\n'"),)
+    ),
     moved("a level changed", "log.warning('y')", "log.error('y')", finds=(("log", "different", "model ERROR"),)),
     moved("a message changed", "log.warning('y')", "log.warning('z')", finds=(("log", "different", "'y' became 'z'"),)),
     moved("a warning lost", "warnings.warn('careful')", finds=(("warning", "different", "missing: 'careful'"),)),
     Case(
-        "a print before another", "def f(x):\n    print('a')\n    print('b')\n    return x + 1\n",
-        "def f(x):\n    print('b')\n    print('a')\n    return x + 1\n", conditions=(),
+        "a print before another",
+        "def f(x):\n    print('a')\n    print('b')\n    return x + 1\n",
+        "def f(x):\n    print('b')\n    print('a')\n    return x + 1\n",
+        conditions=(),
         finds=(("stdout", "different", "another order"),),
     ),
     Case(
-        "a print while compiling", "def f(x):\n    print('a')\n    log.warning('b')\n    return x + 1\n",
+        "a print while compiling",
+        "def f(x):\n    print('a')\n    log.warning('b')\n    return x + 1\n",
         "@torch.compiler.assume_constant_result\ndef tell():\n    log.warning('b')\n    return 0\n"
         "def f(x):\n    print('a')\n    tell()\n    return x + 1\n",
-        conditions=(), finds=(("log", "different", "missing"),),
+        conditions=(),
+        finds=(("log", "different", "missing"),),
     ),
     Case(
-        "exception type", "def f(x):\n    if x.sum() > 0:\n        raise ValueError('positive')\n    return x + 1\n",
-        "def f(x):\n    torch._assert_async(x.sum() <= 0, 'positive')\n    return x + 1\n", entry=f"f, (-{X},)",
+        "exception type",
+        GUARD,
+        "def f(x):\n    torch._assert_async(x.sum() <= 0, 'positive')\n    return x + 1\n",
+        entry=f"f, (-{X},)",
         finds=(("exception", "exception", "ValueError('positive') became RuntimeError"),),
     ),
     Case(
-        "exception message", "def f(x):\n    if x.sum() > 0:\n        raise ValueError('positive')\n    return x + 1\n",
-        "def f(x):\n    if x.sum() > 0:\n        raise ValueError('bad')\n    return x + 1\n", entry=f"f, (-{X},)",
+        "exception message",
+        GUARD,
+        GUARD.replace("'positive'", "'bad'"),
+        entry=f"f, (-{X},)",
         finds=(("exception", "exception", "ValueError('positive') became ValueError('bad')"),),
     ),
     Case(
-        "exception lost", "def f(x):\n    if x.sum() > 0:\n        raise ValueError('positive')\n    return x + 1\n",
-        "def f(x):\n    return x + 1\n", entry=f"f, (-{X},)",
+        "exception lost",
+        GUARD,
+        "def f(x):\n    return x + 1\n",
+        entry=f"f, (-{X},)",
         finds=(("exception", "different", "ValueError('positive') was lost"),),
     ),
     Case(
-        "the clamp's limit", CLAMP.format(body=CLAMP_IF), CLAMP.format(body=CLAMP_WHERE.format(limit="50.0")),
-        entry="Clamp().half(), (torch.ones(2, 4).half(),)", conditions=("torch.isinf(h).any()",),
+        "the clamp's limit",
+        CLAMP.format(body=CLAMP_IF),
+        CLAMP.format(body=CLAMP_WHERE.format(limit="50.0")),
+        entry="Clamp().half(), (torch.ones(2, 4).half(),)",
+        conditions=("torch.isinf(h).any()",),
         finds=(("output", "different", "max abs diff"),),
     ),
     Case(
-        "a side that nothing reaches", "def f(x):\n    if x.isnan().sum() > 99:\n        y = x + 1\n    else:\n        y = x - 1\n    return y\n",
-        "def f(x):\n    return torch.where(x.isnan().sum() > 99, x + 1, x - 1)\n", conditions=("x.isnan().sum() > 99",),
-        entry="f, (torch.ones(2, 1),)", unseen=(True,),
+        "a side that nothing reaches",
+        "def f(x):\n    if x.isnan().sum() > 99:\n        return x + 1\n    return x - 1\n",
+        "def f(x):\n    return torch.where(x.isnan().sum() > 99, x + 1, x - 1)\n",
+        conditions=("x.isnan().sum() > 99",),
+        entry="f, (torch.ones(2, 1),)",
+        unseen=(True,),
     ),
     Case("a syntax error", IF.format(a="x", b="x", result="y"), "def f(x:\n", failure="syntax"),
     Case("an import error", IF.format(a="x", b="x", result="y"), "import nothing_of_this_name\n", failure="import"),
     Case("an exit", IF.format(a="x", b="x", result="y"), "def f(x):\n    raise SystemExit(3)\n", failure="exit"),
-    Case("a crash", IF.format(a="x", b="x", result="y"), "def f(x):\n    import ctypes\n    ctypes.string_at(0)\n", failure="crash"),
-]  # fmt: skip
+    Case(
+        "a crash",
+        IF.format(a="x", b="x", result="y"),
+        "def f(x):\n    import ctypes\n    ctypes.string_at(0)\n",
+        failure="crash",
+    ),
+]
 
 
 class Worker:

@@ -119,20 +119,23 @@ def compare_effects(
 
 
 def compare_leaves(
-    old: Leaf, new: Leaf, old_blobs: Mapping[str, bytes], new_blobs: Mapping[str, bytes]
+    old: Leaf, new: Leaf, old_blobs: Mapping[str, bytes], new_blobs: Mapping[str, bytes], *, signed_zeros: bool = True
 ) -> tuple[Severity, str] | None:
-    """How two leaves differ, in words; None when they are equal (NaN is equal to NaN, 0.0 is not equal to -0.0)."""
+    """How two leaves differ, in words; None when they are equal: bit for bit, but any NaN is equal to any NaN.
+
+    Without `signed_zeros` 0.0 is equal to -0.0: a gradient that `torch.where` adds a zero to loses the sign of its own.
+    """
     if old.text != new.text:
         return "different", f"{_brief(old.text)} became {_brief(new.text)}"
     if old.number is not None and new.number is not None:
         pair = torch.tensor([old.number], dtype=torch.float64), torch.tensor([new.number], dtype=torch.float64)
-        return _compare_tensors(*pair) if old.number.hex() != new.number.hex() else None
+        return _compare_tensors(*pair, signed_zeros) if old.number.hex() != new.number.hex() else None
     if old.digest == new.digest:
         return None
     first, second = read_back(old, old_blobs), read_back(new, new_blobs)
     if first is None or second is None:
         return "different", "the contents differ"
-    return _compare_tensors(first, second)
+    return _compare_tensors(first, second, signed_zeros)
 
 
 def _compare_part(part: str, label: str, original: Side, mended: Side) -> list[Difference]:
@@ -146,12 +149,18 @@ def _compare_part(part: str, label: str, original: Side, mended: Side) -> list[D
             continue
         if leaf == other and not leaf.digest:
             continue
-        words = compare_leaves(leaf, other, original.blobs, mended.blobs)
+        words = compare_leaves(leaf, other, original.blobs, mended.blobs, signed_zeros=part != "gradient")
         if words is not None:
             found.append(_difference(part, path, label, words[1], words[0]))
     for path, leaf in new.items():
         if path not in old and not _has_parent_difference(path, new, old):
             severity: Severity = "moved" if part == "state" else "different"
+            if part == "gradient" and _is_zero(leaf, mended.blobs):
+                if not path.startswith(
+                    "input"
+                ):  # an optimizer skips a parameter without a gradient, not one with zeros
+                    found.append(_difference(part, path, label, "none became zeros", "close"))
+                continue
             found.append(_difference(part, path, label, f"new: {_brief(leaf.text)}", severity))
     if len(found) > MAX_DIFFERENCES:
         found.sort(key=lambda one: ("different", "exception", "close", "moved").index(one["severity"]))
@@ -161,6 +170,11 @@ def _compare_part(part: str, label: str, original: Side, mended: Side) -> list[D
             part, found[-1]["where"], label, f"{found[-1]['detail']} (and {more} more)", found[-1]["severity"]
         )
     return found
+
+
+def _is_zero(leaf: Leaf, blobs: Mapping[str, bytes]) -> bool:
+    tensor = read_back(leaf, blobs)
+    return tensor is not None and not bool(tensor.to(torch.complex128).count_nonzero())
 
 
 def _has_parent_difference(path: str, here: Snapshot, there: Snapshot) -> bool:
@@ -175,10 +189,13 @@ def _has_parent_difference(path: str, here: Snapshot, there: Snapshot) -> bool:
     return "" in here and path != "" and ("" not in there or here[""].text != there[""].text)
 
 
-def _compare_tensors(old: torch.Tensor, new: torch.Tensor) -> tuple[Severity, str] | None:
+def _compare_tensors(old: torch.Tensor, new: torch.Tensor, signed_zeros: bool) -> tuple[Severity, str] | None:
     if old.shape != new.shape or old.dtype != new.dtype:
         return "different", f"{tuple(old.shape)} {old.dtype} became {tuple(new.shape)} {new.dtype}"
     unequal = _unequal(old, new)
+    if not signed_zeros and (old.is_floating_point() or old.is_complex()):
+        wide = torch.complex128 if old.is_complex() else torch.float64
+        unequal &= old.to(wide) != new.to(wide)
     count = int(unequal.sum())
     if not count:
         return None

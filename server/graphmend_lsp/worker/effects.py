@@ -18,6 +18,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, TextIO
 
+import torch
+
 from .snapshot import normalise
 
 Kind = Literal["stdout", "stderr", "log", "warning"]
@@ -58,12 +60,13 @@ class Listener:
         warnings.showwarning = self._warned
         handle = logging.Logger.handle
 
+        @torch.compiler.disable
         def heard(logger: logging.Logger, record: logging.LogRecord) -> None:
             with self.unheard():  # what handlers write is the record once more, with the time of day
                 handle(logger, record)
             self._logged(record)
 
-        logging.Logger.handle = heard  # type: ignore[method-assign, assignment]
+        logging.Logger.handle = heard  # type: ignore[method-assign]
 
     def take(self) -> tuple[Effect, ...]:
         """The effects since the last `take`; neighbouring text of one stream is one effect."""
@@ -120,6 +123,7 @@ class Listener:
             message = f"{record.msg!r} ({type(error).__name__})"
         self.hear(Effect("log", message, f"{record.name} {record.levelname}"))
 
+    @torch.compiler.disable
     def _warned(self, message: Any, category: type[Warning], filename: str, *_: Any, **__: Any) -> None:
         if not _COMPILER.search(filename):
             self.drain()
@@ -138,6 +142,7 @@ class _Stream(io.TextIOBase):
     encoding = "utf-8"
     errors = "replace"
 
+    @torch.compiler.disable  # Dynamo would compile what runs between two graphs, and count its breaks
     def write(self, text: str, /) -> int:
         self._listener.drain()
         self._listener.hear(Effect(self._kind, str(text)))
@@ -160,6 +165,7 @@ class _Bytes(io.RawIOBase):
     def __init__(self, stream: _Stream) -> None:
         self._stream = stream
 
+    @torch.compiler.disable
     def write(self, data: Any, /) -> int:
         raw = bytes(data)
         self._stream.write(raw.decode("utf-8", "replace"))

@@ -10,12 +10,14 @@ import os
 import pickle
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
 from .compare import PARTS, Comparison, Side
+from .effects import Effect
 from .failures import FailedError, failure, failure_of
 from .isolate import call_in_child, call_in_children
 from .observe import Observation
@@ -224,7 +226,11 @@ def _compare_way(comparison: Comparison, chosen: Plan, old: Trial, new: Trial, r
     compiled = old.way != "uncompiled"
     # aot_eager sums the gradients of one graph in another order than those of several
     noisy: tuple[str, ...] = ("gradient",) if old.way == "aot_eager" else ()
-    for recipe, first, second in zip(recipes, old.observations, new.observations, strict=False):
+    olds, news = old.observations, new.observations
+    if compiled:
+        repeated = _repeated(reference.observations)
+        olds, news = _without_repeats(olds, repeated), _without_repeats(news, repeated)
+    for recipe, first, second in zip(recipes, olds, news, strict=False):
         label = f"{first.label}{_CALLED[old.way]}"
         forgiving = noisy
         uncompiled = plain.get(recipe) or plain.get(gradient_of(recipe))
@@ -236,6 +242,26 @@ def _compare_way(comparison: Comparison, chosen: Plan, old: Trial, new: Trial, r
                 one, other = _bare(one), _bare(other)
         comparison.add(label, one, other, compiled=compiled, forgiving=forgiving)
     return min(len(old.observations), len(new.observations))
+
+
+def _repeated(observations: Sequence[Observation]) -> frozenset[Effect]:
+    """Warnings that are shown in more than one call."""
+    heard = [one for each in observations for one in dict.fromkeys(each.effects) if one.kind == "warning"]
+    return frozenset(one for one, times in Counter(heard).items() if times > 1)
+
+
+def _without_repeats(observations: Sequence[Observation], repeated: Collection[Effect]) -> tuple[Observation, ...]:
+    """The observations with each warning where it is first shown, unless it is `repeated` anyway.
+
+    By default Python shows a warning once for each place, but whenever Dynamo compiles, Python forgets what it showed.
+    """
+    heard: set[Effect] = set()
+    kept: list[Observation] = []
+    for each in observations:
+        effects = tuple(one for one in each.effects if one.kind != "warning" or one in repeated or one not in heard)
+        heard.update(effects)
+        kept.append(replace(each, effects=effects))
+    return tuple(kept)
 
 
 def _bare(side: Side) -> Side:
