@@ -61,7 +61,8 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
         return ()
     answers: list[Mend | Declined] = []
     reasons: list[str] = []
-    said = once(source, effect)
+    at_test = not source.span(effect.statement).contains(site.span)
+    said = once(source, effect) if not at_test else None
     if isinstance(said, tuple):
         return (_mend(request, *said),)
     if isinstance(said, str):
@@ -79,7 +80,7 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
     if isinstance(outer, str):
         reasons.append(outer)
     else:
-        collected = collect(source, effect, outer.source, outer.function, outer.between)
+        collected = collect(source, effect, outer.source, outer.function, outer.between, at_test)
         if isinstance(collected, str):
             reasons.append(collected)
         else:

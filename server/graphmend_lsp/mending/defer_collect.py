@@ -12,10 +12,10 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from graphmend_lsp.mending.defer_capture import Replacement, capture
-from graphmend_lsp.mending.defer_effects import Effect, effects_in, own_nodes
+from graphmend_lsp.mending.defer_capture import Captured, Replacement, capture
+from graphmend_lsp.mending.defer_effects import Effect, effects_in, is_static, own_nodes
 from graphmend_lsp.mending.defer_later import later
-from graphmend_lsp.mending.edits import end_of_line
+from graphmend_lsp.mending.edits import comments, end_of_line, one_line
 from graphmend_lsp.mending.imports import add_function, dotted, spell
 from graphmend_lsp.mending.source import Function, Source
 from graphmend_lsp.model import TextEdit
@@ -71,11 +71,17 @@ class Collected:
 
 
 def collect(
-    source: Source, effect: Effect, outer_source: Source, outer: Function, between: Sequence[tuple[Source, Function]]
+    source: Source,
+    effect: Effect,
+    outer_source: Source,
+    outer: Function,
+    between: Sequence[tuple[Source, Function]],
+    at_test: bool = False,
 ) -> Collected | str:
     """The mend that defers `effect` to the end of `outer`; or why that cannot be done.
 
-    `between` are the functions of the call chain from the outermost to the effect's own, these two left out.
+    `between` are the functions of the call chain from the outermost to the effect's own, these two left out. `at_test`: the
+    break is the condition around the effect, which then must wait too.
     """
     if isinstance(outer, ast.AsyncFunctionDef) or any(
         isinstance(one, (ast.Yield, ast.YieldFrom, ast.Await)) for one in own_nodes(outer)
@@ -86,7 +92,7 @@ def collect(
         if problem:
             return problem
     inner = inner_of(source, effect)
-    deferred = _deferred(source, inner, effect)
+    deferred = _deferred(source, inner, effect, at_test)
     if isinstance(deferred, str):
         return deferred
     edits, copied = deferred
@@ -158,28 +164,73 @@ def unsuited(source: Source, effect: Effect) -> str | None:
     return None
 
 
-def _deferred(source: Source, function: Function, effect: Effect) -> tuple[list[TextEdit], list[str]] | str:
+def _deferred(
+    source: Source, function: Function, effect: Effect, at_test: bool = False
+) -> tuple[list[TextEdit], list[str]] | str:
     problem = unsuited(source, effect)
     if problem:
         return problem
     site = source.site(source.span(effect.call))
     looped = site is not None and bool(site.loops)
     coming = later(source, function, None if looped else effect.statement)
+    holder = condition_of(source, effect)
+    if holder is not None:
+        whole = capture(source, function, (holder.test,), coming, keep_inert=False, conditional=expressions(effect))
+        if not isinstance(whole, str):
+            return _put_off(source, effect, whole, holder)
+        if at_test:
+            return whole
+    if at_test:
+        return "The condition is on a tensor and guards more than one statement; only at the end can it wait."
     captured = capture(source, function, expressions(effect), coming, keep_inert=False)
-    if isinstance(captured, str):
-        return captured
-    start, end = source.range(effect.call)
+    return captured if isinstance(captured, str) else _put_off(source, effect, captured, None)
+
+
+def condition_of(source: Source, effect: Effect) -> ast.If | None:
+    """The ``if`` on a tensor that holds nothing but the effect, when it can be put off with it."""
+    holder = source.parents.get(effect.statement)
+    if (
+        isinstance(holder, ast.If)
+        and holder.body == [effect.statement]
+        and not holder.orelse
+        and not is_static(source, holder.test)
+        and source.code(holder).startswith("if")
+        and not comments(source, *source.range(holder))
+    ):
+        return holder
+    return None
+
+
+def _put_off(
+    source: Source, effect: Effect, captured: Captured, holder: ast.If | None
+) -> tuple[list[TextEdit], list[str]]:
+    """The edits that defer an effect, together with the condition around it when there is a `holder`."""
     head = ", ".join(f"{one.name}={one.code}" for one in captured.captures)
     opening = f"{_DEFER}(lambda {head}: " if head else f"{_DEFER}(lambda: "
-    pieces = sorted(captured.replacements, key=lambda one: one.start)
+    start, end = source.range(effect.call)
+    pieces = sorted((one for one in captured.replacements if one.start >= start), key=lambda one: one.start)
     if not pieces or pieces[0].start > start:
         pieces.insert(0, Replacement(start, start + 1, source.text.value[start]))
+    first, closing = start, ")"
+    if holder is not None:
+        first = source.range(holder)[0]
+        closing = f" if {_test(source, holder.test, captured)} else None)"
     edits = [
-        _edit(source, pieces[0].start, pieces[0].end, opening + pieces[0].text),
+        _edit(source, min(first, pieces[0].start), pieces[0].end, opening + pieces[0].text),
         *(_edit(source, one.start, one.end, one.text) for one in pieces[1:]),
-        _edit(source, end, end, ")"),
+        _edit(source, end, end, closing),
     ]
     return edits, [source.code(one.node) for one in captured.captures if one.copied]
+
+
+def _test(source: Source, test: ast.expr, captured: Captured) -> str:
+    start, end = source.range(test)
+    parts: list[str] = []
+    for one in sorted(captured.replacements, key=lambda one: one.start):
+        if start <= one.start and one.end <= end:
+            parts += (source.text.value[start : one.start], one.text)
+            start = one.end
+    return one_line("".join([*parts, source.text.value[start:end]]))
 
 
 def _others(

@@ -26,7 +26,7 @@ def f(x):
     print("y", y, y.shape)
     return result
 """,
-        run="fn = f\ncalls = [(torch.arange(4.0, requires_grad=True),), (torch.arange(4.0) - 2,), (torch.arange(4.0),)]",
+        run="fn = f\ncalls = [(torch.arange(4.0, requires_grad=True),), (torch.arange(4.0) - 2,)]",
         outermost=None,
         gb_id="GB0059",
     ),
@@ -291,6 +291,74 @@ def f(x):
         x = x + i
         _defer(lambda i=i, sum_value=x.sum(): print("round", i, sum_value.item()))
     return x
+""",
+        run="fn = f\ncalls = [(torch.arange(4.0),), (torch.arange(4.0) - 2,), (torch.arange(4.0),)]",
+        outermost=None,
+        gb_id="GB7000",
+    ),
+    Example(
+        "a text under a condition on a tensor, in a loop",
+        """\
+import torch
+
+
+def f(x):
+    for i in range(3):
+        x = x + i
+        if ⟦x.min() < 0⟧:
+            print("negative in round", i)
+    return x.exp()
+""",
+        """\
+import torch
+import functools
+
+
+_deferred = None
+
+
+def _defer(effect):
+    \"\"\"Run an effect when the function under `_runs_deferred` is over; at once when none is running.\"\"\"
+    if _deferred is None:
+        effect()
+    else:
+        _deferred.append(effect)
+
+
+def _runs_deferred(function):
+    \"\"\"Let effects that `function` defers run when it returns or raises, outside of its graphs.\"\"\"
+
+    @torch.compiler.disable
+    def flush(effects):
+        for effect in effects:
+            effect()
+
+    @torch.compiler.disable(recursive=False)
+    def run(args, kwargs):
+        global _deferred
+        if _deferred is not None:
+            return function(*args, **kwargs)
+        _deferred = []
+        try:
+            return function(*args, **kwargs)
+        finally:
+            effects, _deferred = _deferred, None
+            flush(effects)
+
+    @torch.compiler.disable(recursive=False)
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        return run(args, kwargs)
+
+    return wrapper
+
+
+@_runs_deferred
+def f(x):
+    for i in range(3):
+        x = x + i
+        _defer(lambda condition=x.min() < 0, i=i: print("negative in round", i) if condition else None)
+    return x.exp()
 """,
         run="fn = f\ncalls = [(torch.arange(4.0),), (torch.arange(4.0) - 2,), (torch.arange(4.0),)]",
         outermost=None,
@@ -598,7 +666,7 @@ def f(x):
     _warnings_warn("`f` will be removed", FutureWarning)
     return y + 1
 """,
-        run="import warnings\nfn = f\ncalls = [(torch.arange(4.0),), (torch.arange(4.0) - 2,)]\nwarnings.simplefilter('default')",
+        run="fn = f\ncalls = [(torch.arange(4.0),)]",
         outermost=None,
         gb_id="GB0007",
     ),
