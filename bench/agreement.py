@@ -3,7 +3,7 @@
     python bench/agreement.py CONSTRUCTS.py TABLE.md
 
 CONSTRUCTS holds small functions under ``@case()`` (compiled as functions) and ``@modcase`` (the forward of a module
-with the base ``_Base``). TABLE holds a line ``name | 2b/1g ...`` for each, followed by one line ``^ GB0170 ...`` for each
+with the base ``_Base``). TABLE holds a line ``name | 2b/1g ...`` for each, then one line ``^ GB0170 ...`` for each
 site. A finding is right when the same construct has a measured site with the same id, whatever the static tier's
 own idea of its consequence; ids that differ between a cause and its consequence count as the cause's.
 Exits with 1 when a construct that does not break is reported.

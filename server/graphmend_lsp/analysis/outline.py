@@ -39,6 +39,13 @@ class Function:
     decorators: tuple[ast.expr, ...]
     memo: list[Any] = field(default_factory=list)
     stored: frozenset[str] | None = None
+    generator: bool | None = None
+
+    def yields(self) -> bool:
+        """Whether the function is (or holds) a generator."""
+        if self.generator is None:
+            self.generator = any(isinstance(part, (ast.Yield, ast.YieldFrom)) for part in ast.walk(self.node))
+        return self.generator
 
     def stores(self) -> frozenset[str]:
         """The attributes of its first argument that a method stores."""
@@ -128,14 +135,16 @@ def _joined(texts: list[str], chunks: list[Chunk | None]) -> tuple[list[str], li
     return texts, chunks
 
 
-def parse(text: str) -> ast.Module | None:
-    """The syntax tree of a text, None when it has none; never warns."""
+def read(text: str) -> Chunk | int:
+    """What a text declares, or the line (1-based) of what keeps it from being read; never warns, never raises."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return ast.parse(text)
+            return _declarations(text, ast.parse(text))
+    except SyntaxError as error:
+        return error.lineno or 1
     except _PARSE_ERRORS:
-        return None
+        return 1
 
 
 def walk_body(body: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -156,16 +165,20 @@ class _Known:
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._held = 0
-        self._chunks: OrderedDict[str, Chunk | None] = OrderedDict()
+        self._chunks: OrderedDict[str, Chunk | int] = OrderedDict()
         self._lock = threading.Lock()
 
     def chunk(self, text: str) -> Chunk | None:
+        """What the text declares, None when it does not parse."""
+        known = self.read(text)
+        return known if isinstance(known, Chunk) else None
+
+    def read(self, text: str) -> Chunk | int:
         with self._lock:
             if text in self._chunks:
                 self._chunks.move_to_end(text)
                 return self._chunks[text]
-        tree = parse(text)
-        chunk = _declarations(text, tree) if tree is not None else None
+        chunk = read(text)
         with self._lock:
             if text not in self._chunks:
                 self._chunks[text] = chunk
@@ -182,27 +195,15 @@ _KNOWN = _Known(limit=1_000_000)
 def _repaired(text: str) -> Chunk | None:
     """The chunk with the method (or the line of top-level code) around each syntax error blanked, else None."""
     lines = re.split(r"(?<=\n)|(?<=\r)(?!\n)", text)
-    for _ in range(_REPAIRS):
-        line = _error_line("".join(lines))
-        if line is None:
-            return _KNOWN.chunk("".join(lines))
-        at = min(line, len(lines)) - 1
+    for _ in range(_REPAIRS + 1):
+        known = _KNOWN.read("".join(lines))
+        if isinstance(known, Chunk):
+            return known
+        at = min(known, len(lines)) - 1
         blanked = _without_line(lines, at) if _TOP_LEVEL.match(lines[at]) else _without_method(lines, at)
         if blanked is None:
             return None
         lines = blanked
-    return None
-
-
-def _error_line(text: str) -> int | None:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ast.parse(text)
-    except SyntaxError as error:
-        return error.lineno or 1
-    except _PARSE_ERRORS:
-        return 1
     return None
 
 
@@ -235,18 +236,13 @@ def _line_ends(text: str) -> int:
     return text.count("\n") + text.count("\r") - text.count("\r\n")
 
 
-def _declarations(text: str, tree: ast.Module) -> Chunk | None:
+def _declarations(text: str, tree: ast.Module) -> Chunk:
     chunk = Chunk(text)
-    try:
-        for statement in walk_body(tree.body):
-            _declare(chunk, statement, "")
-        chunk.mentions_compile = "compile" in text
-        if chunk.mentions_compile:
-            chunk.compiled = [
-                node for node in ast.walk(tree) if isinstance(node, ast.Call) and _names_compile(node.func)
-            ]
-    except _PARSE_ERRORS:
-        return None
+    for statement in walk_body(tree.body):
+        _declare(chunk, statement, "")
+    chunk.mentions_compile = "compile" in text
+    if chunk.mentions_compile:
+        chunk.compiled = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _names_compile(node.func)]
     return chunk
 
 

@@ -170,7 +170,7 @@ class World:
         promised = of_annotation(function.node.returns)
         if promised != UNKNOWN:
             return promised
-        if not self._is_entered(function) or isinstance(function.node, ast.AsyncFunctionDef) or _yields(function):
+        if not self._is_entered(function) or isinstance(function.node, ast.AsyncFunctionDef) or function.yields():
             return UNKNOWN
         return self.walk(function, {argument.arg: UNKNOWN for argument, _ in parameters(function.node)}).returns
 
@@ -315,7 +315,3 @@ def _matched(callee: Function, call: Call) -> dict[str, Kind]:
     keywords = dict(call.keywords)
     given = dict(zip(names, call.positional, strict=False))
     return {name: given.get(name, keywords.get(name, Kind("none"))) for name in names}
-
-
-def _yields(function: Function) -> bool:
-    return any(isinstance(part, (ast.Yield, ast.YieldFrom)) for part in ast.walk(function.node))
