@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from collections.abc import Mapping, Sequence
 from functools import partial
 from types import ModuleType
@@ -21,8 +20,7 @@ RULES = ("where", "defer", "guard")
 
 def rules_by_name() -> dict[str, ModuleType]:
     """Every rule's module by its name, in order."""
-    present = [name for name in RULES if importlib.util.find_spec(f"{__name__}.{name}")]
-    return {name: importlib.import_module(f"{__name__}.{name}") for name in present}
+    return {name: importlib.import_module(f"{__name__}.{name}") for name in RULES}
 
 
 def propose(site: Break, sources: Mapping[str, str], rules: Sequence[str] = ()) -> Proposals:

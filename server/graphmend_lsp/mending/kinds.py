@@ -80,6 +80,8 @@ class Kinds:
             values = list(self._values(node))
             if self._annotation(node) == "python" and not values:
                 return self._annotated(node) == "bool"
+            if self._annotated(node) is not None:
+                return False
             return bool(values) and all(
                 value is not None and not _mentions(value, node.id) and self.is_bool(value) for value in values
             )

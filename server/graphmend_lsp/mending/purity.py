@@ -47,7 +47,7 @@ _EFFECT_PACKAGES = (
 )  # fmt: skip
 _PURE_EXCEPTIONS = frozenset({"torch.cuda.is_available", "torch.compiler.is_compiling", "torch.jit.is_scripting"})
 _DATA_ERRORS = _words(
-    "multinomial bincount cholesky inverse linalg.inv linalg.cholesky linalg.solve linalg.eigh linalg.svd "
+    "floor_divide remainder fmod multinomial bincount cholesky inverse inv solve eigh eig svd cholesky_solve lstsq "
     "one_hot gather index_select take take_along_dim scatter scatter_add index_add index_copy index_fill "
     "embedding nll_loss cross_entropy repeat_interleave arange range linspace logspace full zeros ones empty "
     "masked_scatter"
@@ -114,8 +114,12 @@ def _of_node(source: Source, node: ast.AST) -> Iterator[Hazard]:
         yield Hazard("raises", node, "may raise for an index out of range")
     elif isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Div, ast.FloorDiv, ast.Mod)):
         numbers = _is_number(source, node.left) and _is_number(source, node.right)
-        if numbers and not (isinstance(node.right, ast.Constant) and node.right.value):
+        constant = isinstance(node.right, ast.Constant) and bool(node.right.value)
+        if numbers and not constant:
             yield Hazard("raises", node, "may divide Python numbers by zero")
+        elif not isinstance(node.op, ast.Div) and not constant and not _is_shape(node.right):
+            text = isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
+            yield Hazard("raises", node, "formats text" if text else "may divide integers by zero")
 
 
 def _of_call(source: Source, node: ast.Call) -> Iterator[Hazard]:

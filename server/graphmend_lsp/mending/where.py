@@ -29,7 +29,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from graphmend_lsp.mending import edits
-from graphmend_lsp.mending.imports import spell
+from graphmend_lsp.mending.imports import is_builtin, spell
 from graphmend_lsp.mending.kinds import Kinds
 from graphmend_lsp.mending.purity import hazards
 from graphmend_lsp.mending.rule import Request
@@ -66,7 +66,7 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
     if target is None:
         return ()
     try:
-        return _Mending(source, target, place.node).mends()
+        return _Mending(source, target, place.node, frozenset({site.gb_id, site.root_gb_id})).mends()
     except Refused as refused:
         return (Declined(NAME, str(refused)),)
 
@@ -105,6 +105,7 @@ class _Mending:
     source: Source
     target: ast.If | ast.While | ast.IfExp | ast.BoolOp | ast.Compare
     node: ast.AST
+    ids: frozenset[str | None] = frozenset()
     taken: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -141,11 +142,15 @@ class _Mending:
     # -- statements -----------------------------------------------------------------------------------------------
 
     def _statement(self, target: ast.If) -> tuple[Mend | Declined, ...]:
-        if self.kinds.of(target.test) == "python":
-            return ()
+        if self.kinds.of(target.test) == "python" and not self.conditions.emptiness(target.test):
+            if self.node is target or "GB0036" not in self.ids:
+                return ()
+            raise Refused("The condition is about a size that depends on data; test the mask itself with `.any()`.")
         if self.source.function(target) is None:
             raise Refused("The branch is not inside a function.")
-        if self.node is self.target and self.kinds.of(target.test) != "tensor":
+        over = target.test.func if isinstance(target.test, ast.Call) else target.test
+        elements = any(is_builtin(self.source, over, name) for name in ("any", "all"))
+        if self.node is self.target and self.kinds.of(target.test) != "tensor" and not elements:
             raise Refused(
                 f"It is not clear whether `{render(self.source, target.test)}` is a tensor or a Python value."
             )
@@ -279,7 +284,8 @@ class _Mending:
                 exchange[one] = f"{self.where}({condition}, {writer.plain(one)}, {writer.plain(other)})"
             return [render(self.source, item.call, exchange)]
         if item.key:
-            return [f"{item.key} = {writer.text(item.values[0])}"]
+            text = writer.text(item.values[0])
+            return [f"{item.key} = {text}"] if text != item.key else []
         return []
 
     def _test_of(self, item: Item) -> Test:
@@ -317,8 +323,8 @@ class _Mending:
         if statement is None or function is None:
             raise Refused("The condition is not inside a function.")
         for one in self.source.ancestors(target):
-            if isinstance(one, (ast.Lambda, ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp)):
-                raise Refused("The condition is inside a comprehension or a lambda.")
+            if isinstance(one, (ast.Lambda, ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp, ast.JoinedStr)):
+                raise Refused("The condition is inside a comprehension, a lambda or an f-string; give it a statement.")
             if one is statement:
                 break
         lowering = Lowering(self.source, self.kinds, self.conditions, statement, self.fresh)

@@ -292,6 +292,7 @@ def merge(lowering: Lowering, test: Test, then: Sequence[Item], other: Sequence[
     """
     for first, second in ((then, other), (other, then)):
         for item in first:
+            _refuse_none(lowering, item, test)
             touched = [one.reads | one.writes for one in second]
             if item.lines and any(
                 keys & item.writes if item.moved else _depends(keys, item.writes) for keys in touched
@@ -455,6 +456,14 @@ def _refuse_unbound(lowering: Lowering, item: Item, test: Test) -> None:
         raise Refused(f"`{key}` may be None when its side is not taken; test `{key} is not None` first.")
 
 
+def _refuse_none(lowering: Lowering, item: Item, test: Test) -> None:
+    """A parameter that may be None is used by a side that now always runs, so its use must not fail."""
+    for name in sorted(item.reads - test.reads):
+        checked = f"{name} is not None" in test.static or _last_value(lowering.source, name, lowering.root) is not None
+        if not checked and _defaults_to_none(lowering.source, name, lowering.root):
+            raise Refused(f"`{name}` may be None when its side is not taken; test `{name} is not None` first.")
+
+
 def _refuse_later_change(lowering: Lowering, key: str, values: Sequence[Value]) -> None:
     """A chosen tensor is a new one: what changes it in place later would no longer reach the tensor it was before."""
     source, root = lowering.source, lowering.root
@@ -522,9 +531,21 @@ def is_fresh(source: Source, name: str, before: ast.stmt) -> bool:
             parent = source.parents.get(node)
             if isinstance(parent, (ast.Assign, ast.Tuple, ast.List, ast.Dict, ast.Lambda, ast.AnnAssign)):
                 return False  # it gets another name
+            if isinstance(parent, ast.Subscript) and parent.value is node and isinstance(parent.ctx, ast.Load):
+                return False  # a view of it does
+            if isinstance(parent, ast.Attribute) and parent.attr in _VIEWS:
+                return False
+            if isinstance(parent, ast.Call) and getattr(parent.func, "attr", "") in _KEEPERS:
+                return False
     return made
 
 
+_VIEWS = frozenset((
+    "view", "reshape", "transpose", "permute", "T", "mT", "expand", "squeeze", "unsqueeze", "detach", "data", "flatten",
+    "chunk", "split", "unbind", "narrow", "select", "diagonal", "t", "swapaxes", "movedim", "view_as",
+    "expand_as", "real",
+))  # fmt: skip
+_KEEPERS = frozenset(("append", "extend", "add", "insert", "setdefault", "update", "register_buffer", "setattr"))
 _NEW_TENSOR = frozenset((
     "clone", "sin", "cos", "exp", "abs", "sqrt", "relu", "sigmoid", "tanh", "softmax", "matmul", "sum", "mean",
     "zeros", "ones", "full", "empty", "zeros_like", "ones_like", "full_like", "add", "sub", "mul", "div", "neg",

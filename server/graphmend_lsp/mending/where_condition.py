@@ -73,7 +73,7 @@ class Conditions:
         static: list[str] = []
         tensors: list[ast.expr] = []
         for one in test.values:
-            kind = self.kinds.of(one)
+            kind = "tensor" if self.emptiness(one) else self.kinds.of(one)
             if kind == "unknown" and not tensors:
                 kind = "python"  # it stands before the tensor that broke the graph and did not break it
             if kind == "unknown":
@@ -132,13 +132,16 @@ class Conditions:
                 raise Refused(f"It is not clear whether `{render(self.source, one)}` is a tensor or a Python value.")
         for one in node.values[1:]:
             self._refuse_hazards(one, later=True)
+        for call in ast.walk(node):
+            if isinstance(call, ast.Call) and self._called(call) == "equal" and not _same_shape(*self._pair(call)[:2]):
+                raise Refused(f"`{render(self.source, call)}` also compares shapes; test it in an `if` of its own.")
         sign = " | " if isinstance(node.op, ast.Or) else " & "
         return sign.join(_operand_of_junction(self._boolean(one, setup)) for one in node.values)
 
     def _comparison(self, node: ast.Compare, setup: list[str]) -> str:
         if any(isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)) for op in node.ops):
             raise Refused(f"`{render(self.source, node)}` has no tensor form.")
-        if empty := self._emptiness(node):
+        if empty := self.emptiness(node):
             return empty
         parts = [node.left, *node.comparators]
         reads = [one for one in parts if self._reads_data(one)]
@@ -155,9 +158,9 @@ class Conditions:
         ]
         return pairs[0] if len(pairs) == 1 else " & ".join(f"({pair})" for pair in pairs)
 
-    def _emptiness(self, node: ast.Compare) -> str | None:
+    def emptiness(self, node: ast.expr) -> str | None:
         """``len(t.nonzero()) > 0`` is ``t.any()``."""
-        if len(node.ops) != 1 or not isinstance(node.ops[0], (ast.Gt, ast.NotEq)):
+        if not isinstance(node, ast.Compare) or len(node.ops) != 1 or not isinstance(node.ops[0], (ast.Gt, ast.NotEq)):
             return None
         zero = node.comparators[0]
         left = node.left

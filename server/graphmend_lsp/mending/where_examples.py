@@ -668,6 +668,28 @@ calls = [(long,), (short,), (long,), (short,)]
 """,
     ),
     Example(
+        "whether anything was found",
+        before="""\
+import torch
+
+
+def fn(x):
+    if len(⟦(x > 2).nonzero()⟧) > 0:
+        x = x + 1
+    return x
+""",
+        after="""\
+import torch
+
+
+def fn(x):
+    x = torch.where((x > 2).any(), x + 1, x)
+    return x
+""",
+        run=_ONE,
+        gb_id="GB0036",
+    ),
+    Example(
         "a buffer",
         before="""\
 import torch
@@ -947,6 +969,75 @@ def fn(x, i):
     return y
 """,
         reason="may raise for an index out of range",
+    ),
+    Refusal(
+        "a parameter that may be None",
+        source="""\
+import torch
+
+
+def fn(x, mask=None):
+    if ⟦x.sum() > 0⟧:
+        x = x * mask
+    return x
+""",
+        reason="`mask` may be None when its side is not taken",
+    ),
+    Refusal(
+        "a division of integers",
+        source="""\
+import torch
+
+
+def fn(x, n):
+    y = x
+    if ⟦n.min() > 0⟧:
+        y = x // n
+    return y
+""",
+        reason="may divide integers by zero",
+    ),
+    Refusal(
+        "torch.equal in or",
+        source="""\
+import torch
+
+
+def fn(x, y):
+    if torch.equal(x, y) or ⟦x.sum() > 0⟧:
+        x = x + 1
+    return x
+""",
+        reason="also compares shapes",
+    ),
+    Refusal(
+        "a view of the tensor",
+        source="""\
+import torch
+
+
+def fn(x):
+    y = x * 2
+    first = y[0]
+    if ⟦x.sum() > 0⟧:
+        y.add_(1)
+    return y + first
+""",
+        reason="`y` may be known by another name",
+    ),
+    Refusal(
+        "a size that depends on data",
+        source="""\
+import torch
+
+
+def fn(x):
+    if ⟦x[x > 2]⟧.shape[0] > 1:
+        x = x + 1
+    return x
+""",
+        reason="a size that depends on data",
+        gb_id="GB0036",
     ),
     Refusal(
         "different dtypes",
