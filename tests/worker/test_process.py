@@ -1,5 +1,6 @@
-"""The worker process over real pipes: nothing that a program does ends it, and everything comes back as a typed failure."""
+"""The worker process over real pipes: nothing a program does ends it, every failure comes back typed."""
 
+# ruff: noqa: E501
 from __future__ import annotations
 
 import json
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.worker.worker_pipes import Worker, analyse_params
 
 HEAD = "import ctypes, os, sys, threading, time, signal, torch\n"
@@ -28,7 +30,7 @@ def worker(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     started = Worker(env)
     yield started
     assert started.close() == 0
-    assert os.listdir(env["TMPDIR"]) == []
+    assert list(Path(env["TMPDIR"]).iterdir()) == []
 
 
 def program(body: str, entry: str = ENTRY) -> str:
@@ -110,7 +112,7 @@ def test_what_was_recorded_before_a_crash_stays(worker: Worker, tmp_path: Path) 
     body = "def f(x):\n    y = x + 1\n    print(y)\n    ctypes.string_at(0)\n    return y\n"
     result = worker.analyse(tmp_path / "model.py", text=program(body))
     assert result["failure"]["kind"] == "crash"
-    assert [event["root"]["gb_id"] for event in result["events"]][0] == "GB0059"
+    assert result["events"][0]["root"]["gb_id"] == "GB0059"
     assert result["graphs"][0]["ops"] == 1
     assert (result["calls"], result["device"]) == (1, "cpu")
 

@@ -1,0 +1,115 @@
+"""One analysis as a whole: modes, devices, random state, programs that compile themselves."""
+
+# ruff: noqa: E501
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.worker.worker_pipes import Worker
+
+MODEL = """\
+import torch
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l = torch.nn.Linear(4, 4)
+    def forward(self, x):
+        y = self.l(x)
+        if self.training:
+            print("training")
+        else:
+            y.sum().item()
+        return {"y": y, "n": (y.sum(), 3)}
+def graphmend_entry(): return M(), (torch.ones(2, 4),)
+"""
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[Worker]:
+    started = Worker()
+    yield started
+    assert started.close() == 0
+
+
+@pytest.mark.parametrize(("mode", "gb_id"), [("eval", "GB0124"), ("train", "GB0059")])
+def test_modes(worker: Worker, tmp_path: Path, mode: str, gb_id: str) -> None:
+    result = worker.analyse(tmp_path / "model.py", text=MODEL, mode=mode)
+    assert result["failure"] is None
+    assert [event["root"]["gb_id"] for event in result["events"]] == [gb_id]
+    assert result["seconds"] > 0
+
+
+def test_training_runs_the_backward_pass(worker: Worker, tmp_path: Path) -> None:
+    text = (
+        "import torch\nclass F(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x): return x * 2\n"
+        "    @staticmethod\n    def backward(ctx, g): raise ValueError('no gradient here')\n"
+        "@torch.compiler.disable\ndef f(x): return F.apply(x)\n"
+        "def graphmend_entry(): return f, (torch.ones(4, requires_grad=True),)\n"
+    )
+    assert worker.analyse(tmp_path / "model.py", text=text)["failure"] is None
+    failure = worker.analyse(tmp_path / "model.py", text=text, mode="train")["failure"]
+    assert (failure["stage"], failure["line"]) == ("backward", 6)
+    assert "no gradient here" in failure["message"]
+
+
+def test_cuda_where_there_is_none_is_said(worker: Worker, tmp_path: Path) -> None:
+    if worker.hello["cuda"]:
+        result = worker.analyse(tmp_path / "model.py", text=MODEL, device="cuda")
+        assert (result["failure"], result["device"]) == (None, "cuda")
+    else:
+        failure = worker.analyse(tmp_path / "model.py", text=MODEL, device="cuda")["failure"]
+        assert (failure["kind"], failure["stage"]) == ("device", "entry")
+    assert worker.analyse(tmp_path / "model.py", text=MODEL, device="cpu")["device"] == "cpu"
+
+
+def test_each_call_starts_from_the_same_random_state(worker: Worker, tmp_path: Path) -> None:
+    text = (
+        "import random, torch\nseen = []\n@torch.compiler.disable\ndef note(x):\n"
+        "    seen.append((torch.rand(1).item(), random.random()))\n    assert len(set(seen)) == 1, seen\n    return x\n"
+        "def f(x): return note(x) + 1\ndef graphmend_entry(): return f, [torch.ones(4), torch.ones(4), torch.ones(5)]\n"
+    )
+    result = worker.analyse(tmp_path / "model.py", text=text)
+    assert (result["failure"], result["calls"]) == (None, 3)
+
+
+def test_records_tell_their_call(worker: Worker, tmp_path: Path) -> None:
+    text = (
+        "import torch\ndef f(x):\n    if x.shape[0] > 4:\n        print(x)\n    return x + 1\n"
+        "def graphmend_entry(): return f, [torch.ones(4), torch.ones(4), torch.ones(5)]\n"
+    )
+    result = worker.analyse(tmp_path / "model.py", text=text)
+    assert [event["call"] for event in result["events"]] == [2]
+    assert {graph["call"] for graph in result["graphs"]} == {0, 2}
+
+
+def test_what_was_recorded_before_an_exception_stays(worker: Worker, tmp_path: Path) -> None:
+    text = (
+        "import torch\ndef f(x):\n    print(x)\n    return x + 1\n"
+        "def graphmend_entry(): return f, [torch.ones(4), ('one', 'too many')]\n"
+    )
+    result = worker.analyse(tmp_path / "model.py", text=text)
+    assert result["failure"]["stage"] == "call"
+    assert [event["root"]["gb_id"] for event in result["events"]] == ["GB0059"]
+
+
+COMPILED = {
+    "the function": "g = torch.compile(f, fullgraph=True)",
+    "decorated": "@torch.compile(dynamic=False, mode='reduce-overhead')\ndef g(x):\n    return f(x)",
+    "what it calls": "inside = torch.compile(f)\ndef g(x):\n    print('around')\n    return inside(x)",
+    "a part": "class G(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.part = torch.compile(torch.nn.Identity())\n"
+    "    def forward(self, x):\n        print('around')\n        return self.part(x)\ng = G()",
+    "its forward": "class G(torch.nn.Module):\n    @torch.compile\n    def forward(self, x):\n        return f(x)\ng = G()",
+    "compiled in place": "class G(torch.nn.Module):\n    def forward(self, x):\n        return f(x)\ng = G()\ng.compile(fullgraph=True)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_a_program_that_compiles_itself_is_left_as_it_is(worker: Worker, tmp_path: Path, name: str) -> None:
+    text = f"import torch\ndef f(x):\n    x = x + 1\n    s = x.sum().item()\n    return x * 2\n{COMPILED[name]}\n"
+    result = worker.analyse(tmp_path / "model.py", text=text + "def graphmend_entry(): return g, torch.ones(4)\n")
+    assert result["failure"] is None
+    ids = {event["root"]["gb_id"] for event in result["events"]}
+    assert ids == (set() if name == "a part" else {"GB0124"})  # never the print around what is compiled
