@@ -170,6 +170,9 @@ ADVICE: dict[str, Advice] = {
 # Where one id covers several things, the code tells which.
 _BY_SEGMENT: dict[tuple[str, str], Advice] = {
     ("GB0059", "print"): _PRINT,
+    ("GB0059", "range"): Advice(
+        "{it} counts up to a tensor's value", "loop to a fixed bound and mask with torch.where"
+    ),
     ("GB0059", "str"): Advice("{it} turns a tensor into text", "do it outside the compiled function"),
     ("GB0059", "breakpoint"): Advice("{it} starts the debugger", "remove it, or debug without compiling"),
     ("GB0059", "open"): Advice("{it} opens a file", "read it before the compiled call"),

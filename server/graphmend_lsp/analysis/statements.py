@@ -105,7 +105,7 @@ def _leave_loop(scope: Scope, _statement: ast.stmt) -> bool:
 def _assert(scope: Scope, statement: ast.Assert) -> bool:
     """Dynamo turns `assert tensor` with no message or a constant one into an assertion in the graph."""
     message = statement.msg
-    constant = message is None or (isinstance(message, ast.Constant) and isinstance(message.value, str))
+    constant = message is None or _is_text(message)
     plain = not isinstance(statement.test, (ast.BoolOp, ast.UnaryOp)) and not (
         isinstance(statement.test, ast.Compare) and len(statement.test.ops) > 1
     )
@@ -115,6 +115,13 @@ def _assert(scope: Scope, statement: ast.Assert) -> bool:
         test(scope, statement.test)
     narrow(scope, statement.test, True, evaluate)
     return True
+
+
+def _is_text(message: ast.expr) -> bool:
+    """Whether the compiler folds the message to one string."""
+    if isinstance(message, ast.BinOp) and isinstance(message.op, ast.Add):
+        return _is_text(message.left) and _is_text(message.right)
+    return isinstance(message, ast.Constant) and isinstance(message.value, str)
 
 
 def _if(scope: Scope, statement: ast.If) -> bool:
