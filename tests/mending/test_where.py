@@ -173,7 +173,8 @@ def test_gradients_stay_finite(then: str, other: str, finite_without: bool) -> N
     """The first mend has the original's gradients; the plain one has not where an operand leaves its domain."""
     import torch
 
-    source = "import torch\n\n\ndef fn(x):\n    if ⟦x.min() > 0⟧:\n        y = THEN\n    else:\n        y = OTHER\n    return y\n"
+    source = "import torch\n\n\ndef fn(x):\n    if ⟦x.min() > 0⟧:\n        y = THEN\n"
+    source += "    else:\n        y = OTHER\n    return y\n"
     source = source.replace("THEN", then).replace("OTHER", other)
     value, mends = _mends(source)
     assert len(mends) == (1 if finite_without else 2)

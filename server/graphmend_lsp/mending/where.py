@@ -31,12 +31,13 @@ from dataclasses import dataclass, field
 from graphmend_lsp.mending import edits
 from graphmend_lsp.mending.imports import is_builtin, spell
 from graphmend_lsp.mending.kinds import Kinds
-from graphmend_lsp.mending.purity import hazards
 from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.source import Source, Unreadable, loaded, read
-from graphmend_lsp.mending.where_branch import Item, Lowering, merge, verbatim
+from graphmend_lsp.mending.where_branch import Lowering, verbatim
 from graphmend_lsp.mending.where_condition import Conditions, Refused, Test, name_for
 from graphmend_lsp.mending.where_examples import EXAMPLES, REFUSALS
+from graphmend_lsp.mending.where_merge import Item, merge
+from graphmend_lsp.mending.where_place import branch_of, comes_first, comments_of, returns, without_parentheses
 from graphmend_lsp.mending.where_text import layout, line_limit, operand, render
 from graphmend_lsp.mending.where_values import Choice, Leaf, Made, Value, Writer, refuse_hazards, refuse_value
 from graphmend_lsp.model import Declined, Mend, TextEdit
@@ -62,40 +63,13 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
         return ()
     if isinstance(place.node, ast.stmt) and source.span(place.node).start != site.span.start:
         return ()
-    target = _branch(source, place.node)
+    target = branch_of(source, place.node)
     if target is None:
         return ()
     try:
         return _Mending(source, target, place.node, frozenset({site.gb_id, site.root_gb_id})).mends()
     except Refused as refused:
         return (Declined(NAME, str(refused)),)
-
-
-def _branch(source: Source, node: ast.AST) -> ast.If | ast.While | ast.IfExp | ast.BoolOp | ast.Compare | None:
-    """The statement or expression whose condition contains the node; None when the node is in no condition."""
-    if isinstance(node, (ast.If, ast.While, ast.IfExp)):
-        return None if isinstance(node, ast.If) and _is_guard(node) else node
-    value: ast.BoolOp | ast.Compare | None = None
-    one = node
-    while isinstance(one, ast.expr):
-        parent = source.parents.get(one)
-        if isinstance(parent, (ast.If, ast.While, ast.IfExp)):
-            if parent.test is not one:
-                break
-            return None if isinstance(parent, ast.If) and _is_guard(parent) else parent
-        if isinstance(parent, ast.Assert):
-            return None
-        if isinstance(one, ast.BoolOp) or (isinstance(one, ast.Compare) and len(one.ops) > 1):
-            value = one
-        if parent is None:
-            break
-        one = parent
-    return value
-
-
-def _is_guard(node: ast.If) -> bool:
-    """Whether the statement only raises: that is the guard rule's."""
-    return not node.orelse and isinstance(node.body[-1], ast.Raise)
 
 
 @dataclass
@@ -157,11 +131,11 @@ class _Mending:
         self._refuse_jumps(target)
         test = self.conditions.take(target.test)
         lowering = Lowering(
-            self.source, self.kinds, self.conditions, target, self.fresh, _comments(self.source, target), tests=[test]
+            self.source, self.kinds, self.conditions, target, self.fresh, comments_of(self.source, target), tests=[test]
         )
         body, orelse, last = target.body, target.orelse, target
         rest: list[ast.stmt] = []
-        if _returns(body) and not orelse:
+        if returns(body) and not orelse:
             rest = self.source.after(target)
             if not rest:
                 raise Refused("One side returns and the other goes on behind the block; return on both sides.")
@@ -169,7 +143,7 @@ class _Mending:
                 last = rest[0]  # type: ignore[assignment]
             elif not (test.static and len(rest) == 1 and isinstance(rest[0], ast.Return)):
                 return self._early(target, test, lowering, rest)
-        elif _returns(body) != _returns(orelse) and not self.source.after(target):
+        elif returns(body) != returns(orelse) and not self.source.after(target):
             raise Refused("One side returns and the other does not.")
         then, other = lowering.block(body), lowering.block(rest or orelse)
         items = merge(lowering, test, then, other)
@@ -331,9 +305,9 @@ class _Mending:
         setup: list[str] = []
         made: list[Mend] = []
         value, static, other = self._chosen(target, lowering, setup)
-        if setup and not _comes_first(self.source, statement, target):
+        if setup and not comes_first(self.source, statement, target):
             raise Refused("The operand would be evaluated before what stands left of it; give it a name first.")
-        first = _comes_first(self.source, statement, target)
+        first = comes_first(self.source, statement, target)
         for double in (True, False):
             writer = Writer(self.source, self.kinds, self.where, double)
             text = writer.text(value)
@@ -352,7 +326,7 @@ class _Mending:
             notes = [note.text for note in edits.comments(self.source, start, end)]
             simple = isinstance(statement, (ast.Assign, ast.Return, ast.Expr, ast.AugAssign, ast.AnnAssign))
             if simple and statement.lineno == statement.end_lineno:
-                line = _without_parentheses(render(self.source, statement, {target: text}), text)
+                line = without_parentheses(render(self.source, statement, {target: text}), text)
                 whole = getattr(statement, "value", None) is target
                 lines = self._wrapped(statement, [*above, line]) if whole else [*above, line]
                 spots = [edits.replace(self.source, statement, statement, lines)]
@@ -412,57 +386,6 @@ class _Mending:
             conditions=tuple((self.source.path, span) for span in dict.fromkeys(spans)),
             changes=tuple(dict.fromkeys(lowering.changes)),
         )
-
-
-def _without_parentheses(line: str, text: str) -> str:
-    """The line without the parentheses that stood around the expression and are not needed around `text`."""
-    at = line.find(f"({text})")
-    if at < 1 or line[at - 1].isalnum() or line[at - 1] in "_)]" or operand(text) != text:
-        return line
-    return line[:at] + text + line[at + len(text) + 2 :]
-
-
-def _returns(block: Sequence[ast.stmt]) -> bool:
-    """Whether a block ends by returning on all its ways."""
-    if not block:
-        return False
-    last = block[-1]
-    if isinstance(last, ast.If):
-        return _returns(last.body) and _returns(last.orelse)
-    return isinstance(last, ast.Return)
-
-
-def _comments(source: Source, root: ast.If) -> dict[ast.stmt, tuple[str, ...]]:
-    """The comments inside a statement, each with the innermost statement that follows it or shares its line."""
-    start, end = source.range(root)
-    leaves = sorted(
-        (node for node in ast.walk(root) if isinstance(node, ast.stmt) and not isinstance(node, ast.If)),
-        key=lambda node: source.range(node),
-    )
-    found: dict[ast.stmt, tuple[str, ...]] = {}
-    for comment in edits.comments(source, start, end):
-        owner = next(
-            (leaf for leaf in leaves if comment.offset < edits.end_of_line(source, source.range(leaf)[1])), leaves[-1]
-        )
-        found[owner] = (*found.get(owner, ()), comment.text)
-    return found
-
-
-def _comes_first(source: Source, statement: ast.stmt, target: ast.expr) -> bool:
-    """Whether nothing with an effect stands left of an expression in its statement."""
-    if not isinstance(statement, (ast.Assign, ast.Return, ast.Expr, ast.AugAssign, ast.AnnAssign)):
-        return False
-    start, _ = source.range(target)
-    return not any(
-        isinstance(node, (ast.Call, ast.Subscript, ast.IfExp, ast.BoolOp))
-        and not isinstance(getattr(node, "ctx", None), ast.Store)
-        and source.range(node)[0] < start
-        and hazards(source, node)
-        for node in ast.walk(statement)
-        if isinstance(node, ast.expr) and target not in ast.walk(node)
-    ) and not any(
-        isinstance(one, (ast.IfExp, ast.BoolOp)) for one in source.ancestors(target) if isinstance(one, ast.expr)
-    )
 
 
 def _uses(value: Value, test: Test) -> bool:

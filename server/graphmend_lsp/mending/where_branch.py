@@ -1,8 +1,4 @@
-"""Branches of the where rule: statements of both sides, lowered to stores whose values `torch.where` chooses.
-
-A branch is a list of items in program order. `merge` pairs the items of both sides; what only one side stores keeps
-its old value on the other. The order of the merged items must give each side exactly the values it had.
-"""
+"""Branches of the where rule: the statements of one side, lowered to items in program order (see `where_merge`)."""
 
 from __future__ import annotations
 
@@ -14,15 +10,14 @@ from graphmend_lsp.mending.kinds import Kinds
 from graphmend_lsp.mending.purity import TENSOR_METHODS
 from graphmend_lsp.mending.source import Source, assigned, loaded, parameters
 from graphmend_lsp.mending.where_condition import Conditions, Refused, Test
+from graphmend_lsp.mending.where_merge import Item, choose, first_line, merge
+from graphmend_lsp.mending.where_names import is_fresh
 from graphmend_lsp.mending.where_text import render
 from graphmend_lsp.mending.where_values import (
     Choice,
     Leaf,
     Made,
-    Old,
     Value,
-    differing_arguments,
-    refuse_conversion,
     refuse_hazards,
     refuse_value,
 )  # fmt: skip
@@ -31,29 +26,6 @@ _OPERATORS: Mapping[type[ast.operator], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
     ast.MatMult: "@", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
 }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Item:
-    """One step of a branch. `reads` and `writes` are names and ``self.name``s.
-
-    `lines` are statements that stand as they are (set-up), `call` is a call made for its effect, `values` are what is
-    returned (`returns`) or stored in `key`; `test` marks where a condition gets its name if it needs one, `chosen` is
-    the condition of the pairs of arguments of a call. `moved` says that the lines only move a tensor to a device.
-    """
-
-    reads: frozenset[str] = frozenset()
-    writes: frozenset[str] = frozenset()
-    lines: tuple[str, ...] = ()
-    key: str = ""
-    values: tuple[Value, ...] = ()
-    returns: bool = False
-    call: ast.Call | None = None
-    pairs: tuple[tuple[ast.expr, ast.expr], ...] = ()
-    test: Test | None = None
-    chosen: Test | None = None
-    comments: tuple[str, ...] = ()
-    moved: bool = False
 
 
 @dataclass(slots=True)
@@ -99,7 +71,7 @@ class Lowering:
         elif isinstance(one, ast.Pass) or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)):
             return
         else:
-            raise Refused(f"A branch contains `{_first_line(self.source, one)}`, which cannot run on both sides.")
+            raise Refused(f"A branch contains `{first_line(self.source, one)}`, which cannot run on both sides.")
 
     def _assign(
         self, one: ast.stmt, target: ast.expr, value: ast.expr, block: Sequence[ast.stmt], notes: tuple[str, ...]
@@ -138,7 +110,7 @@ class Lowering:
 
     def choice(self, test: Test, then: ast.expr, other: ast.expr) -> Value:
         """The value of ``then if test else other``."""
-        return _choice(self, test, self._value(then), self._value(other), None)
+        return choose(self, test, self._value(then), self._value(other), None)
 
     def _value(self, node: ast.expr) -> Value:
         if isinstance(node, ast.IfExp) and self.kinds.of(node.test) == "tensor":
@@ -177,11 +149,11 @@ class Lowering:
         refuse_hazards(self.source, one.value, self.changes)
         if isinstance(target, ast.Name) and not is_fresh(self.source, target.id, self.root):
             raise Refused(
-                f"`{key}` may be known by another name, and `{_first_line(self.source, one)}` changes it in place; "
+                f"`{key}` may be known by another name, and `{first_line(self.source, one)}` changes it in place; "
                 f"write `{key} = {key} {_OPERATORS.get(type(one.op), '+')} ...`."
             )
         if isinstance(target, ast.Attribute) or type(one.op) not in _OPERATORS:
-            raise Refused(f"`{_first_line(self.source, one)}` changes `{key}` in place.")
+            raise Refused(f"`{first_line(self.source, one)}` changes `{key}` in place.")
         value = Made(f"{key} {_OPERATORS[type(one.op)]} ", one.value, divides=isinstance(one.op, ast.Div))
         load = frozenset({key.split("[")[0]})
         return self._store(target, value, _reads(one.value) | load, notes)
@@ -284,276 +256,6 @@ class Lowering:
         )
 
 
-def merge(lowering: Lowering, test: Test, then: Sequence[Item], other: Sequence[Item]) -> list[Item]:
-    """Both sides as one list of items.
-
-    Raises:
-        Refused: when the sides do not fit together.
-    """
-    for first, second in ((then, other), (other, then)):
-        for item in first:
-            _refuse_none(lowering, item, test)
-            touched = [one.reads | one.writes for one in second]
-            if item.lines and any(
-                keys & item.writes if item.moved else _depends(keys, item.writes) for keys in touched
-            ):
-                raise Refused(f"`{item.lines[0]}` would change what the other side uses.")
-    for order in ((then, other), (other, then)):
-        merged = _interleaved(lowering, test, order[0], order[1], swapped=order[0] is other and order[0] is not then)
-        if merged is not None:
-            head = [Item(frozenset(test.reads), lines=test.setup)] if test.setup else []
-            return [*head, Item(frozenset(test.reads), test=test), *merged]
-    raise Refused("The two sides assign the same names in orders that depend on each other.")
-
-
-def _interleaved(
-    lowering: Lowering, test: Test, first: Sequence[Item], second: Sequence[Item], swapped: bool
-) -> list[Item] | None:
-    """The items of `first` in their order, each with its partner of `second`; None when one would see a wrong value."""
-    rest = list(second)
-    merged: list[Item] = []
-    places: dict[Item, int] = {}
-
-    def emit(one: Item | None, partner: Item | None) -> None:
-        then, other = (partner, one) if swapped else (one, partner)
-        for item in (one, partner):
-            if item is not None:
-                places[item] = len(merged)
-        merged.append(_joined(lowering, test, then, other))
-
-    for item in first:
-        partner = next((one for one in rest if _partners(item, one)), None)
-        if partner is not None:
-            while rest[0] is not partner:
-                emit(None, rest.pop(0))
-            rest.pop(0)
-        emit(item, partner)
-    while rest:
-        emit(None, rest.pop(0))
-    for branch in (first, second):
-        for index, item in enumerate(branch):
-            for at, definer in enumerate(branch):
-                if _depends(item.reads, definer.writes):
-                    wrong = (at < index and places[definer] > places[item]) or (
-                        at > index and places[definer] < places[item]
-                    )
-                    if wrong:
-                        return None
-    return merged
-
-
-def _depends(reads: frozenset[str], writes: frozenset[str]) -> bool:
-    if reads & writes:
-        return True
-    own = any(key.startswith("self.") for key in writes)
-    return ("self.*" in reads and own) or ("self.*" in writes and any(key.startswith("self.") for key in reads))
-
-
-def _partners(one: Item, other: Item) -> bool:
-    if one.returns or other.returns:
-        return one.returns and other.returns
-    if one.call is not None or other.call is not None:
-        return one.call is not None and other.call is not None
-    return bool(one.key) and one.key == other.key
-
-
-def _joined(lowering: Lowering, test: Test, then: Item | None, other: Item | None) -> Item:
-    one = then or other
-    assert one is not None
-    comments = (*(then.comments if then else ()), *(other.comments if other else ()))
-    if one.lines or one.test is not None:
-        return one
-    if one.returns:
-        if then is None or other is None:
-            raise Refused("Only one side returns here.")
-        if len(then.values) != len(other.values) or then.key != other.key:
-            raise Refused("The two sides return different numbers of values.")
-        values = tuple(_choice(lowering, test, a, b, None) for a, b in zip(then.values, other.values, strict=True))
-        return Item(then.reads | other.reads, values=values, returns=True, key=one.key, comments=comments)
-    if one.call is not None:
-        return _joined_calls(lowering, test, then, other, comments)
-    reads = frozenset(test.reads).union(*(item.reads for item in (then, other) if item), {one.key})
-    if then is None or other is None:
-        _refuse_unbound(lowering, one, test)
-    _refuse_later_change(lowering, one.key, [item.values[0] if item else Old(one.key) for item in (then, other)])
-    a = then.values[0] if then else Old(one.key)
-    b = other.values[0] if other else Old(one.key)
-    return Item(reads, one.writes, key=one.key, values=(_choice(lowering, test, a, b, one.key),), comments=comments)
-
-
-def _joined_calls(
-    lowering: Lowering, test: Test, then: Item | None, other: Item | None, comments: tuple[str, ...]
-) -> Item:
-    call = (then or other or Item()).call
-    assert call is not None
-    text = render(lowering.source, call)
-    if then is None or other is None or then.call is None or other.call is None:
-        raise Refused(f"`{text}` runs on one side only.")
-    pairs = differing_arguments(then.call, other.call)
-    if pairs is None:
-        raise Refused(f"`{text}` and `{render(lowering.source, other.call)}` differ in more than tensors.")
-    for node in (node for pair in pairs for node in pair):
-        refuse_value(lowering.source, lowering.kinds, node, lowering.changes)
-    reads = then.reads | other.reads | test.reads
-    return Item(reads, then.writes, call=then.call, pairs=tuple(pairs), chosen=test, comments=comments)
-
-
-def _choice(lowering: Lowering, test: Test, then: Value, other: Value, key: str | None) -> Value:
-    numbers = [_literal(lowering, value) for value in (then, other)]
-    if numbers[0] is not None and numbers[1] is not None:
-        if key is None:
-            raise Refused("Both sides return a Python number; `torch.where` would return a tensor.")
-        if type(numbers[0]) is not type(numbers[1]):
-            raise Refused("One side gives an int and the other a float; write both as floats.")
-        _refuse_number_uses(lowering, key)
-    if isinstance(then, Leaf) and isinstance(other, Leaf):
-        refuse_conversion(lowering.source, lowering.kinds, then.node, other.node)
-    return Choice(test, then, other)
-
-
-def _literal(lowering: Lowering, value: Value) -> object | None:
-    """The number that a value is, or an Old's nearest assignment gives; None when it is no plain number."""
-    node = value.node if isinstance(value, Leaf) else None
-    if isinstance(value, Old) and value.key.isidentifier():
-        node = _last_value(lowering.source, value.key, lowering.root)
-    if isinstance(node, ast.UnaryOp):
-        node = node.operand
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)) else None
-
-
-def _refuse_number_uses(lowering: Lowering, key: str) -> None:
-    """A chosen number is a tensor: it may only be used in arithmetic and as torch's argument."""
-    function = lowering.source.function(lowering.root)
-    inside = {id(node) for node in ast.walk(lowering.root)}
-    for node in ast.walk(function) if function is not None else ():
-        if isinstance(node, ast.Name) and node.id == key and isinstance(node.ctx, ast.Load) and id(node) not in inside:
-            parent = lowering.source.parents.get(node)
-            if not isinstance(parent, ast.BinOp) or lowering.kinds.of(parent) == "python":
-                raise Refused(f"`{key}` is a Python number that is used outside tensor arithmetic.")
-    if not key.isidentifier():
-        raise Refused(f"`{key}` holds a Python number; `torch.where` would store a tensor in it.")
-
-
-def _refuse_unbound(lowering: Lowering, item: Item, test: Test) -> None:
-    """The other side keeps the old value, so there must be one that `torch.where` can choose."""
-    source, key = lowering.source, item.key
-    if key.startswith("self."):
-        if _own_is_none(source, key[5:], lowering.root):
-            raise Refused(f"`{key}` may not exist or be None when its side is not taken.")
-        return
-    if not key.isidentifier():
-        return
-    if not is_bound(source, key, lowering.root):
-        raise Refused(f"`{key}` may have no value when its side is not taken; give it one before the `if`.")
-    last = _last_value(source, key, lowering.root)
-    if isinstance(last, ast.Constant) and not (
-        isinstance(last.value, (int, float)) and not isinstance(last.value, bool)
-    ):
-        raise Refused(f"`{key}` is `{last.value!r}` when its side is not taken, which `torch.where` cannot choose.")
-    if isinstance(last, (ast.List, ast.Dict, ast.Set, ast.Tuple)):
-        raise Refused(f"`{key}` is a container when its side is not taken; `torch.where` chooses between tensors only.")
-    if last is None and _defaults_to_none(source, key, lowering.root) and f"{key} is not None" not in test.static:
-        raise Refused(f"`{key}` may be None when its side is not taken; test `{key} is not None` first.")
-
-
-def _refuse_none(lowering: Lowering, item: Item, test: Test) -> None:
-    """A parameter that may be None is used by a side that now always runs, so its use must not fail."""
-    for name in sorted(item.reads - test.reads):
-        checked = f"{name} is not None" in test.static or _last_value(lowering.source, name, lowering.root) is not None
-        if not checked and _defaults_to_none(lowering.source, name, lowering.root):
-            raise Refused(f"`{name}` may be None when its side is not taken; test `{name} is not None` first.")
-
-
-def _refuse_later_change(lowering: Lowering, key: str, values: Sequence[Value]) -> None:
-    """A chosen tensor is a new one: what changes it in place later would no longer reach the tensor it was before."""
-    source, root = lowering.source, lowering.root
-    shared = [
-        (isinstance(value, Old) and not is_fresh(source, key, root))
-        or (isinstance(value, Leaf) and isinstance(value.node, (ast.Name, ast.Attribute, ast.Subscript)))
-        for value in values
-    ]
-    where = source.owner(root) if key.startswith("self.") else source.function(root)
-    if not any(shared) or where is None or "[" in key:
-        return
-    inside = {id(node) for node in ast.walk(root)}
-    for node in ast.walk(where):
-        if id(node) in inside:
-            continue
-        changed: ast.AST | None = None
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr.endswith("_"):
-            changed = node.func.value if not node.func.attr.endswith("__") else None
-        elif isinstance(node, ast.AugAssign):
-            changed = node.target
-        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-            changed = node.value
-        if changed is not None and ast.unparse(changed) == key:
-            line = _first_line(source, node)
-            raise Refused(f"`{line}` changes `{key}` in place, and it may be known by another name.")
-
-
-def is_bound(source: Source, name: str, before: ast.stmt) -> bool:
-    """Whether a name surely has a value when `before` starts: a parameter, or assigned on the way there."""
-    function = source.function(before)
-    if function is None:
-        return False
-    if name in parameters(function):
-        return True
-    one: ast.AST = before
-    while one is not function:
-        if isinstance(one, ast.stmt):
-            block = source.block(one)
-            for statement in block[: block.index(one)]:
-                if not isinstance(statement, (ast.For, ast.While, ast.Try)) and name in _surely_assigned(statement):
-                    return True
-        one = source.parents[one]
-        if isinstance(one, (ast.For, ast.With)) and name in assigned(
-            one.target
-            if isinstance(one, ast.For)
-            else ast.Module(
-                body=[ast.Expr(item.optional_vars) for item in one.items if item.optional_vars], type_ignores=[]
-            )
-        ):
-            return True
-    return False
-
-
-def is_fresh(source: Source, name: str, before: ast.stmt) -> bool:
-    """Whether a name surely holds a tensor that nothing else holds: an operation made it, and it gets no other name."""
-    function = source.function(before)
-    last = _last_value(source, name, before)
-    if function is None or name in parameters(function) or last is None:
-        return False
-    made = isinstance(last, ast.BinOp) or (
-        isinstance(last, ast.Call) and isinstance(last.func, ast.Attribute) and last.func.attr in _NEW_TENSOR
-    )
-    for node in ast.walk(function):
-        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
-            parent = source.parents.get(node)
-            if isinstance(parent, (ast.Assign, ast.Tuple, ast.List, ast.Dict, ast.Lambda, ast.AnnAssign)):
-                return False  # it gets another name
-            if isinstance(parent, ast.Subscript) and parent.value is node and isinstance(parent.ctx, ast.Load):
-                return False  # a view of it does
-            if isinstance(parent, ast.Attribute) and parent.attr in _VIEWS:
-                return False
-            if isinstance(parent, ast.Call) and getattr(parent.func, "attr", "") in _KEEPERS:
-                return False
-    return made
-
-
-_VIEWS = frozenset((
-    "view", "reshape", "transpose", "permute", "T", "mT", "expand", "squeeze", "unsqueeze", "detach", "data", "flatten",
-    "chunk", "split", "unbind", "narrow", "select", "diagonal", "t", "swapaxes", "movedim", "view_as",
-    "expand_as", "real",
-))  # fmt: skip
-_KEEPERS = frozenset(("append", "extend", "add", "insert", "setdefault", "update", "register_buffer", "setattr"))
-_NEW_TENSOR = frozenset((
-    "clone", "sin", "cos", "exp", "abs", "sqrt", "relu", "sigmoid", "tanh", "softmax", "matmul", "sum", "mean",
-    "zeros", "ones", "full", "empty", "zeros_like", "ones_like", "full_like", "add", "sub", "mul", "div", "neg",
-    "log", "clamp", "cumsum", "cat", "stack", "repeat", "where", "masked_fill", "new_zeros", "new_ones",
-    "new_full",
-))  # fmt: skip
-
-
 def verbatim(source: Source, statement: ast.stmt) -> tuple[str, ...]:
     """The lines of a statement as written, without its own indentation.
 
@@ -604,72 +306,9 @@ def _stored_attributes(node: ast.AST) -> frozenset[str]:
     )
 
 
-def _surely_assigned(statement: ast.stmt) -> frozenset[str]:
-    if isinstance(statement, ast.If):
-        sides = [
-            frozenset(name for one in block for name in _surely_assigned(one))
-            for block in (statement.body, statement.orelse)
-            if not (block and isinstance(block[-1], (ast.Return, ast.Raise)))
-        ]
-        return frozenset.intersection(*sides) if sides else frozenset()
-    if isinstance(statement, (ast.With, ast.AsyncWith)):
-        return frozenset(name for one in statement.body for name in _surely_assigned(one))
-    return assigned(statement)
-
-
-def _last_value(source: Source, name: str, before: ast.stmt) -> ast.expr | None:
-    """The value of the nearest plain assignment of a name on the way to `before`; None when something else sets it."""
-    one: ast.AST = before
-    while not isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)):
-        if isinstance(one, ast.stmt):
-            block = source.block(one)
-            for statement in reversed(block[: block.index(one)]):
-                if name in assigned(statement):
-                    plain = isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
-                    return statement.value if plain and isinstance(statement, ast.Assign) else None
-        one = source.parents[one]
-    return None
-
-
-def _defaults_to_none(source: Source, name: str, before: ast.stmt) -> bool:
-    function = source.function(before)
-    if function is None:
-        return False
-    a = function.args
-    positional = [*a.posonlyargs, *a.args]
-    pairs = [*zip(positional[len(positional) - len(a.defaults) :], a.defaults, strict=True)]
-    pairs += [(arg, default) for arg, default in zip(a.kwonlyargs, a.kw_defaults, strict=True) if default is not None]
-    for one in source.ancestors(before):
-        if isinstance(one, ast.If) and f"{name} is not None" in ast.unparse(one.test):
-            return False
-    return any(
-        arg.arg == name and isinstance(default, ast.Constant) and default.value is None for arg, default in pairs
-    )
-
-
-def _own_is_none(source: Source, name: str, at: ast.stmt) -> bool:
-    """Whether the class gives ``self.name`` no value at all or None."""
-    owner = source.owner(at)
-    values: list[ast.expr | None] = []
-    for node in ast.walk(owner) if owner is not None else ():
-        if isinstance(node, ast.Assign) and any(ast.unparse(target) == f"self.{name}" for target in node.targets):
-            inside = source.statement(node) is at or at in source.ancestors(node)
-            values += [] if inside else [node.value]
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and len(node.args) > 1:
-            first = node.args[0]
-            if node.func.attr.startswith("register_") and isinstance(first, ast.Constant) and first.value == name:
-                values.append(node.args[1])
-    return not values or any(isinstance(value, ast.Constant) and value.value is None for value in values)
-
-
 def _constant_index(index: ast.AST) -> bool:
     return not any(isinstance(node, (ast.Name, ast.Call, ast.Attribute)) for node in ast.walk(index))
 
 
 def _is_self(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and node.id == "self"
-
-
-def _first_line(source: Source, node: ast.AST) -> str:
-    lines = source.code(node).splitlines()
-    return lines[0] + (" ..." if len(lines) > 1 else "")

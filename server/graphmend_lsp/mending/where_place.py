@@ -1,0 +1,92 @@
+"""What of the program a where mend is about: the branch around a break, how its blocks end, its comments.
+
+Pure reading of `Source`; nothing is rewritten here.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from graphmend_lsp.mending import edits
+from graphmend_lsp.mending.purity import hazards
+from graphmend_lsp.mending.source import Source
+from graphmend_lsp.mending.where_text import operand
+
+
+def branch_of(source: Source, node: ast.AST) -> ast.If | ast.While | ast.IfExp | ast.BoolOp | ast.Compare | None:
+    """The statement or expression whose condition contains the node; None when the node is in no condition."""
+    if isinstance(node, (ast.If, ast.While, ast.IfExp)):
+        return None if isinstance(node, ast.If) and _is_guard(node) else node
+    value: ast.BoolOp | ast.Compare | None = None
+    one = node
+    while isinstance(one, ast.expr):
+        parent = source.parents.get(one)
+        if isinstance(parent, (ast.If, ast.While, ast.IfExp)):
+            if parent.test is not one:
+                break
+            return None if isinstance(parent, ast.If) and _is_guard(parent) else parent
+        if isinstance(parent, ast.Assert):
+            return None
+        if isinstance(one, ast.BoolOp) or (isinstance(one, ast.Compare) and len(one.ops) > 1):
+            value = one
+        if parent is None:
+            break
+        one = parent
+    return value
+
+
+def _is_guard(node: ast.If) -> bool:
+    """Whether the statement only raises: that is the guard rule's."""
+    return not node.orelse and isinstance(node.body[-1], ast.Raise)
+
+
+def without_parentheses(line: str, text: str) -> str:
+    """The line without the parentheses that stood around the expression and are not needed around `text`."""
+    at = line.find(f"({text})")
+    if at < 1 or line[at - 1].isalnum() or line[at - 1] in "_)]" or operand(text) != text:
+        return line
+    return line[:at] + text + line[at + len(text) + 2 :]
+
+
+def returns(block: Sequence[ast.stmt]) -> bool:
+    """Whether a block ends by returning on all its ways."""
+    if not block:
+        return False
+    last = block[-1]
+    if isinstance(last, ast.If):
+        return returns(last.body) and returns(last.orelse)
+    return isinstance(last, ast.Return)
+
+
+def comments_of(source: Source, root: ast.If) -> dict[ast.stmt, tuple[str, ...]]:
+    """The comments inside a statement, each with the innermost statement that follows it or shares its line."""
+    start, end = source.range(root)
+    leaves = sorted(
+        (node for node in ast.walk(root) if isinstance(node, ast.stmt) and not isinstance(node, ast.If)),
+        key=lambda node: source.range(node),
+    )
+    found: dict[ast.stmt, tuple[str, ...]] = {}
+    for comment in edits.comments(source, start, end):
+        owner = next(
+            (leaf for leaf in leaves if comment.offset < edits.end_of_line(source, source.range(leaf)[1])), leaves[-1]
+        )
+        found[owner] = (*found.get(owner, ()), comment.text)
+    return found
+
+
+def comes_first(source: Source, statement: ast.stmt, target: ast.expr) -> bool:
+    """Whether nothing with an effect stands left of an expression in its statement."""
+    if not isinstance(statement, (ast.Assign, ast.Return, ast.Expr, ast.AugAssign, ast.AnnAssign)):
+        return False
+    start, _ = source.range(target)
+    return not any(
+        isinstance(node, (ast.Call, ast.Subscript, ast.IfExp, ast.BoolOp))
+        and not isinstance(getattr(node, "ctx", None), ast.Store)
+        and source.range(node)[0] < start
+        and hazards(source, node)
+        for node in ast.walk(statement)
+        if isinstance(node, ast.expr) and target not in ast.walk(node)
+    ) and not any(
+        isinstance(one, (ast.IfExp, ast.BoolOp)) for one in source.ancestors(target) if isinstance(one, ast.expr)
+    )
