@@ -1,8 +1,8 @@
 """How quick the language server is: ``python bench/server.py`` (no torch is run).
 
 Prints the latency of `initialize` from the start of the process, of a keystroke to its diagnostics and of a code-action
-list on a 2,658-line model file, and the server's resident memory; beside each its budget, and the processor time that the
-server took (which a busy machine does not change). Exit code 1 when a budget is missed.
+list on a 2,658-line model file, and the server's resident memory; beside each its budget, and the processor time that
+the server took (which a busy machine does not change). Exit code 1 when a budget is missed.
 """
 
 from __future__ import annotations

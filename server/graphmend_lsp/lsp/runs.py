@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from graphmend_lsp.lsp.found import Run
 from graphmend_lsp.lsp.render import failure_words
+from graphmend_lsp.lsp.rpc import log_exception
 from graphmend_lsp.lsp.services import SessionLike
 from graphmend_lsp.lsp.settings import Settings, told_entries
 from graphmend_lsp.lsp.workspace import OpenFile, Workspace, read_text
@@ -84,7 +85,7 @@ class Runs:
     async def _run(self, number: int, previous: asyncio.Task[None] | None) -> None:
         if previous is not None and not previous.done():
             previous.cancel()
-            await asyncio.wait([previous])
+            await asyncio.wait([previous], timeout=_CLOSE_PATIENCE)
         await asyncio.sleep(_COALESCE)
         workspace = self._workspace
         wanted = [file for uri in self._pending if (file := workspace.files.get(uri)) is not None]
@@ -98,6 +99,12 @@ class Runs:
             if self.is_known(number):
                 self._pending.clear()  # cancelled by the user, not replaced by a newer run
             raise
+        except Exception as error:
+            log_exception("in a run", error)
+            self._pending.clear()
+            self.tell_status(
+                "failed", message="the run failed inside GraphMend; its log says how. Restart to try again"
+            )
 
     async def _check_and_prove(self, number: int, request: CheckRequest, run: Run, wanted: list[OpenFile]) -> None:
         async with self._workspace.progress.bar("Finding graph breaks") as bar:
@@ -183,7 +190,7 @@ class Runs:
         """Mend all of a document; the plan and the texts it starts from."""
         if self._task is not None and not self._task.done():
             self._task.cancel()
-            await asyncio.wait([self._task])
+            await asyncio.wait([self._task], timeout=_CLOSE_PATIENCE)
         self._number += 1
         request = self._request([file])
         run = self._workspace.begin_run(self._number)

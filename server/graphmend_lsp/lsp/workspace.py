@@ -16,6 +16,7 @@ from graphmend_lsp.lsp.background import Background
 from graphmend_lsp.lsp.client import Client
 from graphmend_lsp.lsp.documents import Change, Document, DocumentStore, Tracker
 from graphmend_lsp.lsp.edits import Target
+from graphmend_lsp.lsp.entry_stub import Stub, make_stub
 from graphmend_lsp.lsp.found import Known, Run, known_dynamo, known_static, merged
 from graphmend_lsp.lsp.progress import ProgressBars
 from graphmend_lsp.lsp.render import diagnostic, failure_diagnostic
@@ -49,6 +50,7 @@ class OpenFile:
     analysed: asyncio.Event = field(default_factory=asyncio.Event)
     trackers: list[Tracker] = field(default_factory=list)
     hushed: frozenset[Break] = frozenset()
+    stub: tuple[Text, Stub] | None = None
     known: tuple[int, tuple[Known, ...]] | None = None
 
 
@@ -182,6 +184,12 @@ class Workspace:
             return ()
         return known_dynamo(file.run, file.findings, document.path, document.text, self.text_at)
 
+    def stub(self, file: OpenFile) -> Stub:
+        """The entry that could be written for the document; made once for each text."""
+        if file.stub is None or file.stub[0] is not file.document.text:
+            file.stub = file.document.text, make_stub(file.document)
+        return file.stub[1]
+
     def touch(self) -> None:
         """What is known is not what it was (an edit in one document may void a proof about another)."""
         self._revision += 1
@@ -263,6 +271,8 @@ class Workspace:
         """Look for mends of the static findings while the user pauses."""
         await asyncio.sleep(_IDLE)
         document = file.document
+        if file.static and not file.entries:
+            self.stub(file)
         file.proposals = {}
         for known in self.known(file):
             if known.site.evidence == "static":

@@ -10,7 +10,6 @@ from typing import Any
 
 from graphmend_lsp.lsp.edits import workspace_edit
 from graphmend_lsp.lsp.found import Known
-from graphmend_lsp.lsp.methods.entry_stub import stub_edit
 from graphmend_lsp.lsp.params import at, need_object, need_range, need_string, need_uri, strings
 from graphmend_lsp.lsp.render import action_title, diagnostic, refusal
 from graphmend_lsp.lsp.rpc import CONTENT_MODIFIED, RpcError
@@ -76,7 +75,7 @@ async def edit_for(workspace: Workspace, runs: Runs, data: Any) -> dict[str, Any
 
         return await mend_all_edit(workspace, runs, file, None)
     if kind == "stub":
-        return _edit(workspace, stub_edit(file.document))
+        return _edit(workspace, workspace.stub(file).edits)
     known = next((known for known in workspace.known(file) if known.id == at(data, "id")), None)
     if known is None:
         raise RpcError(CONTENT_MODIFIED, "the code of this graph break has changed since the action was offered")
@@ -122,10 +121,11 @@ def _for_file(workspace: Workspace, runs: Runs, file: OpenFile) -> list[dict[str
     """What is offered in the light bulb although it is about the whole file."""
     mendable = sum(any(c.safety in ("safe", "unverified") for c in known.candidates) for known in workspace.known(file))
     actions = _fix_all(workspace, runs, file, QUICK_FIX) if mendable > 1 else []
-    if needs_entry(workspace, file):
+    # Only once it has been made (in a pause): to parse the text here would make this list late.
+    if needs_entry(workspace, file) and file.stub is not None and file.stub[0] is file.document.text:
         action = {"title": STUB_TITLE, "kind": QUICK_FIX}
         data = {"uri": file.document.uri, "version": file.document.version, "kind": "stub"}
-        filled = _filled(workspace, action, data, stub_edit(file.document))
+        filled = _filled(workspace, action, data, file.stub[1].edits) if file.stub[1].edits else None
         actions += [filled] if filled is not None else []
     return actions
 

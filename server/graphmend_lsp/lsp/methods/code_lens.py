@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from graphmend_lsp.lsp.methods.code_action import needs_entry
-from graphmend_lsp.lsp.methods.entry_stub import target_line
 from graphmend_lsp.lsp.params import need_uri
 from graphmend_lsp.lsp.units import to_range
 from graphmend_lsp.lsp.workspace import Workspace
@@ -19,7 +18,7 @@ def code_lens(workspace: Workspace, params: Any) -> list[dict[str, Any]]:
     file = workspace.files.get(need_uri(params))
     if file is None or not workspace.settings.enable or not needs_entry(workspace, file):
         return []
-    line = target_line(file.document.text.value)
+    line = workspace.stub(file).line
     if line is None:
         return []
     span = Span.of(line, 1, line, 1)

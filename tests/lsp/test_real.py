@@ -1,0 +1,117 @@
+"""The real server over the real engine and a real torch: see, prove, mend, save again; nothing of the engine is replaced."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.lsp.conftest import Start
+from tests.lsp.test_features import apply_changes
+from tests.lsp.wire import NEOVIM, REAL, VSCODE, Client
+
+pytestmark = pytest.mark.slow
+LONG = 120.0
+
+SOURCE = '''"""𝒜"""
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(8, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.lin(x)  # a comment that stays
+        if y.sum() > 0:
+            y = y * 2
+        else:
+            y = y - 1
+        return y + 1
+
+
+def graphmend_entry():
+    return Net(), (torch.randn(4, 8),)
+'''
+MENDED = SOURCE.replace(
+    """        if y.sum() > 0:
+            y = y * 2
+        else:
+            y = y - 1
+""",
+    "        y = torch.where(y.sum() > 0, y * 2, y - 1)\n",
+)
+OPTIONS = {"trusted": True, "settings": {"interpreter": [sys.executable], "device": "cpu"}}
+
+
+def shown_until(client: Client, word: str) -> list[Any]:
+    """The diagnostics of the publication in which every finding says `word`."""
+    return client.until(
+        lambda message: (
+            message.get("method") == "textDocument/publishDiagnostics"
+            and bool(message["params"]["diagnostics"])
+            and all(word in shown["message"] for shown in message["params"]["diagnostics"])
+        ),
+        LONG,
+    )["params"]["diagnostics"]
+
+
+def test_a_break_is_seen_proven_and_mended(start: Start, tmp_path: Path) -> None:
+    path = tmp_path / "model.py"
+    path.write_text(SOURCE, encoding="utf-8")
+    uri = path.as_uri()
+    client = start(REAL)
+    client.initialize(NEOVIM, initializationOptions=OPTIONS, rootUri=tmp_path.as_uri())
+    client.open(uri, SOURCE)
+    [static] = client.published(uri)
+    assert static["code"] == "GB0170"
+    client.save(uri)
+    [settled] = shown_until(client, "proven safe")
+    assert settled["range"] == static["range"]
+    assert settled["severity"] == 2
+    mend = client.actions(uri, (12, 12))[0]
+    assert apply_changes(SOURCE, mend["edit"]["changes"][uri]) == MENDED
+    path.write_text(MENDED, encoding="utf-8")
+    client.change(uri, 2, [{"text": MENDED}])
+    client.save(uri)
+    client.until(lambda m: m.get("method") == "graphmend/status" and m["params"]["state"] == "ready", LONG)
+    client.ask("shutdown")
+    client.notify("exit")
+    assert client.code() == 0
+    last = [m for m in client.seen if m.get("method") == "textDocument/publishDiagnostics"][-1]
+    assert last["params"]["diagnostics"] == []
+
+
+def test_mend_all_through_resolve(start: Start, tmp_path: Path) -> None:
+    path = tmp_path / "model.py"
+    path.write_text(SOURCE, encoding="utf-8")
+    uri = path.as_uri()
+    client = start(REAL)
+    client.initialize(VSCODE, initializationOptions=OPTIONS)
+    client.open(uri, SOURCE)
+    client.result("textDocument/diagnostic", {"textDocument": {"uri": uri}})
+    [action] = client.actions(uri, (0, 0), only=["source.fixAll.graphmend"])
+    number = client.begin("codeAction/resolve", action)
+    answer = client.until(lambda m: m.get("id") == number and "method" not in m, LONG)
+    [change] = answer["result"]["edit"]["documentChanges"]
+    assert apply_changes(SOURCE, change["edits"]) == MENDED
+
+
+def test_a_broken_entry_is_told_with_a_remedy(start: Start, tmp_path: Path) -> None:
+    source = SOURCE.replace("return Net(), (torch.randn(4, 8),)", "raise ValueError('no data here')")
+    path = tmp_path / "model.py"
+    path.write_text(source, encoding="utf-8")
+    client = start(REAL)
+    client.initialize(NEOVIM, initializationOptions=OPTIONS)
+    client.open(path.as_uri(), source)
+    client.save(path.as_uri())
+    shown = client.until(
+        lambda m: m.get("method") == "textDocument/publishDiagnostics" and "no data here" in str(m["params"]), LONG
+    )["params"]["diagnostics"]
+    [failure] = [one for one in shown if "no data here" in one["message"]]
+    assert failure["severity"] == 2
+    assert failure["range"]["start"]["line"] == source[: source.index("raise")].count("\n")
