@@ -13,11 +13,14 @@ import { MOST_RESTARTS, Restarts } from "./restarts";
 import { needsRestart, needsTelling, readSettings, serverSettings, shows, type Settings } from "./settings";
 import { StatusItem } from "./status";
 
+/** Restarts asked for within this time are one. */
+const TOGETHER_MS = 100;
+
 let extension: Extension | undefined;
 
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
   extension = new Extension(context);
-  await extension.restart();
+  await extension.start();
 }
 
 export async function deactivate(): Promise<void> {
@@ -35,6 +38,7 @@ class Extension {
   private client: LanguageClient | undefined;
   private launch: Launch | Missing | undefined;
   private queue: Promise<void> = Promise.resolve();
+  private asked: Promise<void> | undefined;
 
   constructor(private readonly context: vscode.ExtensionContext) {
     this.log = vscode.window.createOutputChannel("GraphMend", { log: true });
@@ -73,10 +77,22 @@ class Extension {
     void this.followPythonExtension();
   }
 
-  /** Starts the server anew. Calls wait for one another, so there is never more than one server. */
+  /**
+   * Starts the server anew. Calls wait for one another, so there is never more than one server; those that come together
+   * are one (trust that is given changes settings too).
+   */
   restart(): Promise<void> {
     this.restarts.forget();
-    this.queue = this.queue.then(() => this.stopNow()).then(() => this.startNow());
+    this.asked ??= new Promise<void>((resolve) => setTimeout(resolve, TOGETHER_MS)).then(() => {
+      this.asked = undefined;
+      this.queue = this.queue.then(() => this.stopNow()).then(() => this.startNow());
+      return this.queue;
+    });
+    return this.asked;
+  }
+
+  start(): Promise<void> {
+    this.queue = this.queue.then(() => this.startNow());
     return this.queue;
   }
 

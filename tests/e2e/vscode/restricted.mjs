@@ -3,10 +3,11 @@
 // The model writes plan.ran when it is imported. A worker process has `worker/__main__.py` in its command line.
 
 import { existsSync } from "node:fs";
-import { inWorkbench, processes, readPlan, say } from "./workbench.mjs";
+import { inWorkbench, processes, readPlan, say, until } from "./workbench.mjs";
 
 const plan = readPlan();
 const { name } = plan;
+const SERVER = /-m graphmend_lsp/;
 const WORKER = /worker[/\\]__main__\.py/;
 
 await inWorkbench(
@@ -17,7 +18,8 @@ await inWorkbench(
     await restricted.waitFor();
     await workbench.squiggles.first().waitFor();
     say("read:", JSON.stringify(await workbench.problemRows(/graphmend/, plan.breaks)));
-    if (processes(/-m graphmend_lsp/).length !== 1) throw new Error("there is not exactly one server");
+    const [reading, ...more] = processes(SERVER);
+    if (!reading || more.length) throw new Error(`there is not exactly one server: ${JSON.stringify(processes(SERVER))}`);
 
     await workbench.goTo(1, 1);
     await workbench.page.keyboard.type("#");
@@ -33,7 +35,11 @@ await inWorkbench(
     await workbench.command("Workspaces: Manage Workspace Trust");
     await workbench.page.locator(".workspace-trust-editor .monaco-button", { hasText: /^Trust$/ }).first().click();
     await restricted.waitFor({ state: "detached" });
-    await workbench.page.keyboard.press("Escape"); // the page about trust lies over the editor
+    const page = workbench.page.locator(".monaco-modal-editor-block"); // the page about trust lies over the editor
+    await page.getByRole("button", { name: /^Close/ }).first().click();
+    await page.waitFor({ state: "hidden" });
+    await until(() => processes(SERVER).some(({ pid }) => pid !== reading.pid), "a server that may run the model");
+    await workbench.problemRows(/graphmend/, plan.breaks);
     await workbench.goTo(1, 1);
     await workbench.page.keyboard.press("Delete");
     await workbench.save(name);
