@@ -64,12 +64,14 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
     at_test = not source.span(effect.statement).contains(site.span)
     said = once(source, effect) if not at_test else None
     if isinstance(said, tuple):
-        return (_mend(request, *said),)
-    if isinstance(said, str):
+        answers.append(_mend(request, *said))
+        if effect.once:
+            return tuple(answers)
+    elif said is not None:
         reasons.append(said)
     outer = outermost(request, source, function)
     moved = _to_end(source, function, effect) if not isinstance(outer, str) and outer.function is function else None
-    if isinstance(moved, _AtEnd):
+    if isinstance(moved, _AtEnd) and not answers:
         return (
             Declined(NAME, f"{effect.label} already stands at the end of `{function.name}`; there it costs no graph."),
         )

@@ -80,8 +80,8 @@ def collect(
 ) -> Collected | str:
     """The mend that defers `effect` to the end of `outer`; or why that cannot be done.
 
-    `between` are the functions of the call chain from the outermost to the effect's own, these two left out. `at_test`: the
-    break is the condition around the effect, which then must wait too.
+    `between` are the functions of the call chain from the outermost to the effect's own, these two left out.
+    `at_test`: the break is the condition around the effect, which then must wait too.
     """
     if isinstance(outer, ast.AsyncFunctionDef) or any(
         isinstance(one, (ast.Yield, ast.YieldFrom, ast.Await)) for one in own_nodes(outer)
