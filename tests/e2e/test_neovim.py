@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from editors import FIXTURES, HERE, Programs, Tools
 
-pytestmark = [pytest.mark.editor, pytest.mark.timeout(100)]
+pytestmark = [pytest.mark.editor, pytest.mark.timeout(150)]
 
 PLAN = {
     "command": [str(Path(sys.executable).parent / "graphmend-lsp"), "--stdio"],
@@ -29,7 +29,7 @@ def test_a_break_is_seen_mended_and_written(tools: Tools, programs: Programs, wo
         output = programs.run(
             [str(tools.nvim), "--headless", "-u", "NONE", "-n", "-c", f"luafile {script}", str(model)],
             cwd=workspace,
-            seconds=60,
+            seconds=120,
         )
     finally:
         for log in tmp_path.rglob("lsp.log"):

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from editors import FIXTURES, HERE, ROOT, Programs, Tools
 
-pytestmark = [pytest.mark.editor, pytest.mark.timeout(150)]
+pytestmark = [pytest.mark.editor, pytest.mark.timeout(240)]
 
 SCRIPTS = HERE / "vscode"
 BREAK = {"line": 16, "column": 14}
@@ -38,7 +38,7 @@ def workbench(tools: Tools, programs: Programs, extensions: Path, workspace: Pat
     def run(script: str, **more: Any) -> str:
         told = json.dumps({**plan, **more})
         try:
-            return programs.run([str(tools.node), str(SCRIPTS / script), told], cwd=ROOT, seconds=100)
+            return programs.run([str(tools.node), str(SCRIPTS / script), told], cwd=ROOT, seconds=180)
         except BaseException:
             for log in sorted((tmp_path / "data").rglob("*GraphMend*.log")):
                 print(f"--- {log.name}\n{log.read_text(errors='replace')[-8000:]}")
@@ -66,7 +66,7 @@ def test_the_api_of_the_extension_host_shows_and_mends(workbench: Run, tmp_path:
         suite="suite_mend.cjs",
         extension=str(ROOT / "vscode-extension"),
         log=str(tmp_path / "suite.log"),
-        seconds=90,
+        seconds=150,
         text=BREAK_TEXT,
         code="GB0170",
         mendedOnce=(FIXTURES / "gate_branch_mended.py").read_text(),
@@ -81,7 +81,7 @@ def test_the_server_is_installed_on_request_and_endures_crashes(workbench: Run, 
         suite="suite_life.cjs",
         extension=str(ROOT / "vscode-extension"),
         log=str(tmp_path / "suite.log"),
-        seconds=90,
+        seconds=150,
         settings={"graphmend.interpreter": [sys.executable], "graphmend.importStrategy": "useBundled"},
     )
 

@@ -14,6 +14,7 @@ await inWorkbench(
   plan,
   async (workbench) => {
     await workbench.fileOpen(name);
+    if (plan.screenshots) await workbench.page.keyboard.press("Control+B"); // more room for what is to be seen
     await workbench.squiggles.first().waitFor();
     say("read:", JSON.stringify(await workbench.problemRows(shown, plan.breaks)));
     if (await workbench.warnings.count()) throw new Error("a break is confirmed before anything was run");
