@@ -116,6 +116,16 @@ class M(nn.Module):
     def forward(self, x):
         return self.d(f(x))
 """
+SAYING = """
+class Saying(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+    def forward(self, x):
+        y = self.layer(x)
+        {say}
+        return y * 2
+"""
 COUNTER = """
 class Count(nn.Module):
     def __init__(self):
@@ -292,6 +302,15 @@ UNEQUAL = [
         "print('y', tuple(y.shape))",
         "say(y)",
         OPERATOR,
+        finds=(("stdout", "different", "missing"),),
+    ),
+    Case(
+        "a print dropped as dead code in training",
+        SAYING.format(say="print('y', tuple(y.shape))"),
+        OPERATOR + SAYING.format(say="say(y)"),
+        entry="Saying(), (torch.ones(2, 4),)",
+        conditions=(),
+        mode="train",
         finds=(("stdout", "different", "missing"),),
     ),
     moved(

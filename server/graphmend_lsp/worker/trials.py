@@ -10,6 +10,7 @@ import sys
 import tokenize
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Literal
@@ -17,7 +18,7 @@ from typing import Any, Literal
 import torch
 import torch._dynamo
 
-from .compiling import compiled, force_backend, uncompiled
+from .compiling import compiled, compiles_itself, force_backend, uncompiled
 from .effects import Listener
 from .observe import Observation, Subject, find_modules, fresh_calls
 from .places import canonical, kind_of
@@ -34,6 +35,8 @@ Way = Literal["uncompiled", "eager", "aot_eager"]
 WAYS: tuple[Way, ...] = ("uncompiled", "eager", "aot_eager")
 BACKEND = "graphmend_trial"
 PROGRAMS_AT_ONCE = 2
+# the default partitioner removes the same dead code as aot_eager's own, which imports all of inductor first (0.7 s)
+_BACKENDS: Mapping[Way, str] = {"eager": "eager", "aot_eager": "aot_eager_default_partitioner"}
 
 
 @dataclass
@@ -47,7 +50,7 @@ class Loaded:
     module: ModuleType
     files: frozenset[str]
     known: frozenset[str]  # modules that were there before; they are not the program's
-    backend: dict[str, str]
+    backend: dict[str, Way]
 
     @property
     def names(self) -> frozenset[str]:
@@ -83,10 +86,10 @@ def load(params: VerifyParams, texts: Mapping[str, str], files: Sequence[str]) -
     Raises:
         FailedError: importing it failed.
     """
-    backend = {"name": "eager"}
+    backend: dict[str, Way] = {"name": "eager"}
 
     def chosen(graph: torch.fx.GraphModule, inputs: list[Any], **options: Any) -> Any:
-        return torch._dynamo.lookup_backend(backend["name"])(graph, inputs, **options)
+        return torch._dynamo.lookup_backend(_BACKENDS[backend["name"]])(graph, inputs, **options)
 
     torch._dynamo.register_backend(chosen, name=BACKEND)
     force_backend(BACKEND)
@@ -104,7 +107,7 @@ def plan(params: VerifyParams, loaded: Loaded, conditions: Sequence[Place]) -> P
     """
     subject, calls, listener = _prepare(params, loaded, "uncompiled")
     sides = watch_conditions(conditions, text_of)
-    with torch.compiler.set_stance("force_eager"):
+    with _uncompiled(subject):
         chosen, own, store = choose(subject, calls, sides, listener, params["limits"]["seconds"])
     return Planned(chosen, Trial("uncompiled", tuple(own), store.blobs, _NOTHING, sides=tuple(sides.data())))
 
@@ -129,7 +132,7 @@ def run(
     if way == "uncompiled":
         sides = watch_conditions(conditions, text_of)
         wheres = watch_wheres(changed or {}, text_of)
-        with torch.compiler.set_stance("force_eager"):
+        with _uncompiled(subject):
             observations += [perform(subject, one, calls, pristine, store, listener) for one in chosen.recipes]
         return Trial(
             way, tuple(observations), store.blobs, _NOTHING, sides=tuple(sides.data()), unlike=tuple(wheres.unlike)
@@ -178,6 +181,14 @@ def _prepare(params: VerifyParams, loaded: Loaded, way: Way) -> tuple[Subject, l
     modules = find_modules(program.callable)
     function = uncompiled(program.callable) if way == "uncompiled" else compiled(program.callable, BACKEND)
     return Subject(function, modules, files), [(call.args, call.kwargs) for call in program.calls], listener
+
+
+def _uncompiled(subject: Subject) -> AbstractContextManager[None]:
+    """What the program compiles itself runs uncompiled too. Elsewhere not: torch.cond needs Dynamo for gradients."""
+    if compiles_itself(subject.function):
+        stance: AbstractContextManager[None] = torch.compiler.set_stance("force_eager")
+        return stance
+    return nullcontext()
 
 
 def _site(event: BreakData) -> tuple[object, ...]:

@@ -119,7 +119,7 @@ def _mended(params: VerifyParams, candidate: Candidate, files: Sequence[str], pl
         return Ran((), failed=error.failure)
     chosen = _heard(place, deadline)
     if chosen is None:
-        return Ran(())
+        return Ran((), failed=_out_of_time())
     return _all_ways(params, loaded, chosen, deadline, None, (), candidate["changed"])
 
 
@@ -153,7 +153,7 @@ def _in_child(function: Callable[[], T], limits: Limits, deadline: float) -> T:
     """
     left = deadline - time.monotonic()
     if left <= 0:
-        raise FailedError(failure("call", "timeout", "The time limit was over before everything was compared."))
+        raise FailedError(_out_of_time())
     outcome = call_in_child(partial(_caught, function), Limits(seconds=left, memory_mb=limits["memory_mb"]), "call")
     if outcome.failure is not None:
         raise FailedError(outcome.failure)
@@ -311,6 +311,10 @@ def _sides_of(candidate: Candidate, conditions: Sequence[Place], watched: Sequen
 
 def _key(place: Place) -> tuple[object, ...]:
     return (place["file"], place["line"], place["column"], place["end_line"], place["end_column"])
+
+
+def _out_of_time() -> FailureData:
+    return failure("call", "timeout", "The time limit was over before everything was compared.")
 
 
 def _call_failed(observation: Observation | None) -> FailureData:
