@@ -72,10 +72,7 @@ def test_a_failure_is_typed_and_the_worker_lives(worker: Worker, tmp_path: Path,
     text, stage, kind, words, line = FAILURES[name]
     file = tmp_path / "model.py"
     file.write_text(text)
-    spawned = (
-        worker.hello is not None and "GRAPHMEND_WORKER_SPAWN" in Path(f"/proc/{worker.process.pid}/environ").read_text()
-    )
-    result = worker.analyse(file, seconds=(6 if spawned else 1.5) if kind == "timeout" else 30, memory_mb=300)
+    result = worker.analyse(file, seconds=1.5 if kind == "timeout" else 30, memory_mb=300)
     failure = result["failure"]
     assert (failure["stage"], failure["kind"]) == (stage, kind), failure
     assert words in failure["message"]

@@ -28,6 +28,7 @@ __all__ = ["Child", "Outcome", "Post", "call_in_child", "call_in_children", "new
 T = TypeVar("T")
 
 TICK = 0.1  # seconds between looks at clock and memory
+START_SECONDS = 60.0  # that a fresh process may take before the program's own time begins
 LAST_WORDS = 0.2  # seconds that a child which is out of time has to say where it is
 TAIL = 32768  # bytes of its output that are kept
 
@@ -121,6 +122,7 @@ class Child(Generic[T]):
         on_post: Callable[[Any], None] | None = None,
         top: bool = False,
         private: Sequence[int] = (),
+        folder: str | None = None,
     ) -> None:
         self.outcome: Outcome[T] | None = None
         self.stage: FailureStage = stage
@@ -129,12 +131,13 @@ class Child(Generic[T]):
         self._tail = bytearray()
         self._doom: FailureKind | None = None
         self._kill_at: float | None = None
-        self._started_at = time.monotonic()
+        self._due = time.monotonic() + max(START_SECONDS, limits["seconds"])
+        self._alive = False
         self._base_mb = resident_mb([os.getpid()]) if can_fork() else 0.0
         self._started: Started | None = None
         job = Job(function, posts, stage, limits["memory_mb"])
         try:
-            self._started = fork(job, top, private) if can_fork() else spawn(job, top)
+            self._started = fork(job, top, private) if can_fork() else spawn(job, top, folder)
         except (OSError, pickle.PicklingError, AttributeError, TypeError) as error:
             said = f"No process could be started for the program: {type(error).__name__}: {error}"
             self.outcome = Outcome(
@@ -155,6 +158,9 @@ class Child(Generic[T]):
             self._tail += data
             del self._tail[:-TAIL]
         elif key[1] == "messages":
+            if not self._alive:  # a fresh process has imported torch by now; that was not the program's time
+                self._alive = True
+                self._due = time.monotonic() + self._limits["seconds"]
             for kind, value in self._messages.feed(data):
                 if kind == "post":
                     self._posted(value)
@@ -164,7 +170,7 @@ class Child(Generic[T]):
     def patience(self) -> float:
         """For how many seconds nothing needs to be done with this child, unless it says something."""
         now = time.monotonic()
-        due = self._kill_at if self._kill_at is not None else self._started_at + self._limits["seconds"]
+        due = self._kill_at if self._kill_at is not None else self._due
         return min(max(0.0, due - now), TICK)
 
     def check(self) -> None:
@@ -184,7 +190,7 @@ class Child(Generic[T]):
         elif self._kill_at is not None:
             if now >= self._kill_at:
                 process.kill()
-        elif now >= self._started_at + self._limits["seconds"]:
+        elif now >= self._due:
             self._condemn("timeout")
         elif self._limits["memory_mb"] is not None and self._used_mb(process.pid) > self._limits["memory_mb"]:
             self._condemn("memory")

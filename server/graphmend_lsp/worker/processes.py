@@ -25,6 +25,7 @@ from .limits import die_with_parent, family, restrain
 from .wire import FailureStage
 
 CHANNEL_LOST = 97
+TEMPORARY = ("TMPDIR", "TEMP", "TMP")
 FORCE_SPAWN = "GRAPHMEND_WORKER_SPAWN"
 
 
@@ -115,19 +116,20 @@ def fork(job: Job, own_group: bool, private: Sequence[int]) -> Started:
     return Started(_Forked(pid, own_group), messages, output, bell)
 
 
-def spawn(job: Job, own_group: bool) -> Started:
-    """Start the job in a fresh process of this worker.
+def spawn(job: Job, own_group: bool, folder: str | None) -> Started:
+    """Start the job in a fresh process of this worker; `folder` is for its temporary files.
 
     Raises:
         pickle.PicklingError, AttributeError, TypeError: the function cannot be pickled.
         OSError: the process cannot be started.
     """
     body = pickle.dumps(job)
+    env = None if folder is None else {**os.environ, **dict.fromkeys(TEMPORARY, folder)}
     flags = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) if sys.platform == "win32" else 0
     process = subprocess.Popen(
         [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "__main__.py"), "--once"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
-        start_new_session=own_group and sys.platform != "win32", creationflags=flags,
+        start_new_session=own_group and sys.platform != "win32", creationflags=flags, env=env,
     )  # fmt: skip
     assert process.stdin is not None and process.stdout is not None and process.stderr is not None
     with contextlib.suppress(OSError), process.stdin as pipe:  # it may be dead already; then its end tells
@@ -167,6 +169,7 @@ def _live(job: Job, messages: int, output: int) -> int:
     restrain(job.memory_mb)
     os.environ["PYTHONBREAKPOINT"] = "0"
     post = Post(channel, job.stage)
+    post.stage(job.stage)  # from here on its time counts
     try:
         try:
             value = job.function(post) if job.posts else job.function()

@@ -119,6 +119,7 @@ class Server:
                 on_post=partial(self.posted, number, so_far),
                 top=True,
                 private=self.private,
+                folder=folder,
             )
             self.running[number] = Running(child, folder, so_far, method)
 

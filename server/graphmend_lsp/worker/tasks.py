@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from .failures import failure
-from .processes import Post
+from .processes import TEMPORARY, Post
 from .wire import PROTOCOL, AnalyseParams, Hello, VerifyParams
 
 OLDEST = (2, 9)
@@ -25,7 +25,8 @@ NO_TORCH = "This interpreter has no torch: {}"
 
 def carry_out(method: str, params: dict[str, Any], folder: str, post: Post) -> Any:
     """The result of one request, as plain data; a failure of the program is part of it."""
-    tempfile.tempdir = os.environ["TMPDIR"] = folder
+    tempfile.tempdir = folder
+    os.environ.update(dict.fromkeys(TEMPORARY, folder))
     if method == "analyse":
         from .analyse import analyse
 
