@@ -12,17 +12,17 @@ from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities
 
 from tests.lsp.wire import FAKE
 
-CLIENTS = ["visual_studio_code", "neovim", "emacs"]
+CLIENTS = ["visual_studio_code", "neovim@v0.7", "neovim@v0.11", "emacs"]
 SOURCE = "x = '𝒜'; foo\ndef graphmend_entry(): ...\n"
 
 
 @pytest_lsp.fixture(params=CLIENTS, config=ClientServerConfig(server_command=[sys.executable, *FAKE[1:]]))
 async def client(request, lsp_client: LanguageClient) -> AsyncIterator[None]:  # type: ignore[no-untyped-def]
-    @lsp_client.feature("graphmend/status")
-    def on_status(_params: object) -> None: ...
-
+    for method in ("graphmend/status", "client/registerCapability", "workspace/codeLens/refresh"):
+        lsp_client.feature(method)(lambda _client, _params=None: None)
     capabilities = client_capabilities(request.param)
-    await lsp_client.initialize_session(types.InitializeParams(capabilities=capabilities))
+    result = await lsp_client.initialize_session(types.InitializeParams(capabilities=capabilities))
+    lsp_client.encoding = str(result.capabilities.position_encoding)
     yield
     await lsp_client.shutdown_session()
 
@@ -35,7 +35,6 @@ def offset_of(line: str, place: types.Position, encoding: str) -> int:
 
 async def test_open_fix_and_close(client: LanguageClient, tmp_path: Path) -> None:
     uri = (tmp_path / "model.py").as_uri()
-    encoding = str(getattr(client, "position_encoding", None) or types.PositionEncodingKind.Utf16.value)
     document = types.TextDocumentItem(uri=uri, language_id="python", version=1, text=SOURCE)
     client.text_document_did_open(types.DidOpenTextDocumentParams(document))
     pulls = client.capabilities.text_document and client.capabilities.text_document.diagnostic
@@ -50,7 +49,8 @@ async def test_open_fix_and_close(client: LanguageClient, tmp_path: Path) -> Non
         found = list(client.diagnostics[uri])
     assert [each.code for each in found] == ["GB0170"]
     line = SOURCE.split("\n")[0]
-    start = offset_of(line, found[0].range.start, encoding)
+    start = offset_of(line, found[0].range.start, client.encoding)
+    assert client.encoding in ("utf-8", "utf-16", "utf-32")
     assert line[start : start + 3] == "foo"
     params = types.CodeActionParams(
         types.TextDocumentIdentifier(uri), found[0].range, types.CodeActionContext(diagnostics=[])

@@ -280,6 +280,7 @@ def test_mend_all_resolved_and_refused_when_the_text_changes_meanwhile(start: St
     resolved = client.result("codeAction/resolve", action)
     assert resolved["edit"]["documentChanges"][0]["edits"][0]["newText"] == "bar"
     number = client.begin("codeAction/resolve", action)
+    client.until_note("graphmend/status", lambda params: params["state"] == "busy")
     place = {"line": 0, "character": 0}
     client.change(uri, 2, [{"range": {"start": place, "end": place}, "text": "\n"}])
     answer = client.until(lambda message: message.get("id") == number and "method" not in message)

@@ -1,4 +1,4 @@
-"""The real server over the real engine and a real torch: see, prove, mend, save again; nothing of the engine is replaced."""
+"""The real server over the real engine and a real torch: see, prove, mend, save again; nothing is replaced."""
 
 from __future__ import annotations
 

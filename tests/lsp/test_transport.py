@@ -275,13 +275,22 @@ def test_a_client_that_stops_reading_does_not_hold_the_server(start: Start) -> N
                 stream.close()
 
 
-def test_cancelled_requests_are_answered_as_cancelled(start: Start) -> None:
+@pytest.mark.parametrize("begun", [True, False])
+def test_cancelled_requests_are_answered_as_cancelled(start: Start, begun: bool) -> None:
     client = start()
     client.initialize(NEOVIM)
     client.open(URI, f"# fake: hang mend\nfoo\n{ENTRY}")
     client.published(URI)
-    number = client.begin("workspace/executeCommand", {"command": "graphmend.mendAll", "arguments": [URI]})
-    client.notify("$/cancelRequest", {"id": number})
+    params = {"command": "graphmend.mendAll", "arguments": [URI]}
+    if begun:
+        number = client.begin("workspace/executeCommand", params)
+        client.until_note("graphmend/status", lambda told: told["state"] == "busy")
+        client.notify("$/cancelRequest", {"id": number})
+    else:  # both are read at once: the request is cancelled before it began
+        number = 77
+        messages = [request("workspace/executeCommand", params, number), request("$/cancelRequest", {"id": number})]
+        del messages[1]["id"]
+        client.raw(b"".join(framed(json.dumps(message).encode()) for message in messages))
     answer = client.until(lambda message: message.get("id") == number)
     assert answer["error"]["code"] == -32800
     assert client.result("textDocument/hover", PLACE) is None

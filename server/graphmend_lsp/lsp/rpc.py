@@ -71,7 +71,7 @@ class Connection:
         self._on_last_words = on_last_words
         self._outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._writer = threading.Thread(target=self._write, name="lsp-writer", daemon=True)
-        self._running: dict[int | str, asyncio.Task[None]] = {}
+        self._running: dict[int | str, asyncio.Task[Any]] = {}
         self._background: set[asyncio.Task[Any]] = set()
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._last_id = 0
@@ -208,30 +208,28 @@ class Connection:
         except Exception as error:
             self._fail_with(number, method, error)
             return
-        if asyncio.iscoroutine(outcome):
-            task = self.loop.create_task(self._finish(number, method, outcome), name=method)
-            if number is None:
-                self._background.add(task)
-                task.add_done_callback(self._settled)
-            else:
-                self._running[number] = task
-        elif number is not None:
-            self._send({"jsonrpc": "2.0", "id": number, "result": outcome})
-
-    async def _finish(self, number: int | str | None, method: str, work: Coroutine[Any, Any, Any]) -> None:
-        try:
-            result = await work
-        except asyncio.CancelledError:
+        if not asyncio.iscoroutine(outcome):
             if number is not None:
-                self._fail(number, REQUEST_CANCELLED, "cancelled")
-        except Exception as error:
+                self._send({"jsonrpc": "2.0", "id": number, "result": outcome})
+            return
+        # Answered when the task is done, not in it: a task that is cancelled before it began runs nothing.
+        task = self.loop.create_task(outcome, name=method)
+        if number is None:
+            self._background.add(task)
+            task.add_done_callback(self._settled)
+        else:
+            self._running[number] = task
+            task.add_done_callback(lambda done: self._finish(number, method, done))
+
+    def _finish(self, number: int | str, method: str, task: asyncio.Task[Any]) -> None:
+        if self._running.get(number) is task:
+            del self._running[number]
+        if task.cancelled():
+            self._fail(number, REQUEST_CANCELLED, "cancelled")
+        elif (error := task.exception()) is not None:
             self._fail_with(number, method, error)
         else:
-            if number is not None:
-                self._send({"jsonrpc": "2.0", "id": number, "result": result})
-        finally:
-            if number is not None:
-                self._running.pop(number, None)
+            self._send({"jsonrpc": "2.0", "id": number, "result": task.result()})
 
     def _cancel(self, params: Any) -> None:
         number = usable_id(params.get("id")) if isinstance(params, dict) else None
@@ -251,7 +249,7 @@ class Connection:
         text = error.get("message") if isinstance(error, dict) else None
         future.set_exception(RpcError(code if isinstance(code, int) else INTERNAL_ERROR, str(text)[:500]))
 
-    def _fail_with(self, number: int | str | None, method: str, error: Exception) -> None:
+    def _fail_with(self, number: int | str | None, method: str, error: BaseException) -> None:
         if isinstance(error, RpcError):
             if number is not None:
                 self._fail(number, error.code, error.message)

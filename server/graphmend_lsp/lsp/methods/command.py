@@ -54,12 +54,14 @@ async def mend_all_edit(
     if reason := why_not_all(workspace, runs, file):
         raise RpcError(REQUEST_FAILED, reason)
     plan, run = await runs.mend(file, token)
+    # The proof is about the whole program: a change of any open document voids it.
+    for path, tracker in run.trackers.items():
+        if (open_text := workspace.text_at(path)) is not None and open_text.value != tracker.text.value:
+            raise RpcError(CONTENT_MODIFIED, "the text has changed while the mends were being proven; ask again")
     edits: list[TextEdit] = []
     targets = {path: workspace.target(path) for path in plan.texts}
     for path, new in plan.texts.items():
-        now, then = targets[path].text, run.text(path)
-        if then is not None and (now is None or now.value != then.value):
-            raise RpcError(CONTENT_MODIFIED, "the text has changed while the mends were being proven; ask again")
+        now = targets[path].text
         edits += [whole(path, new)] if now is None else smallest_edits(path, now, new)
     return workspace_edit(edits, targets, workspace.client) if edits else None
 
