@@ -26,15 +26,21 @@ FILES = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("models", nargs="*", choices=[*FILES, []], default=list(FILES))
-    models = parser.parse_args().models
+    parser.add_argument("models", nargs="*", metavar="MODEL", help=f"of {', '.join(FILES)} (default: all)")
+    models = parser.parse_args().models or list(FILES)
+    if unknown := sorted(set(models) - set(FILES)):
+        parser.error(f"there is no model {unknown[0]!r}")
     spec = find_spec("transformers")
     if spec is None or spec.origin is None:
         sys.exit("transformers is not installed; run `make setup`")
-    print(f"{'model':<12}{'graphs-1':>9}{'after':>7}{'outputs':>11}{'effects':>9}{'calls':>7}{'safety':>9}{'seconds':>9}")
+    print(
+        f"{'model':<12}{'graphs-1':>9}{'after':>7}{'outputs':>11}{'effects':>9}{'calls':>7}{'safety':>9}{'seconds':>9}"
+    )
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
-        shutil.copytree(Path(spec.origin).parent, scratch / "transformers", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(
+            Path(spec.origin).parent, scratch / "transformers", ignore=shutil.ignore_patterns("__pycache__")
+        )
         shutil.copy(ENTRIES, scratch)
         for model in models:
             files = [str(scratch / "transformers" / file) for file in FILES[model]]

@@ -60,7 +60,9 @@ def _parser() -> argparse.ArgumentParser:
     _common(check)
     check.add_argument("--format", choices=("text", "json", "sarif", "github"), default="text")
     check.add_argument("--json", dest="format", action="store_const", const="json", help="short for --format json")
-    check.add_argument("--prove", action="store_true", help="also run every mend that could be made and say how safe it is")
+    check.add_argument(
+        "--prove", action="store_true", help="also run every mend that could be made and say how safe it is"
+    )
     check.set_defaults(command=_check)
     mend = commands.add_parser("mend", help="rewrite the source so that the breaks are gone, as far as that is proven", epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
     _common(mend)
@@ -70,7 +72,9 @@ def _parser() -> argparse.ArgumentParser:
     what.add_argument("--diff", action="store_true", help="print the change (the default) and write nothing")
     what.add_argument("--write", action="store_true", help="change the files")
     mend.add_argument("--unsafe", action="store_true", help="also apply mends that change something, told with each")
-    mend.add_argument("--rule", action="append", default=[], metavar="NAME", help="use this rule only (may be repeated)")
+    mend.add_argument(
+        "--rule", action="append", default=[], metavar="NAME", help="use this rule only (may be repeated)"
+    )
     mend.set_defaults(command=_mend)
     rules = commands.add_parser("rules", help="what each mending rule does")
     rules.add_argument("name", nargs="?", metavar="NAME")

@@ -209,8 +209,20 @@ class Failure:
 
     stage: Literal["worker", "load", "entry", "call", "backward", "compare"]
     kind: Literal[
-        "syntax", "import", "exception", "timeout", "memory", "exit", "crash", "no-torch", "old-torch", "no-worker",
-        "bad-entry", "device", "cancelled", "protocol",
+        "syntax",
+        "import",
+        "exception",
+        "timeout",
+        "memory",
+        "exit",
+        "crash",
+        "no-torch",
+        "old-torch",
+        "no-worker",
+        "bad-entry",
+        "device",
+        "cancelled",
+        "protocol",
     ]
     message: str
     remedy: str

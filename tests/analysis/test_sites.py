@@ -45,6 +45,8 @@ def places(marked: str) -> tuple[str, Span, Span]:
         "    y = ⟦x.sum() > 0⟧\n",
         "    ⟦print(x)⟧\n",
         "    if ⟦x.sum() > 0⟧:\n        pass\n",
+        "    if ‹⟦x.dtype == torch.float16⟧ and (x.isinf().any() or x.isnan().any())›:\n        pass\n",
+        "    if ⟦a is None⟧ or ‹x.any()›:\n        pass\n",
     ],
 )
 def test_narrow(body: str) -> None:

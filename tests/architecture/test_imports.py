@@ -35,9 +35,15 @@ def imports_of(path: Path) -> Iterator[tuple[int, str]]:
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.level:
             base = folder[: len(folder) - node.level + 1]
-            names = [".".join(("graphmend_lsp", *base, *([node.module] if node.module else [alias.name]))) for alias in node.names]
+            names = [
+                ".".join(("graphmend_lsp", *base, *([node.module] if node.module else [alias.name])))
+                for alias in node.names
+            ]
         elif isinstance(node, ast.ImportFrom):
-            names = [f"{node.module}.{alias.name}" if node.module == "graphmend_lsp" else str(node.module) for alias in node.names]
+            names = [
+                f"{node.module}.{alias.name}" if node.module == "graphmend_lsp" else str(node.module)
+                for alias in node.names
+            ]
         else:
             continue
         for name in names:

@@ -62,6 +62,6 @@ fi
 
 if [ "${GRAPHMEND_TOOLS_ONLY:-}" = "" ] && { [ ! -d "$root/node_modules/playwright-core" ] || [ ! -d "$root/node_modules/esbuild" ]; }; then
     say "installing the packages of the extension and its tests"
-    (cd "$root" && npm ci --no-audit --no-fund >&2)
+    (cd "$root" && npm ci --ignore-scripts --no-audit --no-fund >&2)
 fi
 say "ready"

@@ -35,7 +35,15 @@ def main(manner: str) -> None:
         say({"hello": {**HELLO["hello"], "protocol": 99}})
         time.sleep(600)
     if manner == "no torch":
-        failure = {"stage": "worker", "kind": "no-torch", "message": "torch is not installed.", "remedy": "Install torch.", "path": None, "line": None, "detail": ""}
+        failure = {
+            "stage": "worker",
+            "kind": "no-torch",
+            "message": "torch is not installed.",
+            "remedy": "Install torch.",
+            "path": None,
+            "line": None,
+            "detail": "",
+        }
         say({"hello": {**HELLO["hello"], "torch": None, "failure": failure}})
     else:
         say(HELLO)

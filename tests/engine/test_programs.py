@@ -27,7 +27,11 @@ HELPER = edit(1, 1, 1, 1, "import torch\n")
         ([mend(edit(2, 5, 2, 6, "9"))], 1, "a = 1\nb = 9\nc = 3\n"),
         ([mend(edit(1, 5, 1, 6, "7")), mend(edit(3, 5, 3, 6, "8"))], 2, "a = 7\nb = 2\nc = 8\n"),
         ([mend(edit(1, 1, 2, 6, "x")), mend(edit(2, 5, 2, 6, "8"))], 1, "x\nc = 3\n"),
-        ([mend(HELPER, edit(1, 5, 1, 6, "7")), mend(HELPER, edit(2, 5, 2, 6, "8"))], 2, "import torch\na = 7\nb = 8\nc = 3\n"),
+        (
+            [mend(HELPER, edit(1, 5, 1, 6, "7")), mend(HELPER, edit(2, 5, 2, 6, "8"))],
+            2,
+            "import torch\na = 7\nb = 8\nc = 3\n",
+        ),
     ],
     ids=["one", "two", "overlapping", "shared helper"],
 )

@@ -26,7 +26,15 @@ def difference(what: str, severity: str, detail: str = "1 against 2") -> dict[st
     return {"what": what, "where": "", "call": "call 1", "detail": detail, "severity": severity}
 
 
-FAILED = {"stage": "load", "kind": "syntax", "message": "invalid syntax", "remedy": "", "path": None, "line": None, "detail": ""}
+FAILED = {
+    "stage": "load",
+    "kind": "syntax",
+    "message": "invalid syntax",
+    "remedy": "",
+    "path": None,
+    "line": None,
+    "detail": "",
+}
 
 
 @pytest.mark.parametrize(

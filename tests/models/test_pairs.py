@@ -37,7 +37,11 @@ async def test_pair(pair: Pair, session: Session, tmp_path: Path) -> None:
     assert report.failures == ()
     real = [finding for finding in report.findings if finding.site.evidence == "dynamo"]
     assert real, "the program must break"
-    best = min((one for finding in real for one in finding.candidates), key=lambda one: ("safe", "unsafe").index(one.safety), default=None)
+    best = min(
+        (one for finding in real for one in finding.candidates),
+        key=lambda one: ("safe", "unsafe").index(one.safety),
+        default=None,
+    )
     if pair.best == "declined":
         assert best is None, (best.mend.title, best.verdict) if best else None
         assert all(finding.declined for finding in real)

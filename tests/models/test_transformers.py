@@ -19,10 +19,17 @@ SECONDS = 15.0  # the budget for `mend --write` of one model; the machine of CI 
 MODELS: dict[str, tuple[list[str], list[tuple[str, int, str]], int]] = {
     "t5": (["models/t5/modeling_t5.py"], [("modeling_t5.py", 1019, "logger.warning_once(")], 4),
     "biogpt": (["models/biogpt/modeling_biogpt.py"], [("modeling_biogpt.py", 685, "logger.warning_once(")], 3),
-    "phi3": (["modeling_rope_utils.py"], [("modeling_rope_utils.py", 50, "seq_len > original_max_position_embeddings")], 6),
+    "phi3": (
+        ["modeling_rope_utils.py"],
+        [("modeling_rope_utils.py", 50, "seq_len > original_max_position_embeddings")],
+        6,
+    ),
     "bart_fp16": (
         ["models/bart/modeling_bart.py"],
-        [("modeling_bart.py", 568, "torch.isinf(hidden_states).any()"), ("modeling_bart.py", 1246, "logger.warning_once(")],
+        [
+            ("modeling_bart.py", 568, "torch.isinf(hidden_states).any()"),
+            ("modeling_bart.py", 1246, "logger.warning_once("),
+        ],
         8,
     ),
 }

@@ -38,7 +38,9 @@ SITE = Break(
     chain=(Frame(PATH, "forward", SPAN),),
 )  # fmt: skip
 MEND = Mend("where", "compute both sides", PATH, SPAN, (TextEdit(PATH, SPAN, "True"),))
-VERDICT = Verdict("unsafe", ("close\nonly",), Counts(3, 1, 0), Counts(1, 0, 0), "close", "bit-equal", "bit-equal", "equal", 7)
+VERDICT = Verdict(
+    "unsafe", ("close\nonly",), Counts(3, 1, 0), Counts(1, 0, 0), "close", "bit-equal", "bit-equal", "equal", 7
+)
 STATIC = Break(PATH, Span.of(9, 1, 9, 5), "GB0059", "print", "prints", "static")
 FAILURE = Failure("call", "exception", "ValueError: 100% wrong", "Fix it.", PATH, 4)
 REPORT = Report(

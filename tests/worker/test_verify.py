@@ -203,6 +203,12 @@ EQUAL = [
         mode="train",
         likeness={"gradients": "bit-equal"},
     ),
+    Case(
+        "a loop that other values never end",
+        "def f(x):\n    while x.sum() < 100:\n        x = x * 2\n    print('y')\n    return x\n",
+        "def f(x):\n    while x.sum() < 100:\n        x = x * 2\n    y = x\n    print('y')\n    return y\n",
+        conditions=(),
+    ),
     moved("a print at the end", "print('y', y)", "print('y', y)", likeness={"effects": "equal"}),
     moved("a log record at the end", "log.warning('y %s', y)", "log.warning('y %s', y)", likeness={"effects": "equal"}),
     moved(

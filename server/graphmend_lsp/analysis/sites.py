@@ -15,6 +15,7 @@ from graphmend_lsp.text import Text
 
 _BOM = "\ufeff"
 _STATIC_CALLS = frozenset({"isinstance", "issubclass", "hasattr", "callable", "len", "is_compiling", "is_available"})
+_STATIC_ATTRIBUTES = frozenset({"dtype", "device", "layout"})
 Placed = tuple[ast.expr, Span]
 
 
@@ -111,7 +112,10 @@ def _within(function: FunctionNode) -> Iterator[ast.stmt | ast.expr]:
 
 
 def _tested_at(text: Text, span: Span) -> tuple[Span, list[Placed]] | None:
-    """The condition of the test that has exactly this span, and the operands whose truth it asks."""
+    """The condition of the test that has exactly this span, and the operands whose truth it asks.
+
+    Also for the span of an operand that is plainly no tensor: Python 3.11 puts the jump of ``static and tensor`` there.
+    """
     for placed, function in _placed_functions(text):
         if not placed.span(function.node).contains(span):
             continue
@@ -121,6 +125,10 @@ def _tested_at(text: Text, span: Span) -> tuple[Span, list[Placed]] | None:
                 leaves = node.values[:-1] if isinstance(node, ast.BoolOp) else [condition]
                 operands = [(leaf, placed.span(leaf)) for each in leaves for leaf in _leaves(each)]
                 return placed.span(condition), operands
+            if isinstance(node, (ast.If, ast.While, ast.Assert, ast.IfExp)):
+                operands = [(leaf, placed.span(leaf)) for leaf in _leaves(node.test)]
+                if any(place == span and _is_static(leaf) for leaf, place in operands):
+                    return placed.span(node.test), operands
     return None
 
 
@@ -136,12 +144,15 @@ def _leaves(condition: ast.expr) -> Iterator[ast.expr]:
 
 
 def _is_static(node: ast.expr) -> bool:
-    """Whether an operand is plainly no tensor: a constant, `x is None`, `isinstance(...)`, a string compared."""
+    """Whether an operand is plainly no tensor: a constant, `x is None`, `isinstance(...)`, a string or a dtype compared."""
     if isinstance(node, ast.Constant):
         return True
     if isinstance(node, ast.Compare):
+        sides = (node.left, *node.comparators)
+        if any(isinstance(each, ast.Attribute) and each.attr in _STATIC_ATTRIBUTES for each in sides):
+            return True
         return all(isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)) for op in node.ops) or any(
-            isinstance(each, ast.Constant) and isinstance(each.value, str) for each in (node.left, *node.comparators)
+            isinstance(each, ast.Constant) and isinstance(each.value, str) for each in sides
         )
     if isinstance(node, ast.Call):
         name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")

@@ -42,10 +42,11 @@ def is_installed(path: str) -> bool:
 
 
 def breaks_of(
-    events: Sequence[BreakData], entry: str, mode: Mode, scope: Scope, sources: Sources
+    events: Sequence[BreakData], graphs: int, entry: str, mode: Mode, scope: Scope, sources: Sources
 ) -> tuple[Break, ...]:
     """The sites of one run's events in the order in which they were met; intended breaks are left out.
 
+    `graphs` is how many the run made in all: no site can cost more than all but one.
     With scope paths given, a break whose chain never enters them is left out: its place is in a file nobody asked about.
     """
     texts = _Texts(sources)
@@ -62,7 +63,7 @@ def breaks_of(
         site = _break(event, place.path, span, text.slice(span) if text is not None else "", chain, entry, mode)
         key = (place.path, span)
         sites[key] = merge(sites[key], site) if key in sites else site
-    return tuple(sites.values())
+    return tuple(replace(site, graphs=min(site.graphs, max(graphs - 1, 0))) for site in sites.values())
 
 
 def shown_frame(chain: Sequence[Frame], scope: Scope) -> Frame | None:

@@ -72,7 +72,9 @@ class WorkerClient:
             if self.running and self.hello is not None:
                 return self.hello
             if self._deaths > MAX_RESTARTS:
-                raise WorkerFailedError(self._dead(f"The worker stopped {self._deaths} times and is not started again."))
+                raise WorkerFailedError(
+                    self._dead(f"The worker stopped {self._deaths} times and is not started again.")
+                )
             hello = await self._spawn()
             if hello["failure"] is not None:
                 failure = failure_of(hello["failure"])
@@ -105,7 +107,9 @@ class WorkerClient:
             hello = await asyncio.wait_for(self._read_hello(self._process.stdout), START_SECONDS)
         except (asyncio.TimeoutError, ValueError, WorkerFailedError) as error:
             await asyncio.sleep(0.05)
-            failure = self._dead(f"The worker did not start with {command[0]}" + (f": {self._stderr[-1]}" if self._stderr else "."))
+            failure = self._dead(
+                f"The worker did not start with {command[0]}" + (f": {self._stderr[-1]}" if self._stderr else ".")
+            )
             self._deaths += 1
             await self.kill(forget_deaths=False)
             raise WorkerFailedError(failure) from error
@@ -157,7 +161,9 @@ class WorkerClient:
         except asyncio.TimeoutError as error:
             await self.kill(forget_deaths=False)
             message = f"The worker did not answer within {seconds + 20.0:.0f} s and was stopped."
-            raise WorkerFailedError(Failure("worker", "timeout", message, "Raise graphmend.worker.timeout or run a smaller entry.")) from error
+            raise WorkerFailedError(
+                Failure("worker", "timeout", message, "Raise graphmend.worker.timeout or run a smaller entry.")
+            ) from error
         except (ConnectionError, BrokenPipeError) as error:
             raise WorkerFailedError(self._dead("The worker went away.")) from error
         except asyncio.CancelledError:

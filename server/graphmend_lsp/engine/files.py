@@ -60,7 +60,9 @@ def write_source(path: str, text: str) -> None:
     try:
         data = source.encode(text)
     except UnicodeEncodeError as error:
-        raise UnreadableSourceError(f"{path}: the new text does not fit the file's encoding {source.encoding}.") from error
+        raise UnreadableSourceError(
+            f"{path}: the new text does not fit the file's encoding {source.encoding}."
+        ) from error
     target = Path(path).resolve()
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
     try:

@@ -45,7 +45,9 @@ def changed_lines(old: str, edits: Sequence[TextEdit]) -> list[list[int]]:
     return ranges
 
 
-def candidate_of(number: str, mends: Sequence[Mend], texts: dict[str, str], base: dict[str, str], sources: Sources) -> Candidate:
+def candidate_of(
+    number: str, mends: Sequence[Mend], texts: dict[str, str], base: dict[str, str], sources: Sources
+) -> Candidate:
     """The candidate for the worker: the mended texts on top of the unsaved ones, and what it must watch in a run."""
     edits: dict[str, dict[TextEdit, None]] = {}
     places: dict[tuple[str, int, int | None], Place] = {}

@@ -68,7 +68,7 @@ class Session:
             results.append(_entry_result(entry, mode, result, failure))
             if result is not None:
                 device = result["device"] or device
-                groups.append(breaks_of(result["events"], entry.name, mode, scope, sources))
+                groups.append(breaks_of(result["events"], results[-1].graphs, entry.name, mode, scope, sources))
         real = merge_all(groups)
         ran = {result.entry.file for result in results if result.error is None}
         found = [*real, *_static(files, real, sources)]
@@ -118,9 +118,7 @@ class Session:
             findings.append(settled)
             if on_finding is not None:
                 on_finding(settled)
-        return replace(
-            report, findings=tuple(findings), failures=tuple(dict.fromkeys((*report.failures, *failures)))
-        )
+        return replace(report, findings=tuple(findings), failures=tuple(dict.fromkeys((*report.failures, *failures))))
 
     async def mend(
         self, request: CheckRequest, on_progress: OnProgress | None = None, report: Report | None = None

@@ -30,10 +30,15 @@ def print_plan(console: Console, plan: Plan, old: Mapping[str, str], *, diffs: b
     """Write a mend's result: the diff, what was applied, what remains, and what was compared."""
     if diffs:
         for path, text in plan.texts.items():
-            console.print(Syntax(diff(path, old.get(path, ""), text), "diff", background_color="default", word_wrap=False))
+            console.print(
+                Syntax(diff(path, old.get(path, ""), text), "diff", background_color="default", word_wrap=False)
+            )
     for one in plan.applied:
         place = f"{_short(one.mend.path)}:{one.mend.span.start.line}"
-        console.print(Line.assemble((f"{place}: ", "bold"), (one.safety, _COLOURS[one.safety]), f" {one.mend.title}"), soft_wrap=True)
+        console.print(
+            Line.assemble((f"{place}: ", "bold"), (one.safety, _COLOURS[one.safety]), f" {one.mend.title}"),
+            soft_wrap=True,
+        )
     for finding in plan.after.findings:
         if finding.site.evidence == "dynamo":
             console.print(_finding(finding), soft_wrap=True)
@@ -105,7 +110,9 @@ def _entry(result: EntryResult) -> Line:
 def _summary(report: Report) -> Line:
     real = sum(finding.site.evidence == "dynamo" for finding in report.findings)
     static = len(report.findings) - real
-    ran = f"torch {report.torch} on {report.device or 'cpu'}" if report.torch else "static analysis only: no entry to run"
+    ran = (
+        f"torch {report.torch} on {report.device or 'cpu'}" if report.torch else "static analysis only: no entry to run"
+    )
     also = f", {static} more in the source that no run reached" if static and report.torch else ""
     number = real if report.torch else static
     return Line(f"{number} graph break{'s' * (number != 1)}{also} ({ran})", style="bold")

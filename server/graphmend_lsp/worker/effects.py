@@ -24,6 +24,8 @@ from .snapshot import normalise
 
 Kind = Literal["stdout", "stderr", "log", "warning"]
 MAX_CHARACTERS = 1 << 20
+# torch says so of a program whose inputs are asked for gradients, as they are here; a mend rightly takes it away
+_ADVICE = "Converting a tensor with requires_grad=True to a scalar"
 _COMPILER = re.compile(
     r"[\\/]torch[\\/](_dynamo|_functorch|_inductor|_higher_order_ops|_logging|fx|_ops|_guards|utils)\b"
 )
@@ -125,7 +127,7 @@ class Listener:
 
     @torch.compiler.disable
     def _warned(self, message: Any, category: type[Warning], filename: str, *_: Any, **__: Any) -> None:
-        if not _COMPILER.search(filename):
+        if not _COMPILER.search(filename) and not str(message).startswith(_ADVICE):
             self.drain()
             self.hear(Effect("warning", str(message), category.__name__))
 

@@ -5,12 +5,14 @@ Runs the original program, uncompiled, in a child of its own; what it says holds
 
 from __future__ import annotations
 
+import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from .effects import Listener
-from .observe import Observation, Subject, fresh_calls, observe
+from .observe import Observation, Raised, Subject, fresh_calls, observe
 from .probe import Sides
 from .snapshot import Store
 from .variants import (
@@ -29,6 +31,8 @@ STANDARD_SHARE = 0.1  # of the time limit, for values that any mend is tried wit
 SEARCH_SHARE = 0.25  # of the time limit, until the search for unseen sides ends
 RUNS = 6  # how often each chosen call is run again: two programs, three ways
 MOST_RESHAPED = 2
+PATIENCE = 20  # times the longest call so far that a made-up call may take
+LEAST_PATIENCE = 1.0  # seconds
 
 
 @dataclass(frozen=True)
@@ -158,6 +162,36 @@ class _Search:
 
     def observe(self, recipe: Recipe) -> Observation:
         started = time.monotonic()
-        observation = perform(self.subject, recipe, self.calls, self.pristine, self.store, self.listener)
-        self.longest = max(self.longest, time.monotonic() - started) if self.recipes else 0.0
+        patience = None if recipe.own else max(LEAST_PATIENCE, PATIENCE * self.longest)
+        seen = {number: set(values) for number, values in self.sides.seen.items()}
+        try:
+            with interrupted_after(patience):
+                observation = perform(self.subject, recipe, self.calls, self.pristine, self.store, self.listener)
+        except TooLongError:  # a loop that these values never end; what it showed cannot be run again
+            self.sides.seen.clear()
+            self.sides.seen.update(seen)
+            return Observation(recipe.label, {}, self.listener.take(), Raised("TooLongError", "it did not end"))
+        self.longest = max(self.longest, time.monotonic() - started)
         return observation
+
+
+class TooLongError(BaseException):
+    """A made-up call takes much longer than the entry's own. Passes through user code that catches `Exception`."""
+
+
+@contextmanager
+def interrupted_after(seconds: float | None) -> Iterator[None]:
+    """Raise `TooLongError` in the main thread when the time is over (where the system can do that)."""
+    if seconds is None or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def interrupt(_number: int, _frame: object) -> None:
+        raise TooLongError
+
+    signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)

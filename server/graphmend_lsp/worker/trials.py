@@ -59,6 +59,24 @@ class Loaded:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """Where a program comes from. `loaded` is there where children are forks; elsewhere each child loads it."""
+
+    params: VerifyParams
+    texts: Mapping[str, str]
+    files: Sequence[str]
+    loaded: Loaded | None = None
+
+    def get(self) -> Loaded:
+        """The loaded program; loads it when it is not.
+
+        Raises:
+            FailedError: importing it failed.
+        """
+        return self.loaded or load(self.params, self.texts, self.files)
+
+
+@dataclass(frozen=True)
 class Trial:
     """What one program did, one way. `observations` are those of the plan's recipes, in order."""
 
@@ -99,13 +117,14 @@ def load(params: VerifyParams, texts: Mapping[str, str], files: Sequence[str]) -
     return Loaded(module, frozenset(map(canonical, (*texts, *files, params["entry"]["file"]))), known, backend)
 
 
-def plan(params: VerifyParams, loaded: Loaded, conditions: Sequence[Place]) -> Planned:
+def plan(origin: Origin, conditions: Sequence[Place]) -> Planned:
     """Choose the calls by running the original uncompiled, until both sides of every condition ran.
 
     Raises:
         FailedError: the entry failed.
     """
-    subject, calls, listener = _prepare(params, loaded, "uncompiled")
+    params = origin.params
+    subject, calls, listener = _prepare(params, origin.get(), "uncompiled")
     sides = watch_conditions(conditions, text_of)
     with _uncompiled(subject):
         chosen, own, store = choose(subject, calls, sides, listener, params["limits"]["seconds"])
@@ -113,8 +132,7 @@ def plan(params: VerifyParams, loaded: Loaded, conditions: Sequence[Place]) -> P
 
 
 def run(
-    params: VerifyParams,
-    loaded: Loaded,
+    origin: Origin,
     way: Way,
     chosen: Plan,
     conditions: Sequence[Place] = (),
@@ -125,7 +143,8 @@ def run(
     Raises:
         FailedError: the entry failed.
     """
-    subject, calls, listener = _prepare(params, loaded, way)
+    loaded = origin.get()
+    subject, calls, listener = _prepare(origin.params, loaded, way)
     pristine = fresh_calls(calls)
     store = Store()
     observations: list[Observation] = []

@@ -22,7 +22,8 @@ from .failures import FailedError, failure, failure_of
 from .isolate import call_in_child, call_in_children
 from .observe import Observation
 from .plan import Plan
-from .trials import PROGRAMS_AT_ONCE, WAYS, Loaded, Planned, Trial, Way, load, plan, run
+from .processes import can_fork
+from .trials import PROGRAMS_AT_ONCE, WAYS, Origin, Planned, Trial, Way, load, plan, run
 from .variants import gradient_of
 from .wire import (
     Candidate,
@@ -98,8 +99,8 @@ def _original(
     chosen: Plan | None = None
     planned: Planned | None = None
     try:
-        loaded = load(params, params["texts"], files)
-        planned = _in_child(partial(plan, params, loaded, conditions), params["limits"], deadline)
+        origin = _origin(params, params["texts"], files)
+        planned = _in_child(partial(plan, origin, conditions), params["limits"], deadline)
         if planned.plan.failed is None:
             chosen = planned.plan
     except FailedError as error:
@@ -108,24 +109,23 @@ def _original(
         _tell(place, chosen)
     if chosen is None:
         return Ran((), planned, _call_failed(planned.plan.failed))
-    return _all_ways(params, loaded, chosen, deadline, planned, conditions)
+    return _all_ways(origin, chosen, deadline, planned, conditions)
 
 
 def _mended(params: VerifyParams, candidate: Candidate, files: Sequence[str], place: str, deadline: float) -> Ran:
     """In a mended program's process: load, wait for the plan, run every way."""
     try:
-        loaded = load(params, {**params["texts"], **candidate["texts"]}, files)
+        origin = _origin(params, {**params["texts"], **candidate["texts"]}, files)
     except FailedError as error:
         return Ran((), failed=error.failure)
     chosen = _heard(place, deadline)
     if chosen is None:
         return Ran((), failed=_out_of_time())
-    return _all_ways(params, loaded, chosen, deadline, None, (), candidate["changed"])
+    return _all_ways(origin, chosen, deadline, None, (), candidate["changed"])
 
 
 def _all_ways(
-    params: VerifyParams,
-    loaded: Loaded,
+    origin: Origin,
     chosen: Plan,
     deadline: float,
     planned: Planned | None,
@@ -135,14 +135,19 @@ def _all_ways(
     trials: list[Trial] = []
     for way in WAYS:
         try:
-            job = partial(run, params, loaded, way, chosen, conditions, changed)
-            trials.append(_in_child(job, params["limits"], deadline))
+            job = partial(run, origin, way, chosen, conditions, changed)
+            trials.append(_in_child(job, origin.params["limits"], deadline))
         except FailedError as error:
             failed = error.failure
             if _CALLED[way]:
                 failed["message"] = f"{failed['message']} ({_CALLED[way].strip()})"
             return Ran(tuple(trials), planned, failed)
     return Ran(tuple(trials), planned)
+
+
+def _origin(params: VerifyParams, texts: Mapping[str, str], files: Sequence[str]) -> Origin:
+    """The program, loaded at once where children are forks of this process."""
+    return Origin(params, texts, files, load(params, texts, files) if can_fork() else None)
 
 
 def _in_child(function: Callable[[], T], limits: Limits, deadline: float) -> T:

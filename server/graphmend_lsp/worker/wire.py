@@ -19,8 +19,20 @@ PROTOCOL = 1
 
 FailureStage = Literal["worker", "load", "entry", "call", "backward", "compare"]
 FailureKind = Literal[
-    "syntax", "import", "exception", "timeout", "memory", "exit", "crash", "no-torch", "old-torch", "no-worker",
-    "bad-entry", "device", "cancelled", "protocol",
+    "syntax",
+    "import",
+    "exception",
+    "timeout",
+    "memory",
+    "exit",
+    "crash",
+    "no-torch",
+    "old-torch",
+    "no-worker",
+    "bad-entry",
+    "device",
+    "cancelled",
+    "protocol",
 ]
 
 
