@@ -104,11 +104,11 @@ class Writer:
         before = dict(self.uses)
         condition = self.condition(value.test)
         then = self.text(value.then, (*guards, (value.test, True)))
-        other = self.text(value.other, (*guards, (value.test, False)))
-        if then == other:
+        otherwise = self.text(value.other, (*guards, (value.test, False)))
+        if then == otherwise:
             self.uses = before
             return then
-        return f"{self.where}({condition}, {then}, {other})"
+        return f"{self.where}({condition}, {then}, {otherwise})"
 
     def plain(self, node: ast.expr) -> str:
         """The text of a node as an argument."""
