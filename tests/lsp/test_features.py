@@ -106,12 +106,15 @@ def test_while_typing_and_after_a_save(start: Start, uri: str) -> None:
 
 def test_findings_of_a_run_follow_edits(start: Start, uri: str) -> None:
     text = f"def forward(x):\n    y = 1\n    z = foo\n    return z\n\n\n{ENTRY}"
-    client = ready(start, uri, text)
+    versions = {"publishDiagnostics": {"versionSupport": True}}
+    client = ready(start, uri, text, {**NEOVIM, "textDocument": {**NEOVIM["textDocument"], **versions}})
 
     def insert(version: int, line: int, new: str) -> list[Any]:
         place = {"line": line, "character": 0}
         client.change(uri, version, [{"range": {"start": place, "end": place}, "text": new}])
-        return client.published(uri)
+        told = client.until_note("textDocument/publishDiagnostics", lambda params: params["version"] == version)
+        diagnostics: list[Any] = told["diagnostics"]
+        return diagnostics
 
     [shown] = insert(2, 0, "# above\n\n")
     assert shown["range"]["start"] == {"line": 4, "character": 8}

@@ -74,7 +74,8 @@ class Client:
         self._id = 0
         self.answers: dict[str, Callable[[Any], Any]] = {}
         threading.Thread(target=self._read, daemon=True).start()
-        threading.Thread(target=self._read_errors, daemon=True).start()
+        self._errors = threading.Thread(target=self._read_errors, daemon=True)
+        self._errors.start()
 
     def _read(self) -> None:
         stream = self.process.stdout
@@ -176,6 +177,13 @@ class Client:
     def code(self, seconds: float = 8.0) -> int:
         """The exit code, of a process that has to end by itself."""
         return self.process.wait(seconds)
+
+    def log(self) -> str:
+        """All of stderr; ends the server."""
+        self.notify("exit")
+        self.code()
+        self._errors.join(PATIENCE)
+        return self.stderr.decode()
 
     def stop(self) -> None:
         if self.process.poll() is None:
