@@ -326,6 +326,12 @@ UNEQUAL = [
         SILENT,
         finds=(("stdout", "different", "missing"),),
     ),
+    moved(
+        "a print whose tensor has no history in the graph",
+        "print('y', y)",
+        "torch._higher_order_ops.print('y {}', y)",
+        finds=(("stdout", "different", "grad_fn"),),
+    ),
     moved("a print lost", "print('y')", finds=(("stdout", "different", "missing: 'y\\n'"),)),
     moved(
         "a print by C code lost", "__import__('os').write(1, b'y')", finds=(("stdout", "different", "missing: 'y'"),)

@@ -47,6 +47,9 @@ class Plan:
         """The calls that show lost effects: as given, one with other values, those that took another side, the end."""
         kept: dict[Recipe, None] = {}
         for number, recipe in enumerate(self.recipes):
+            if recipe == gradient_of(Recipe(recipe.base)):  # a tensor's text changes with its history
+                kept[recipe] = None
+                continue
             plain = recipe.own or recipe.again or number in self.telling
             if plain or (recipe.floats, recipe.ints, recipe.bools) == ("random", "permuted", "flipped"):
                 kept[replace(recipe, gradients=False)] = None
