@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from graphmend_lsp import __version__
 from graphmend_lsp.engine.client import WorkerClient, WorkerFailedError
-from graphmend_lsp.engine.config import CheckRequest, WorkerConfig
+from graphmend_lsp.engine.config import CheckRequest, Device, WorkerConfig
 from graphmend_lsp.engine.entries import BadEntryError, ProjectConfig, parse_entry, python_files, read_config
 from graphmend_lsp.engine.files import Sources, UnreadableSourceError, write_source
 from graphmend_lsp.model import Mode, Progress, Report
@@ -226,13 +226,14 @@ def _request(arguments: argparse.Namespace) -> tuple[CheckRequest, WorkerConfig]
         raise _UsageError("there is no Python file in the paths given")
     mode = arguments.mode or config.mode or "eval"
     modes: dict[str, tuple[Mode, ...]] = {"eval": ("eval",), "train": ("train",), "both": ("eval", "train")}
+    devices: dict[str, Device] = {"auto": "auto", "cpu": "cpu", "cuda": "cuda"}
     device = arguments.device or config.device or "auto"
-    if mode not in modes or device not in ("auto", "cpu", "cuda"):
+    if mode not in modes or device not in devices:
         raise _UsageError("[tool.graphmend]: mode is eval, train or both; device is auto, cpu or cuda")
     request = CheckRequest(
         paths=paths,
         entries=tuple(dict.fromkeys(entries)),
-        device=device,
+        device=devices[device],
         modes=modes[mode],
         rules=tuple(getattr(arguments, "rule", ())),
         unsafe=getattr(arguments, "unsafe", False),

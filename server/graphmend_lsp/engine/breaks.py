@@ -14,7 +14,8 @@ from graphmend_lsp.model import Break, Frame, Mode, Outcome, Span
 from graphmend_lsp.text import Text
 from graphmend_lsp.worker.wire import BreakData, FrameData, Place
 
-INTENDED = frozenset({"GB0025", "GB0098"})  # an explicit graph_break(), a call of a torch.compiler.disable'd function
+# An explicit graph_break(), and calls of functions under torch.compiler.disable, seen from their caller or by Dynamo itself.
+INTENDED = frozenset({"GB0025", "GB0098", "GB0099"})
 _SEVERITY: dict[Outcome, int] = {"unknown": 0, "resumed": 1, "rest skipped": 2, "frame skipped": 3, "raised": 4}
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from graphmend_lsp import mending
 from graphmend_lsp.analysis import find_breaks
 from graphmend_lsp.analysis.suppress import is_suppressed
 from graphmend_lsp.engine.breaks import Scope, breaks_of, is_installed, merge_all
@@ -15,6 +14,7 @@ from graphmend_lsp.engine.client import WorkerClient, WorkerFailedError, failure
 from graphmend_lsp.engine.config import CheckRequest, OnFinding, OnProgress, WorkerConfig, WorkerStatus
 from graphmend_lsp.engine.entries import entries_in, python_files
 from graphmend_lsp.engine.files import Sources
+from graphmend_lsp.engine.mender import Mender
 from graphmend_lsp.engine.programs import candidate_of, combine
 from graphmend_lsp.engine.verdicts import judge, worst
 from graphmend_lsp.model import (
@@ -53,6 +53,8 @@ class Session:
         self._client = WorkerClient(config.python, config.command, config.cwd, config.env)
         self._on_status = on_status or (lambda _status: None)
         self._at_once = asyncio.Semaphore(_AT_ONCE)
+        self._mender = Mender()
+        self._mending = asyncio.Lock()
 
     async def check(self, request: CheckRequest, on_progress: OnProgress | None = None) -> Report:
         """Static and real breaks of the request's entries, with unverified candidates and declines."""
@@ -72,7 +74,8 @@ class Session:
         real = merge_all(groups)
         ran = {result.entry.file for result in results if result.error is None}
         found = [*real, *_static(files, real, sources)]
-        findings = await asyncio.to_thread(_propose, found, ran, scope, sources, request)
+        async with self._mending:
+            findings = await asyncio.to_thread(_propose, self._mender, found, ran, scope, sources, request)
         hello = self._client.hello
         return Report(
             torch=hello["torch"] if hello else None,
@@ -155,6 +158,7 @@ class Session:
     async def close(self) -> None:
         """Kill the worker and wait until no process of it is left."""
         await self._client.kill()
+        self._mender.close()
 
     async def _round(
         self, request: CheckRequest, report: Report, on_progress: OnProgress | None
@@ -303,7 +307,7 @@ class Session:
     ) -> VerifyResult:
         params = VerifyParams(
             entry=_spec(entry), texts=dict(request.texts), candidates=candidates, roots=list(request.roots),
-            device=request.device, mode=mode, limits=self._limits(),
+            device=request.device, mode=mode, limits=self._limits(1 + len(candidates)),
         )  # fmt: skip
         _tell(on_progress, f"proving {len(candidates)} mend{'s' * (len(candidates) != 1)} with {entry.name}")
         self._on_status(self._status("busy"))
@@ -316,8 +320,8 @@ class Session:
         finally:
             self._on_status(self._status("ready"))
 
-    def _limits(self) -> Limits:
-        return Limits(seconds=self._config.seconds, memory_mb=self._config.memory_mb)
+    def _limits(self, programs: int = 1) -> Limits:
+        return Limits(seconds=self._config.seconds * programs, memory_mb=self._config.memory_mb)
 
     def _status(self, state: Any) -> WorkerStatus:
         hello = self._client.hello
@@ -361,7 +365,7 @@ def _static(files: Sequence[str], real: Sequence[Break], sources: Sources) -> li
 
 
 def _propose(
-    sites: Sequence[Break], ran: set[str], scope: Scope, sources: Sources, request: CheckRequest
+    mender: Mender, sites: Sequence[Break], ran: set[str], scope: Scope, sources: Sources, request: CheckRequest
 ) -> tuple[Finding, ...]:
     findings: list[Finding] = []
     for site in sites:
@@ -383,8 +387,8 @@ def _propose(
             continue
         paths = dict.fromkeys((site.path, *(frame.path for frame in site.chain if scope.contains(frame.path))))
         texts = {path: value for path in paths if (value := sources.get(path)) is not None}
-        proposals = mending.propose(site, texts, request.rules)
-        findings.append(Finding(site, tuple(Candidate(mend) for mend in proposals.mends), proposals.declined))
+        mends, declined = mender.propose(site, texts, request.rules)
+        findings.append(Finding(site, tuple(Candidate(mend) for mend in mends), declined))
     return tuple(findings)
 
 

@@ -61,7 +61,7 @@ class Services:
 
 def real_services() -> Services:
     """The real rooms, each imported when it is first used."""
-    from graphmend_lsp.lsp.mender import Mender
+    from graphmend_lsp.engine.mender import Mender
 
     return Services(_find_breaks, _find_entries, _is_suppressed, _ignore_edit, Mender().propose, _make_session)
 

@@ -8,19 +8,19 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping, Sequence
 from functools import partial
-from types import ModuleType
+from typing import cast
 
 from graphmend_lsp.mending import soundness
-from graphmend_lsp.mending.rule import Proposals, Request
+from graphmend_lsp.mending.rule import Proposals, Request, Rule
 from graphmend_lsp.model import Break, Declined, Mend
 
 RULES = ("where", "defer", "guard")
 """The rules' names, in the order in which their mends are offered; each is the module of that name in this room."""
 
 
-def rules_by_name() -> dict[str, ModuleType]:
+def rules_by_name() -> dict[str, Rule]:
     """Every rule's module by its name, in order."""
-    return {name: importlib.import_module(f"{__name__}.{name}") for name in RULES}
+    return {name: cast(Rule, importlib.import_module(f"{__name__}.{name}")) for name in RULES}
 
 
 def propose(site: Break, sources: Mapping[str, str], rules: Sequence[str] = ()) -> Proposals:
@@ -38,7 +38,7 @@ def propose(site: Break, sources: Mapping[str, str], rules: Sequence[str] = ()) 
     return Proposals(tuple(mends), tuple(declined))
 
 
-def _answers(name: str, rule: ModuleType, site: Break, sources: Mapping[str, str]) -> list[Mend | Declined]:
+def _answers(name: str, rule: Rule, site: Break, sources: Mapping[str, str]) -> list[Mend | Declined]:
     try:
         return [
             Declined(name, problem)
@@ -53,5 +53,5 @@ def _answers(name: str, rule: ModuleType, site: Break, sources: Mapping[str, str
         return [Declined(name, f"The code around this place is not understood ({type(error).__name__}: {error}).")]
 
 
-def _would_mend(rule: ModuleType, site: Break, sources: Mapping[str, str]) -> bool:
+def _would_mend(rule: Rule, site: Break, sources: Mapping[str, str]) -> bool:
     return any(isinstance(answer, Mend) for answer in rule.propose(Request(site, sources)))

@@ -61,8 +61,7 @@ class Rule(Protocol):
     EXAMPLES: tuple[Example, ...]
     REFUSALS: tuple[Refusal, ...]
 
-    @staticmethod
-    def propose(request: Request) -> tuple[Mend | Declined, ...]:
+    def propose(self, request: Request) -> tuple[Mend | Declined, ...]:
         """The mends of this break best first, or why there is none; empty when the rule is not about such breaks."""
         ...
 

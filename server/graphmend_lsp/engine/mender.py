@@ -12,14 +12,14 @@ import pickle
 import struct
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
 from graphmend_lsp.model import Break, Declined, Mend
 
 Proposed = tuple[tuple[Mend, ...], tuple[Declined, ...]]
-_START = "import sys; sys.path[:] = sys.argv[1:]; from graphmend_lsp.lsp.mender import serve; serve()"
+_START = "import sys; sys.path[:] = sys.argv[1:]; from graphmend_lsp.engine.mender import serve; serve()"
 _UNKNOWN = Declined("mending", "Looking for a mend failed inside GraphMend; its log says how.")
 
 
@@ -29,7 +29,7 @@ class Mender:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
 
-    def propose(self, site: Break, sources: Mapping[str, str]) -> Proposed:
+    def propose(self, site: Break, sources: Mapping[str, str], rules: Sequence[str] = ()) -> Proposed:
         """What mending offers for a break, and why it declines; waits without holding the interpreter."""
         if self._process is None or self._process.poll() is not None:
             self._process = self._started()
@@ -37,13 +37,20 @@ class Mender:
         assert process.stdin is not None
         assert process.stdout is not None
         try:
-            _write(process.stdin, (site, dict(sources)))
+            _write(process.stdin, (site, dict(sources), tuple(rules)))
             answer: Proposed = _read(process.stdout)
         except (OSError, EOFError, pickle.UnpicklingError):
             process.kill()
             process.wait()
             return (), (_UNKNOWN,)
         return answer
+
+    def close(self) -> None:
+        """End the child; the next `propose` starts another."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.communicate()
 
     def _started(self) -> subprocess.Popen[bytes]:
         # Not the working folder: a file there must not be imported in the place of one of ours.
@@ -64,10 +71,10 @@ def serve() -> None:
 
     while True:
         try:
-            site, sources = _read(source)
+            site, sources, rules = _read(source)
         except EOFError:
             return
-        proposals = propose(site, sources)
+        proposals = propose(site, sources, rules)
         _write(sink, (proposals.mends, proposals.declined))
 
 
