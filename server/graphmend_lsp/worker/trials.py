@@ -11,7 +11,7 @@ import tokenize
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, Literal
 
@@ -20,13 +20,13 @@ import torch._dynamo
 
 from .compiling import compiled, compiles_itself, force_backend, uncompiled
 from .effects import Listener
-from .observe import Observation, Subject, find_modules, fresh_calls
+from .observe import Observation, Subject, find_modules, fresh_calls, state_of
 from .places import canonical, kind_of
 from .plan import Plan, choose, perform
 from .probe import watch_conditions, watch_wheres
 from .program import build, install_texts, load_module, set_threads
 from .recorder import Recorder
-from .snapshot import Store
+from .snapshot import Snapshot, Store
 from .texts import unsaved_text
 from .variants import Arguments
 from .wire import BreakData, CountsData, GraphData, Place, SideData, VerifyParams
@@ -35,6 +35,7 @@ Way = Literal["uncompiled", "eager", "aot_eager"]
 WAYS: tuple[Way, ...] = ("uncompiled", "eager", "aot_eager")
 BACKEND = "graphmend_trial"
 PROGRAMS_AT_ONCE = 2
+MOST_MODULES = 40
 # the default partitioner removes the same dead code as aot_eager's own, which imports all of inductor first (0.7 s)
 _BACKENDS: Mapping[Way, str] = {"eager": "eager", "aot_eager": "aot_eager_default_partitioner"}
 
@@ -78,7 +79,10 @@ class Origin:
 
 @dataclass(frozen=True)
 class Trial:
-    """What one program did, one way. `observations` are those of the plan's recipes, in order."""
+    """What one program did, one way. `observations` are those of the plan's recipes, in order.
+
+    `start` is the state before the first call: where two loads of one program differ in it, chance made the difference.
+    """
 
     way: Way
     observations: tuple[Observation, ...]
@@ -88,6 +92,7 @@ class Trial:
     graphs: tuple[GraphData, ...] = ()
     sides: tuple[SideData, ...] = ()
     unlike: tuple[str, ...] = ()
+    start: Snapshot = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -147,15 +152,15 @@ def run(
     subject, calls, listener = _prepare(origin.params, loaded, way)
     pristine = fresh_calls(calls)
     store = Store()
+    start = state_of(subject, store)
     observations: list[Observation] = []
     if way == "uncompiled":
         sides = watch_conditions(conditions, text_of)
         wheres = watch_wheres(changed or {}, text_of)
         with _uncompiled(subject):
             observations += [perform(subject, one, calls, pristine, store, listener) for one in chosen.recipes]
-        return Trial(
-            way, tuple(observations), store.blobs, _NOTHING, sides=tuple(sides.data()), unlike=tuple(wheres.unlike)
-        )
+        watched, unlike = tuple(sides.data()), tuple(wheres.unlike)
+        return Trial(way, tuple(observations), store.blobs, _NOTHING, sides=watched, unlike=unlike, start=start)
     loaded.backend["name"] = way
     recipes = chosen.recipes if way == "eager" else chosen.lean()
     recorder = Recorder()
@@ -172,7 +177,7 @@ def run(
         skipped_frames=len({(skip["file"], skip["line"]) for skip in recorder.skipped if skip["call"] in own}),
         recompiles=_recompiles(observations, recorder.graphs),
     )
-    return Trial(way, tuple(observations), store.blobs, counts, tuple(events), tuple(graphs))
+    return Trial(way, tuple(observations), store.blobs, counts, tuple(events), tuple(graphs), start=start)
 
 
 def text_of(file: str) -> str:
@@ -196,7 +201,7 @@ def _prepare(params: VerifyParams, loaded: Loaded, way: Way) -> tuple[Subject, l
     listener.install()
     program = build(loaded.module, params["entry"], params["device"], params["mode"])
     set_threads()
-    files = tuple(module for name, module in list(sys.modules.items()) if _is_own(name, module, loaded))
+    files = _own_modules(loaded)
     modules = find_modules(program.callable)
     function = uncompiled(program.callable) if way == "uncompiled" else compiled(program.callable, BACKEND)
     return Subject(function, modules, files), [(call.args, call.kwargs) for call in program.calls], listener
@@ -228,12 +233,19 @@ def _recompiles(observations: Sequence[Observation], graphs: Sequence[GraphData]
     return sum(graph["call"] in later for graph in graphs)
 
 
-def _is_own(name: str, module: object, loaded: Loaded) -> bool:
-    """Whether a module's globals are the program's state: its file was named, or is the user's and not installed."""
-    file = getattr(module, "__file__", None) if isinstance(module, ModuleType) else None
-    if not file or not os.path.isabs(file):  # torch.ops and its like call themselves files
-        return False
-    if os.path.basename(file) in loaded.names and canonical(file) in loaded.files:
-        return True
-    installed = "site-packages" in file or "dist-packages" in file
-    return name not in loaded.known and not installed and kind_of(file) == "code"
+def _own_modules(loaded: Loaded) -> tuple[ModuleType, ...]:
+    """The modules whose globals are the program's state: those whose files were named, and the user's that are not installed.
+
+    Of a large package in the user's folders only the named files: to look at all of it in every call takes too long.
+    """
+    named: list[ModuleType] = []
+    others: list[ModuleType] = []
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None) if isinstance(module, ModuleType) else None
+        if not isinstance(module, ModuleType) or not file or not os.path.isabs(file):  # torch.ops call themselves files
+            continue
+        if os.path.basename(file) in loaded.names and canonical(file) in loaded.files:
+            named.append(module)
+        elif name not in loaded.known and not {"site-packages", "dist-packages"} & set(file.split(os.sep)):
+            others += [module] if kind_of(file) == "code" else []
+    return (*named, *(others if len(others) <= MOST_MODULES else ()))

@@ -235,6 +235,8 @@ def _compare_way(comparison: Comparison, chosen: Plan, old: Trial, new: Trial, r
     if compiled:
         repeated = _repeated(reference.observations)
         olds, news = _without_repeats(olds, repeated), _without_repeats(news, repeated)
+    chance = {path for path, leaf in old.start.items() if path in new.start and leaf != new.start[path]}
+    olds, news = _without_state(olds, chance), _without_state(news, chance)
     for recipe, first, second in zip(recipes, olds, news, strict=False):
         label = f"{first.label}{_CALLED[old.way]}"
         forgiving = noisy
@@ -266,6 +268,15 @@ def _without_repeats(observations: Sequence[Observation], repeated: Collection[E
         effects = tuple(one for one in each.effects if one.kind != "warning" or one in repeated or one not in heard)
         heard.update(effects)
         kept.append(replace(each, effects=effects))
+    return tuple(kept)
+
+
+def _without_state(observations: Sequence[Observation], paths: Collection[str]) -> tuple[Observation, ...]:
+    """The observations without what differed before the first call already: the program's chance, not the mend's doing."""
+    kept = []
+    for each in observations:
+        state = {path: leaf for path, leaf in each.parts.get("state", {}).items() if path not in paths}
+        kept.append(replace(each, parts={**each.parts, "state": state}) if "state" in each.parts else each)
     return tuple(kept)
 
 
