@@ -91,6 +91,10 @@ def propose(site: Break, sources: Mapping[str, str]) -> tuple[tuple[Mend, ...], 
     return (mend_of(site),), ()
 
 
+def project_entries(folder: str) -> tuple[tuple[Entry, ...], tuple[str, ...]]:
+    return (), ()
+
+
 def mend_of(site: Break) -> Mend:
     return Mend(
         "where", "write bar", site.path, site.span, (TextEdit(site.path, site.span, "bar"),), changes=("less foo",)
@@ -208,7 +212,7 @@ class FakeSession:
 
 
 def services() -> Services:
-    return Services(find_breaks, find_entries, is_suppressed, ignore_edit, propose, FakeSession)
+    return Services(find_breaks, find_entries, is_suppressed, ignore_edit, propose, project_entries, FakeSession)
 
 
 if __name__ == "__main__":

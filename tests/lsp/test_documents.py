@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lsprotocol import types
 
 from graphmend_lsp.lsp.documents import DocumentStore, Tracker, difference
 from graphmend_lsp.lsp.edits import smallest_edits
-from graphmend_lsp.lsp.units import Encoding, from_place, path_of, to_place, uri_of
+from graphmend_lsp.lsp.units import from_place, to_place
+from graphmend_lsp.lsp.uris import Encoding, path_of, uri_of
 from graphmend_lsp.model import Position, Span
 from graphmend_lsp.text import Text, apply_edits
 
@@ -65,14 +66,14 @@ def test_incremental_changes_give_what_the_client_has(
     store = DocumentStore()
     store.open("file:///a.py", "python", 1, text)
     expected = text
-    content: list[dict[str, Any]] = []
+    content: list[types.TextDocumentContentChangeEvent] = []
     for line, character, end_line, end_character, new in changes:
         (line, character), (end_line, end_character) = sorted([(line, character), (end_line, end_character)])
         start = model_offset(expected, line, character, encoding)
         end = max(start, model_offset(expected, end_line, end_character, encoding))
         expected = expected[:start] + new + expected[end:]
-        place = {"line": line, "character": character}, {"line": end_line, "character": end_character}
-        content.append({"range": {"start": place[0], "end": place[1]}, "text": new})
+        place = types.Range(types.Position(line, character), types.Position(end_line, end_character))
+        content.append(types.TextDocumentContentChangePartial(place, new))
     result = store.change("file:///a.py", 2, content, encoding)
     assert result is not None
     assert result[0].text.value == expected
@@ -87,11 +88,8 @@ def test_places_go_there_and_back(text: str, encoding: Encoding, data: st.DataOb
     line = data.draw(st.integers(1, indexed.line_count))
     column = data.draw(st.integers(1, len(indexed.line(line)) + 1))
     place = to_place(indexed, Position(line, column), encoding)
-    assert place == {
-        "line": line - 1,
-        "character": model_units(indexed.line(line)[: column - 1], encoding),
-    }
-    assert from_place(indexed, (place["line"], place["character"]), encoding) == Position(line, column)
+    assert place == types.Position(line - 1, model_units(indexed.line(line)[: column - 1], encoding))
+    assert from_place(indexed, place, encoding) == Position(line, column)
 
 
 @settings(max_examples=300, deadline=None)

@@ -1,6 +1,6 @@
 """The language server: the only room that speaks LSP. It turns requests into calls of the engine and answers from what
-is known.
+is known. No analysis, no rewriting and no process handling lives here.
 
-No analysis, no rewriting and no process handling lives here. The JSON-RPC layer is our own (`rpc`): to import a general
-one alone takes as long as the answer to `initialize` may take, and its failures would reach the user.
+Three layers: `rpc` moves bytes, `server` is the process and its life cycle (it answers `initialize` by itself, because
+importing pygls alone takes as long as that answer may take), `language_server` is the pygls server with all the rest.
 """

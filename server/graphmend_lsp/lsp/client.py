@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphmend_lsp.lsp.params import at, flag, strings
-from graphmend_lsp.lsp.units import Encoding, path_of
+from graphmend_lsp.lsp.uris import Encoding, path_of
 
 _ENCODINGS: dict[str, Encoding] = {"utf-8": "utf-8", "utf-16": "utf-16", "utf-32": "utf-32"}
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from graphmend_lsp.lsp.params import InvalidParamsError, need_range, need_string
-from graphmend_lsp.lsp.units import Encoding, from_range, path_of
+from lsprotocol import types
+
+from graphmend_lsp.lsp.units import from_range
+from graphmend_lsp.lsp.uris import Encoding, path_of
 from graphmend_lsp.model import Position, Span
 from graphmend_lsp.text import Text
 
@@ -103,7 +104,7 @@ class DocumentStore:
         return document
 
     def change(
-        self, uri: str, version: int, changes: Sequence[Any], encoding: Encoding
+        self, uri: str, version: int, changes: Sequence[types.TextDocumentContentChangeEvent], encoding: Encoding
     ) -> tuple[Document, tuple[Change, ...]] | None:
         """Apply a client's content changes one after the other; None when the document is not open."""
         document = self._documents.get(uri)
@@ -137,15 +138,12 @@ class DocumentStore:
         return tuple(self._documents.values())
 
 
-def changed(text: Text, change: Any, encoding: Encoding) -> Text:
+def changed(text: Text, change: types.TextDocumentContentChangeEvent, encoding: Encoding) -> Text:
     """The text after one content change, which replaces a range or, without one, everything."""
-    new = need_string(change, "text")
-    if "range" not in change or change["range"] is None:
-        return Text(new)
-    if not isinstance(change["range"], dict):
-        raise InvalidParamsError(("range",), "an object")
-    span = from_range(text, need_range(change, "range"), encoding)
-    return Text(text.value[: text.offset(span.start)] + new + text.value[text.offset(span.end) :])
+    if isinstance(change, types.TextDocumentContentChangeWholeDocument):
+        return Text(change.text)
+    span = from_range(text, change.range, encoding)
+    return Text(text.value[: text.offset(span.start)] + change.text + text.value[text.offset(span.end) :])
 
 
 def difference(old: Text, new: Text) -> Change:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+
+from lsprotocol import types
 
 from graphmend_lsp.lsp.client import Client
-from graphmend_lsp.lsp.units import to_range, uri_of
+from graphmend_lsp.lsp.units import to_range
+from graphmend_lsp.lsp.uris import uri_of
 from graphmend_lsp.model import Position, Span, TextEdit
 from graphmend_lsp.text import Text
 
@@ -22,28 +24,31 @@ class Target:
     version: int | None = None
 
 
-def workspace_edit(edits: Iterable[TextEdit], targets: Mapping[str, Target], client: Client) -> dict[str, Any] | None:
+def workspace_edit(
+    edits: Iterable[TextEdit], targets: Mapping[str, Target], client: Client
+) -> types.WorkspaceEdit | None:
     """The edits for this client; None when it cannot do what they need (create a file)."""
     by_path: dict[str, list[TextEdit]] = {}
     for edit in edits:
         by_path.setdefault(edit.path, []).append(edit)
-    operations: list[dict[str, Any]] = []
-    plain: dict[str, list[dict[str, Any]]] = {}
+    operations: list[types.TextDocumentEdit | types.CreateFile] = []
+    plain: dict[str, list[types.TextEdit]] = {}
     for path, group in by_path.items():
         target = targets[path]
         uri = target.uri or uri_of(path)
         if target.text is None:
             if not (client.document_changes and client.creates_files):
                 return None
-            operations.append({"kind": "create", "uri": uri})
+            operations.append(types.CreateFile(uri))
         text = target.text or Text("")
         written = [
-            {"range": to_range(text, edit.span, client.encoding), "newText": edit.text}
+            types.TextEdit(to_range(text, edit.span, client.encoding), edit.text)
             for edit in sorted(group, key=lambda edit: edit.span.start)
         ]
-        operations.append({"textDocument": {"uri": uri, "version": target.version}, "edits": written})
+        document = types.OptionalVersionedTextDocumentIdentifier(uri, target.version)
+        operations.append(types.TextDocumentEdit(document, written))
         plain[uri] = written
-    return {"documentChanges": operations} if client.document_changes else {"changes": plain}
+    return types.WorkspaceEdit(document_changes=operations) if client.document_changes else types.WorkspaceEdit(plain)
 
 
 def smallest_edits(path: str, old: Text, new: str) -> tuple[TextEdit, ...]:

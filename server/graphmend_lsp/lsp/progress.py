@@ -6,9 +6,15 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
-from graphmend_lsp.lsp.rpc import Connection, RpcError
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
 from graphmend_lsp.model import Progress
+
+if TYPE_CHECKING:
+    from graphmend_lsp.lsp.language_server import GraphMendServer
 
 _PATIENCE = 0.25  # seconds a job takes at least to be worth a progress bar
 _CREATE_PATIENCE = 5.0
@@ -17,8 +23,8 @@ _CREATE_PATIENCE = 5.0
 class ProgressBars:
     """The running jobs by token."""
 
-    def __init__(self, connection: Connection, supported: bool) -> None:
-        self._connection = connection
+    def __init__(self, server: GraphMendServer, supported: bool) -> None:
+        self._server = server
         self._supported = supported
         self._tasks: dict[int | str, asyncio.Task[object]] = {}
 
@@ -31,14 +37,14 @@ class ProgressBars:
     @asynccontextmanager
     async def bar(self, title: str, token: int | str | None = None) -> AsyncIterator[Bar]:
         """A bar around the current task; with the `token` that a request brought, or one of our own after a moment."""
-        bar = Bar(self._connection, title)
+        bar = Bar(self._server, title)
         opening: asyncio.Task[None] | None = None
         task = asyncio.current_task()
         if token is not None:
             self._track(token, task)
             bar.begin(token)
         elif self._supported:
-            opening = self._connection.spawn(self._open(bar, task), "progress")
+            opening = self._server.spawn(self._open(bar, task), "progress")
         try:
             yield bar
         finally:
@@ -51,10 +57,10 @@ class ProgressBars:
     async def _open(self, bar: Bar, task: asyncio.Task[object] | None) -> None:
         await asyncio.sleep(_PATIENCE)
         token = f"graphmend-{uuid.uuid4()}"
-        asked = self._connection.request("window/workDoneProgress/create", {"token": token})
+        asked = self._server.window_work_done_progress_create_async(types.WorkDoneProgressCreateParams(token))
         try:
             await asyncio.wait_for(asked, _CREATE_PATIENCE)
-        except (RpcError, asyncio.TimeoutError):
+        except (JsonRpcException, asyncio.TimeoutError):
             return
         self._track(token, task)
         bar.begin(token)
@@ -67,8 +73,8 @@ class ProgressBars:
 class Bar:
     """One bar; silent until it has begun."""
 
-    def __init__(self, connection: Connection, title: str) -> None:
-        self._connection = connection
+    def __init__(self, server: GraphMendServer, title: str) -> None:
+        self._server = server
         self._title = title
         self._last = Progress("")
         self.token: int | str | None = None
@@ -76,23 +82,26 @@ class Bar:
     def begin(self, token: int | str) -> None:
         """Show it."""
         self.token = token
-        self._tell({"kind": "begin", "title": self._title, "cancellable": True} | _parts(self._last))
+        message, percentage = _parts(self._last)
+        self._tell(types.WorkDoneProgressBegin(self._title, cancellable=True, message=message, percentage=percentage))
 
     def report(self, step: Progress) -> None:
         """The next step."""
         if step != self._last:
             self._last = step
-            self._tell({"kind": "report", "cancellable": True} | _parts(step))
+            message, percentage = _parts(step)
+            self._tell(types.WorkDoneProgressReport(cancellable=True, message=message, percentage=percentage))
 
     def end(self) -> None:
         """Take it away."""
-        self._tell({"kind": "end"})
+        self._tell(types.WorkDoneProgressEnd())
 
-    def _tell(self, value: dict[str, object]) -> None:
+    def _tell(
+        self, value: types.WorkDoneProgressBegin | types.WorkDoneProgressReport | types.WorkDoneProgressEnd
+    ) -> None:
         if self.token is not None:
-            self._connection.notify("$/progress", {"token": self.token, "value": value})
+            self._server.progress(types.ProgressParams(self.token, value))
 
 
-def _parts(step: Progress) -> dict[str, object]:
-    parts: dict[str, object] = {"message": step.message} if step.message else {}
-    return parts if step.percent is None else parts | {"percentage": min(max(step.percent, 0), 100)}
+def _parts(step: Progress) -> tuple[str | None, int | None]:
+    return step.message or None, None if step.percent is None else min(max(step.percent, 0), 100)

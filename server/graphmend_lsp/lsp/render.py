@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from typing import Any
+
+from lsprotocol import types
 
 from graphmend_lsp.lsp.client import Client
 from graphmend_lsp.lsp.found import Known, failure_line
@@ -12,49 +14,45 @@ from graphmend_lsp.model import Break, Candidate, Failure, Frame
 from graphmend_lsp.text import Text
 
 SOURCE = "graphmend"
-WARNING, INFORMATION, HINT = 2, 3, 4
 _PAGES = "https://meta-pytorch.github.io/compile-graph-break-site/gb"
 _CHAIN_SHOWN = 12
+_PREFIX = re.compile(r"\s*mend graph break:", re.IGNORECASE)
 
 UriOf = Callable[[str], "str | None"]
 
 
-def diagnostic(known: Known, text: Text, texts: Mapping[str, Text], uri_of: UriOf, client: Client) -> dict[str, Any]:
+def diagnostic(known: Known, text: Text, texts: Mapping[str, Text], uri_of: UriOf, client: Client) -> types.Diagnostic:
     """A finding as a diagnostic of the document that reads `text`; `texts` are files that the call chain names."""
     site = known.site
-    shown: dict[str, Any] = {
-        "range": to_range(text, site.span, client.encoding),
-        "severity": severity(known),
-        "code": site.code,
-        "source": SOURCE,
-        "message": message(known, client),
-    }
-    page = page_of(site.code)
-    if page and client.diagnostic_links:
-        shown["codeDescription"] = {"href": page}
-    if client.diagnostic_related:
-        related = [
-            {"location": location(frame.path, uri_of(frame.path), texts[frame.path], frame.span, client.encoding)}
-            | {"message": words}
-            for frame, words in chain_words(site)
-            if frame.path in texts
-        ]
-        if related:
-            shown["relatedInformation"] = related
-    if client.diagnostic_data:
-        shown["data"] = {"id": known.id}
-    return shown
+    page = page_of(site.code) if client.diagnostic_links else None
+    related = [
+        types.DiagnosticRelatedInformation(
+            location(frame.path, uri_of(frame.path), texts[frame.path], frame.span, client.encoding), words
+        )
+        for frame, words in (chain_words(site) if client.diagnostic_related else ())
+        if frame.path in texts
+    ]
+    return types.Diagnostic(
+        range=to_range(text, site.span, client.encoding),
+        severity=severity(known),
+        code=site.code,
+        source=SOURCE,
+        message=message(known, client),
+        code_description=types.CodeDescription(page) if page else None,
+        related_information=related or None,
+        data={"id": known.id} if client.diagnostic_data else None,
+    )
 
 
-def failure_diagnostic(failure: Failure, text: Text, client: Client) -> dict[str, Any]:
+def failure_diagnostic(failure: Failure, text: Text, client: Client) -> types.Diagnostic:
     """A failure of a run as a diagnostic at the user's line."""
-    return {
-        "range": to_range(text, failure_line(failure, text), client.encoding),
-        "severity": WARNING,
-        "code": f"run-{failure.kind}",
-        "source": SOURCE,
-        "message": failure_words(failure),
-    }
+    return types.Diagnostic(
+        range=to_range(text, failure_line(failure, text), client.encoding),
+        severity=types.DiagnosticSeverity.Warning,
+        code=f"run-{failure.kind}",
+        source=SOURCE,
+        message=failure_words(failure),
+    )
 
 
 def failure_words(failure: Failure) -> str:
@@ -62,11 +60,12 @@ def failure_words(failure: Failure) -> str:
     return f"{_sentence(failure.message)} {_sentence(failure.remedy)}".strip()
 
 
-def severity(known: Known) -> int:
+def severity(known: Known) -> types.DiagnosticSeverity:
     """Never Error: the program runs."""
     if known.site.evidence == "dynamo":
-        return WARNING
-    return HINT if known.site.outcome == "raised" else INFORMATION
+        return types.DiagnosticSeverity.Warning
+    raised = known.site.outcome == "raised"
+    return types.DiagnosticSeverity.Hint if raised else types.DiagnosticSeverity.Information
 
 
 def page_of(code: str) -> str | None:
@@ -125,11 +124,10 @@ def action_title(candidate: Candidate) -> str:
 
 
 def plain_title(candidate: Candidate) -> str:
-    """A mend's title without what every title begins with."""
-    title = candidate.mend.title
-    for prefix in ("Mend graph break:", "mend graph break:"):
-        title = title.removeprefix(prefix)
-    return title.strip().rstrip(".")
+    """A mend's title without what every title begins with, to go on a sentence: in lower case, but for names."""
+    title = _PREFIX.sub("", candidate.mend.title).strip().rstrip(".")
+    first = title.split(" ", 1)[0]
+    return title[:1].lower() + title[1:] if first[1:].islower() or len(first) == 1 else title
 
 
 def standing(candidate: Candidate) -> str:

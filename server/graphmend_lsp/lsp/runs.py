@@ -50,8 +50,9 @@ class Runs:
         return ""
 
     def entries(self, file: OpenFile) -> tuple[Entry, ...]:
-        """The entries that a run for this document uses: told ones and its own, else those of other open files."""
-        told = told_entries(self._workspace.settings, self._workspace.client.roots)
+        """The entries that a run for this document uses: told ones (settings, then ``pyproject.toml``) and its own, else
+        those of other open files."""
+        told = (*told_entries(self._workspace.settings, self._workspace.client.roots), *file.project)
         document = file.document
         fresh = file.static_text is not None and file.static_text.value == document.text.value
         own = file.entries if fresh else self._workspace.services.find_entries(document.text.value, document.name)
@@ -73,7 +74,7 @@ class Runs:
         self._pending.add(uri)
         self._number += 1
         previous = self._task
-        self._task = workspace.connection.spawn(self._run(self._number, previous), "run")
+        self._task = workspace.server.spawn(self._run(self._number, previous), "run")
         return self._task
 
     def is_known(self, number: int) -> bool:
@@ -221,7 +222,7 @@ class Runs:
         now = self._workspace.settings
         names = ("interpreter", "worker_command", "worker_timeout", "worker_memory", "enable", "run")
         if any(getattr(before, name) != getattr(now, name) for name in names):
-            self._workspace.connection.spawn(self.stop(), "worker stop")
+            self._workspace.server.spawn(self.stop(), "worker stop")
 
     async def stop(self) -> None:
         """Cancel the run and end the worker; the next run makes a new session."""
@@ -256,7 +257,7 @@ class Runs:
     ) -> None:
         """`graphmend/status`, for a status line."""
         status = {"state": state, "torch": torch, "python": python, "device": device, "message": message}
-        self._workspace.connection.notify("graphmend/status", status)
+        self._workspace.server.protocol.notify("graphmend/status", status)
 
     def _tell(self, failure: Failure) -> None:
         """A failure that is not about the user's code is also told in a message, once."""

@@ -1,7 +1,10 @@
-"""The language server's process: protocol on stdin and stdout, and a way out that always works.
+"""The language server's process: its life cycle, and a way out that always works.
 
 `serve_stdio` is what ``graphmend-lsp --stdio`` calls. Whatever asks the server to end (`exit`, the end of stdin, the
 death of the editor) ends it within seconds, with the worker, even while the event loop is held.
+
+`initialize` is answered at once; the pygls server, whose import takes longer than that, comes on a thread meanwhile, and
+what the client sends until it is there waits in order.
 """
 
 from __future__ import annotations
@@ -11,25 +14,23 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Coroutine
-from typing import Any, BinaryIO
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from graphmend_lsp.lsp import parent
-from graphmend_lsp.lsp.methods import (
-    code_action,
-    code_lens,
-    command,
-    configuration,
-    diagnostic,
-    hover,
-    lifecycle,
-    sync,
+from graphmend_lsp.lsp.offer import Introduction, introduction, offer
+from graphmend_lsp.lsp.rpc import (
+    INVALID_REQUEST,
+    NOT_INITIALIZED,
+    Connection,
+    Message,
+    log_exception,
+    usable_id,
 )
-from graphmend_lsp.lsp.params import at
-from graphmend_lsp.lsp.rpc import INVALID_REQUEST, NOT_INITIALIZED, Connection, Handler, RpcError, log_exception
-from graphmend_lsp.lsp.runs import Runs
 from graphmend_lsp.lsp.services import Services, real_services
-from graphmend_lsp.lsp.workspace import Workspace
+
+if TYPE_CHECKING:
+    from graphmend_lsp.lsp.language_server import GraphMendServer
 
 _LAST_SECONDS = 4.0  # from the client's last word to the end of the process, whatever else happens
 
@@ -39,10 +40,10 @@ def serve_stdio(services: Services | None = None) -> int:
     source, sink = take_over_stdio()
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
-    server: list[Server] = []
+    server: list[Process] = []
 
     async def serve() -> int:
-        server.append(Server(source, sink, services or real_services()))
+        server.append(Process(source, sink, services or real_services()))
         return await server[0].run()
 
     try:
@@ -54,15 +55,16 @@ def serve_stdio(services: Services | None = None) -> int:
         force_end_later(0.5, lambda: server[0].exit_code if server else 1)
 
 
-class Server:
+class Process:
     """One client's life: not initialized, running, shut down, gone."""
 
     def __init__(self, source: BinaryIO, sink: BinaryIO, services: Services) -> None:
         self._state = "new"
         self._dying = threading.Event()
-        self.connection = Connection(source, sink, self._handlers(), self._gate, self._last_words)
-        self.workspace = Workspace(self.connection, services)
-        self.runs = Runs(self.workspace)
+        self._services = services
+        self._waiting: list[Message] = []
+        self._server: GraphMendServer | None = None
+        self.connection = Connection(source, sink, self._receive, self._last_words)
 
     @property
     def exit_code(self) -> int:
@@ -80,74 +82,70 @@ class Server:
                     break  # Windows: the process just ends
         await self.connection.run()
         self._last_words()
-        try:
-            await self.runs.stop()
-        except Exception as error:
-            log_exception("while stopping the worker", error)
-        await self.connection.close()
+        if self._server is not None:
+            await self._server.stop()
+        self.connection.close()
         return self.exit_code
 
-    def _handlers(self) -> dict[str, Handler]:
-        return {
-            "initialize": self._initialize,
-            "initialized": lambda _params: lifecycle.initialized(self.workspace, self.runs),
-            "shutdown": self._shutdown,
-            "exit": lambda _params: self.connection.end(),
-            "textDocument/didOpen": lambda params: sync.did_open(self.workspace, params),
-            "textDocument/didChange": lambda params: sync.did_change(self.workspace, params),
-            "textDocument/didSave": lambda params: sync.did_save(self.workspace, self.runs, params),
-            "textDocument/didClose": lambda params: sync.did_close(self.workspace, params),
-            "textDocument/diagnostic": lambda params: diagnostic.diagnostic(self.workspace, params),
-            "textDocument/codeAction": lambda params: code_action.code_action(self.workspace, self.runs, params),
-            "codeAction/resolve": lambda params: code_action.resolve(self.workspace, self.runs, params),
-            "textDocument/codeLens": lambda params: code_lens.code_lens(self.workspace, params),
-            "textDocument/hover": lambda params: hover.hover(self.workspace, params),
-            "workspace/executeCommand": lambda params: command.execute(self.workspace, self.runs, params),
-            "workspace/didChangeConfiguration": lambda params: configuration.did_change(
-                self.workspace, self.runs, params
-            ),
-            "workspace/didChangeWorkspaceFolders": lambda params: configuration.did_change_folders(
-                self.workspace, params
-            ),
-            "window/workDoneProgress/cancel": self._cancel_progress,
-            "$/setTrace": lambda _params: None,
-        }
-
-    def _gate(self, method: str) -> RpcError | None:
+    def _receive(self, message: Message) -> None:
         """The life cycle: what may not be asked now. A notification at the wrong time is left out."""
-        if method == "exit":
-            return None
-        if self._state == "new" and method != "initialize":
-            return RpcError(NOT_INITIALIZED, "the server is not initialized")
-        if self._state == "running" and method == "initialize":
-            return RpcError(INVALID_REQUEST, "the server is initialized already")
-        if self._state == "down":
-            return RpcError(INVALID_REQUEST, "the server is shut down")
-        return None
+        method = message.get("method")
+        if self._state != "new" and self._server is None:
+            self._waiting.append(message)
+        elif method == "exit":
+            self.connection.end()
+        elif self._state == "new" and method == "initialize" and "id" in message:
+            self._initialize(message)
+        elif self._state == "new":
+            self._refuse(message, NOT_INITIALIZED, "the server is not initialized")
+        elif self._state == "running" and method == "initialize":
+            self._refuse(message, INVALID_REQUEST, "the server is initialized already")
+        elif self._state == "down" and method is not None:
+            self._refuse(message, INVALID_REQUEST, "the server is shut down")
+        elif self._server is not None:
+            if method == "shutdown" and "id" in message:
+                self._state = "down"
+            self._server.protocol.receive(message)
 
-    def _initialize(self, params: Any) -> dict[str, Any]:
-        result = lifecycle.initialize(self.workspace, params)
+    def _refuse(self, message: Message, code: int, why: str) -> None:
+        if "id" in message and "method" in message:
+            self.connection.fail(usable_id(message["id"]), code, why)
+
+    def _initialize(self, message: Message) -> None:
+        told = introduction(message.get("params"))
         self._state = "running"
-        process_id = self.workspace.client.process_id
-        if process_id is not None:
-            parent.watch(process_id, self._editor_died)
-        return result
+        self.connection.reply(usable_id(message["id"]), offer(told.client))
+        threading.Thread(target=self._load, args=(told,), name="pygls-import", daemon=True).start()
+        if told.client.process_id is not None:
+            parent.watch(told.client.process_id, self._editor_died)
 
-    def _shutdown(self, _params: Any) -> Coroutine[Any, Any, None]:
-        self._state = "down"
-        return self.runs.stop()
+    def _load(self, told: Introduction) -> None:
+        """Import pygls (on a thread of its own) and have the server made of it."""
+        try:
+            from graphmend_lsp.lsp.language_server import GraphMendServer
 
-    def _cancel_progress(self, params: Any) -> None:
-        token = at(params, "token")
-        if isinstance(token, (int, str)) and not isinstance(token, bool):
-            self.workspace.progress.cancel(token)
+            self._on_loop(lambda: self._begin(GraphMendServer(self.connection, self._services, told), told))
+        except Exception as error:
+            log_exception("to start; install graphmend-lsp anew, with what it requires", error)
+            self._on_loop(self.connection.end)
+
+    def _begin(self, server: GraphMendServer, told: Introduction) -> None:
+        self._server = server
+        for complaint in told.complaints:
+            server.state.log("warning", complaint)
+        waiting, self._waiting = self._waiting, []
+        for message in waiting:
+            self.connection.take(message)
 
     def _editor_died(self) -> None:
         self._last_words()
+        self._on_loop(self.connection.end)
+
+    def _on_loop(self, call: Callable[[], Any]) -> None:
         try:
-            self.connection.loop.call_soon_threadsafe(self.connection.end)
+            self.connection.loop.call_soon_threadsafe(call)
         except RuntimeError:
-            return
+            return  # the loop is closed: the server is ending
 
     def _last_words(self) -> None:
         """The client is gone or said `exit`: from now on the end is certain (called from any thread)."""

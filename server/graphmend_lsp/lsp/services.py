@@ -49,13 +49,15 @@ class SessionLike(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """The functions of the other rooms. All but `make_session` are pure and run on a thread of their own."""
+    """The functions of the other rooms. All but `make_session` run on a thread; all but `project_entries`, which reads
+    the ``pyproject.toml`` at or above a folder (its entries, and complaints about them), are pure."""
 
     find_breaks: Callable[[str, str], tuple[Break, ...]]
     find_entries: Callable[[str, str], tuple[Entry, ...]]
     is_suppressed: Callable[[Break, str], bool]
     ignore_edit: Callable[[str, Break], TextEdit | None]
     propose: Callable[[Break, Mapping[str, str]], tuple[tuple[Mend, ...], tuple[Declined, ...]]]
+    project_entries: Callable[[str], tuple[tuple[Entry, ...], tuple[str, ...]]]
     make_session: Callable[[WorkerConfig, Callable[[WorkerStatus], None]], SessionLike]
 
 
@@ -63,7 +65,9 @@ def real_services() -> Services:
     """The real rooms, each imported when it is first used."""
     from graphmend_lsp.engine.mender import Mender
 
-    return Services(_find_breaks, _find_entries, _is_suppressed, _ignore_edit, Mender().propose, _make_session)
+    return Services(
+        _find_breaks, _find_entries, _is_suppressed, _ignore_edit, Mender().propose, _project_entries, _make_session
+    )
 
 
 def _find_breaks(source: str, path: str) -> tuple[Break, ...]:
@@ -88,6 +92,23 @@ def _ignore_edit(source: str, site: Break) -> TextEdit | None:
     from graphmend_lsp.analysis.suppress import ignore_edit
 
     return ignore_edit(source, site)
+
+
+def _project_entries(folder: str) -> tuple[tuple[Entry, ...], tuple[str, ...]]:
+    from graphmend_lsp.engine.entries import BadEntryError, parse_entry, read_config
+
+    entries: list[Entry] = []
+    complaints: list[str] = []
+    try:
+        config = read_config(folder)
+    except BadEntryError as error:
+        return (), (str(error),)
+    for written in config.entries:
+        try:
+            entries.append(parse_entry(written, config.folder))
+        except BadEntryError as error:  # noqa: PERF203
+            complaints.append(f"[tool.graphmend] entries: {error}")
+    return tuple(entries), tuple(complaints)
 
 
 def _make_session(config: WorkerConfig, on_status: Callable[[WorkerStatus], None]) -> SessionLike:

@@ -1,39 +1,36 @@
-"""Positions and URIs as LSP writes them, to and from ours. Pure.
+"""Positions as LSP writes them, to and from ours. Pure.
 
 LSP: 0-based lines, 0-based characters in units of the negotiated encoding. Ours: `graphmend_lsp.model.Position`.
 """
 
 from __future__ import annotations
 
-import os
-from typing import Any, Literal
-from urllib.parse import quote, unquote, urlsplit
+from lsprotocol import types
 
+from graphmend_lsp.lsp.uris import Encoding, uri_of
 from graphmend_lsp.model import Position, Span
 from graphmend_lsp.text import Text
 
-Encoding = Literal["utf-8", "utf-16", "utf-32"]
 
-
-def to_place(text: Text, position: Position, encoding: Encoding) -> dict[str, int]:
+def to_place(text: Text, position: Position, encoding: Encoding) -> types.Position:
     """A position as LSP; one past the line's end is the line's end."""
     line = min(max(position.line, 1), text.line_count)
     content = text.line(line)
     before = content[: max(position.column - 1, 0)] if position.line <= text.line_count else content
-    return {"line": line - 1, "character": length(before, encoding)}
+    return types.Position(line - 1, length(before, encoding))
 
 
-def to_range(text: Text, span: Span, encoding: Encoding) -> dict[str, dict[str, int]]:
+def to_range(text: Text, span: Span, encoding: Encoding) -> types.Range:
     """A span as an LSP range."""
-    return {"start": to_place(text, span.start, encoding), "end": to_place(text, span.end, encoding)}
+    return types.Range(to_place(text, span.start, encoding), to_place(text, span.end, encoding))
 
 
-def from_place(text: Text, place: tuple[int, int], encoding: Encoding) -> Position:
+def from_place(text: Text, place: types.Position, encoding: Encoding) -> Position:
     """An LSP position as ours.
 
     Past the line's end is its end, past the last line the text's end, within a character its start.
     """
-    line, character = place
+    line, character = place.line, place.character
     if line >= text.line_count:
         return Position(text.line_count, len(text.line(text.line_count)) + 1)
     content = text.line(line + 1)
@@ -46,9 +43,10 @@ def from_place(text: Text, place: tuple[int, int], encoding: Encoding) -> Positi
     return Position(line + 1, len(content) + 1)
 
 
-def from_range(text: Text, ends: tuple[tuple[int, int], tuple[int, int]], encoding: Encoding) -> Span:
-    """An LSP range as a span."""
-    return Span(from_place(text, ends[0], encoding), from_place(text, ends[1], encoding))
+def from_range(text: Text, place: types.Range, encoding: Encoding) -> Span:
+    """An LSP range as a span, in order even when the client gave its ends the wrong way round."""
+    ends = from_place(text, place.start, encoding), from_place(text, place.end, encoding)
+    return Span(min(ends), max(ends))
 
 
 def length(content: str, encoding: Encoding) -> int:
@@ -60,29 +58,6 @@ def length(content: str, encoding: Encoding) -> int:
     return len(content) + sum(letter > "\uffff" for letter in content)
 
 
-def path_of(uri: str) -> str | None:
-    """The file that a ``file:`` URI names, None for anything else (``untitled:``, ``vscode-notebook-cell:``)."""
-    try:
-        parts = urlsplit(uri)
-    except ValueError:
-        return None
-    if parts.scheme.lower() != "file":
-        return None
-    path = unquote(parts.path)
-    if os.name == "nt":
-        path = path.lstrip("/") if path[2:3] == ":" else f"//{parts.netloc}{path}"
-        return os.path.normpath(path)
-    return os.path.normpath(path) if path.startswith("/") else None
-
-
-def uri_of(path: str) -> str:
-    """The ``file:`` URI of an absolute path."""
-    posix = path.replace("\\", "/") if os.name == "nt" else path
-    if posix.startswith("//"):
-        return "file:" + quote(posix)
-    return "file://" + quote(posix if posix.startswith("/") else "/" + posix)
-
-
-def location(path: str, uri: str | None, text: Text, span: Span, encoding: Encoding) -> dict[str, Any]:
+def location(path: str, uri: str | None, text: Text, span: Span, encoding: Encoding) -> types.Location:
     """An LSP location; `uri` is the open document's own spelling when there is one."""
-    return {"uri": uri or uri_of(path), "range": to_range(text, span, encoding)}
+    return types.Location(uri or uri_of(path), to_range(text, span, encoding))

@@ -6,11 +6,14 @@ Handlers (`methods`) read and change it on the event loop; nothing here waits fo
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
 
 from graphmend_lsp.lsp.background import Background
 from graphmend_lsp.lsp.client import Client
@@ -20,15 +23,23 @@ from graphmend_lsp.lsp.entry_stub import Stub, make_stub
 from graphmend_lsp.lsp.found import Known, Run, known_dynamo, known_static, merged
 from graphmend_lsp.lsp.progress import ProgressBars
 from graphmend_lsp.lsp.render import diagnostic, failure_diagnostic
-from graphmend_lsp.lsp.rpc import Connection, log_exception
+from graphmend_lsp.lsp.rpc import log_exception
 from graphmend_lsp.lsp.services import Services
 from graphmend_lsp.lsp.settings import Settings
 from graphmend_lsp.model import Break, Declined, Entry, Failure, Finding, Mend
 from graphmend_lsp.text import Text
 
+if TYPE_CHECKING:
+    from graphmend_lsp.lsp.language_server import GraphMendServer
+
 _QUICK, _PATIENT = 0.05, 0.5  # seconds between two static runs, by how long the last one took
 _IDLE = 0.3  # seconds without a change after which mends of static findings are looked for
-_LEVELS = {"error": 1, "warning": 2, "info": 3, "debug": 4}
+_LEVELS = {
+    "error": types.MessageType.Error,
+    "warning": types.MessageType.Warning,
+    "info": types.MessageType.Info,
+    "debug": types.MessageType.Log,
+}
 Proposed = tuple[tuple[Mend, ...], tuple[Declined, ...]]
 
 
@@ -50,6 +61,8 @@ class OpenFile:
     analysed: asyncio.Event = field(default_factory=asyncio.Event)
     trackers: list[Tracker] = field(default_factory=list)
     hushed: frozenset[Break] = frozenset()
+    project: tuple[Entry, ...] = ()
+    complaints: tuple[str, ...] = ()
     stub: tuple[Text, Stub] | None = None
     known: tuple[int, tuple[Known, ...]] | None = None
 
@@ -57,35 +70,29 @@ class OpenFile:
 class Workspace:
     """All that the handlers share."""
 
-    def __init__(self, connection: Connection, services: Services) -> None:
-        self.connection = connection
+    def __init__(self, server: GraphMendServer, services: Services, client: Client, settings: Settings) -> None:
+        self.server = server
         self.services = services
-        self.client = Client()
-        self.settings = Settings()
+        self.client = client
+        self.settings = settings
         self.store = DocumentStore()
         self.files: dict[str, OpenFile] = {}
-        self.progress = ProgressBars(connection, supported=False)
+        self.progress = ProgressBars(server, client.progress)
         self.last_uri: str | None = None
         self._static = Background("static-analysis")
         self._slow = Background("mending")
         self._last_static = 0.0
         self._revision = 0
 
-    def become(self, client: Client, settings: Settings) -> None:
-        """Take what `initialize` told."""
-        self.client = client
-        self.settings = settings
-        self.progress = ProgressBars(self.connection, client.progress)
-
     def log(self, level: str, message: str) -> None:
         """A line for the log: stderr, and the client's own when its level asks for it."""
         if _LEVELS[level] <= _LEVELS[self.settings.log_level]:
             print(f"graphmend: {message}", file=sys.stderr, flush=True)
-            self.connection.notify("window/logMessage", {"type": _LEVELS[level], "message": message})
+            self.server.window_log_message(types.LogMessageParams(_LEVELS[level], message))
 
     def show(self, level: str, message: str) -> None:
         """A message that the user sees."""
-        self.connection.notify("window/showMessage", {"type": _LEVELS[level], "message": message})
+        self.server.window_show_message(types.ShowMessageParams(_LEVELS[level], message))
 
     # Documents
 
@@ -96,6 +103,7 @@ class Workspace:
         self.touch()
         self.last_uri = document.uri
         self.analyse(self.files[document.uri])
+        self.server.spawn(self.read_project(self.files[document.uri]), "project entries")
 
     def changed(self, document: Document, changes: tuple[Change, ...]) -> None:
         """A document's text is another."""
@@ -120,7 +128,7 @@ class Workspace:
         if self.last_uri == uri:
             self.last_uri = next(reversed(self.files), None)
         if not self.client.pulls_diagnostics:
-            self.connection.notify("textDocument/publishDiagnostics", {"uri": uri, "diagnostics": []})
+            self.server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
 
     def file_at(self, path: str) -> OpenFile | None:
         """The open document of a file (or, by its URI, one that is no file)."""
@@ -184,6 +192,19 @@ class Workspace:
             return ()
         return known_dynamo(file.run, file.findings, document.path, document.text, self.text_at)
 
+    async def read_project(self, file: OpenFile) -> None:
+        """Learn which entries the ``pyproject.toml`` of the document's project names; nothing in an untrusted one."""
+        path = file.document.path
+        if path is None or not self.client.trusted:
+            return
+        entries, complaints = await asyncio.to_thread(self.services.project_entries, os.path.dirname(path))
+        if complaints != file.complaints:
+            for complaint in complaints:
+                self.log("warning", complaint)
+        if (entries, complaints) != (file.project, file.complaints):
+            file.project, file.complaints = entries, complaints
+            self.refresh_lenses()
+
     def stub(self, file: OpenFile) -> Stub:
         """The entry that could be written for the document; made once for each text."""
         if file.stub is None or file.stub[0] is not file.document.text:
@@ -194,7 +215,7 @@ class Workspace:
         """What is known is not what it was (an edit in one document may void a proof about another)."""
         self._revision += 1
 
-    def diagnostics(self, file: OpenFile) -> list[dict[str, Any]]:
+    def diagnostics(self, file: OpenFile) -> list[types.Diagnostic]:
         """The document's diagnostics as they are shown."""
         if not self.settings.enable:
             return []
@@ -215,17 +236,20 @@ class Workspace:
             return
         if self.client.pulls_diagnostics:
             return  # the client asks when it has changed the text; what comes later is told by `refresh`
-        params: dict[str, Any] = {"uri": file.document.uri, "diagnostics": self.diagnostics(file)}
-        if self.client.diagnostic_versions:
-            params["version"] = file.document.version
-        self.connection.notify("textDocument/publishDiagnostics", params)
+        version = file.document.version if self.client.diagnostic_versions else None
+        shown = types.PublishDiagnosticsParams(file.document.uri, self.diagnostics(file), version)
+        self.server.text_document_publish_diagnostics(shown)
 
     def refresh(self) -> None:
         """Findings changed without a change of text: have pulling clients pull, and lenses be asked for again."""
         if self.client.pulls_diagnostics:
-            self.connection.spawn(self.connection.request("workspace/diagnostic/refresh", None), "diagnostic refresh")
+            self.server.spawn(self.server.workspace_diagnostic_refresh_async(None), "diagnostic refresh")
+        self.refresh_lenses()
+
+    def refresh_lenses(self) -> None:
+        """Have lenses be asked for again."""
         if self.client.refreshes_lenses:
-            self.connection.spawn(self.connection.request("workspace/codeLens/refresh", None), "lens refresh")
+            self.server.spawn(self.server.workspace_code_lens_refresh_async(None), "lens refresh")
 
     # Static analysis
 
@@ -240,7 +264,7 @@ class Workspace:
         if file.proposing is not None:
             file.proposing.cancel()
         if file.analysing is None or file.analysing.done():
-            file.analysing = self.connection.spawn(self._analyse(file), "static analysis")
+            file.analysing = self.server.spawn(self._analyse(file), "static analysis")
 
     async def _analyse(self, file: OpenFile) -> None:
         while self.files.get(file.document.uri) is file:
@@ -262,9 +286,9 @@ class Workspace:
             self.touch()
             file.analysed.set()
             self.publish(file)
-            if self.client.refreshes_lenses and lens_before != (bool(entries), bool(sites)):
-                self.connection.spawn(self.connection.request("workspace/codeLens/refresh", None), "lens refresh")
-            file.proposing = self.connection.spawn(self._propose(file), "mends of static findings")
+            if lens_before != (bool(entries), bool(sites)):
+                self.refresh_lenses()
+            file.proposing = self.server.spawn(self._propose(file), "mends of static findings")
             return
 
     async def _propose(self, file: OpenFile) -> None:

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
 
 from graphmend_lsp.lsp.methods.code_action import needs_entry
-from graphmend_lsp.lsp.params import need_uri
+from graphmend_lsp.lsp.offer import WRITE_ENTRY
 from graphmend_lsp.lsp.units import to_range
-from graphmend_lsp.lsp.workspace import Workspace
 from graphmend_lsp.model import Span
 
-WRITE_ENTRY = "graphmend.writeEntry"
+if TYPE_CHECKING:
+    from graphmend_lsp.lsp.language_server import GraphMendServer
 
 
-def code_lens(workspace: Workspace, params: Any) -> list[dict[str, Any]]:
+def code_lens(ls: GraphMendServer, params: types.CodeLensParams) -> list[types.CodeLens]:
     """One lens above the model, where there is no entry."""
-    file = workspace.files.get(need_uri(params))
-    if file is None or not workspace.settings.enable or not needs_entry(workspace, file):
+    state = ls.state
+    file = state.files.get(params.text_document.uri)
+    if file is None or not state.settings.enable or not needs_entry(state, file):
         return []
-    line = workspace.stub(file).line
+    line = state.stub(file).line
     if line is None:
         return []
-    span = Span.of(line, 1, line, 1)
-    command = {"title": "graphmend: no entry; write one", "command": WRITE_ENTRY, "arguments": [file.document.uri]}
-    return [{"range": to_range(file.document.text, span, workspace.client.encoding), "command": command}]
+    place = to_range(file.document.text, Span.of(line, 1, line, 1), state.client.encoding)
+    return [
+        types.CodeLens(
+            place, types.Command("graphmend: no entry; write one", WRITE_ENTRY, arguments=[file.document.uri])
+        )
+    ]

@@ -2,60 +2,61 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from graphmend_lsp.lsp.params import at, need_object
-from graphmend_lsp.lsp.rpc import RpcError
-from graphmend_lsp.lsp.runs import Runs
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
 from graphmend_lsp.lsp.settings import SECTION, read_settings
-from graphmend_lsp.lsp.units import path_of
-from graphmend_lsp.lsp.workspace import Workspace
+from graphmend_lsp.lsp.uris import path_of
+
+if TYPE_CHECKING:
+    from graphmend_lsp.lsp.language_server import GraphMendServer
 
 
-async def did_change(workspace: Workspace, runs: Runs, params: Any) -> None:
+def did_change(ls: GraphMendServer, params: types.DidChangeConfigurationParams) -> None:
     """The settings changed: they are in the notification, or have to be asked for."""
-    settings = at(params, "settings")
-    if isinstance(settings, dict) and settings:
-        take(workspace, runs, settings)
-    elif workspace.client.configuration:
-        await fetch(workspace, runs)
+    if isinstance(params.settings, dict) and params.settings:
+        take(ls, params.settings)
+    elif ls.state.client.configuration:
+        ls.spawn(fetch(ls), "configuration")
 
 
-async def fetch(workspace: Workspace, runs: Runs) -> None:
+async def fetch(ls: GraphMendServer) -> None:
     """Ask the client for the settings."""
+    wanted = types.ConfigurationParams([types.ConfigurationItem(section=SECTION)])
     try:
-        answer = await workspace.connection.request("workspace/configuration", {"items": [{"section": SECTION}]})
-    except RpcError as error:
-        workspace.log("warning", f"the client did not tell its settings: {error.message}")
+        answer = await ls.workspace_configuration_async(wanted)
+    except JsonRpcException as error:
+        ls.state.log("warning", f"the client did not tell its settings: {error.message}")
         return
-    if isinstance(answer, list) and answer:
-        take(workspace, runs, answer[0])
+    if answer:
+        take(ls, answer[0])
 
 
-def take(workspace: Workspace, runs: Runs, value: Any) -> None:
+def take(ls: GraphMendServer, value: Any) -> None:
     """New settings; everything that depends on them is done again."""
-    before = workspace.settings
-    workspace.settings, complaints = read_settings(value, before)
+    state = ls.state
+    before = state.settings
+    state.settings, complaints = read_settings(value, before)
     for complaint in complaints:
-        workspace.log("warning", complaint)
-    if workspace.settings == before:
+        state.log("warning", complaint)
+    if state.settings == before:
         return
-    runs.settings_changed(before)
-    for file in workspace.files.values():
-        workspace.analyse(file)
-    workspace.refresh()
+    ls.runs.settings_changed(before)
+    for file in state.files.values():
+        state.analyse(file)
+    state.refresh()
 
 
-def did_change_folders(workspace: Workspace, params: Any) -> None:
+def did_change_folders(ls: GraphMendServer, params: types.DidChangeWorkspaceFoldersParams) -> None:
     """Folders came or went."""
-    event = need_object(params, "event")
 
-    def paths(key: str) -> list[str]:
-        folders = event.get(key)
-        uris = [at(folder, "uri") for folder in folders] if isinstance(folders, list) else []
-        return [path for uri in uris if isinstance(uri, str) and (path := path_of(uri)) is not None]
+    def paths(folders: Sequence[types.WorkspaceFolder]) -> list[str]:
+        return [path for folder in folders if (path := path_of(folder.uri)) is not None]
 
-    gone = set(paths("removed"))
-    roots = (*(root for root in workspace.client.roots if root not in gone), *paths("added"))
-    workspace.client = replace(workspace.client, roots=tuple(dict.fromkeys(roots)))
+    gone = set(paths(params.event.removed))
+    roots = (*(root for root in ls.state.client.roots if root not in gone), *paths(params.event.added))
+    ls.state.client = replace(ls.state.client, roots=tuple(dict.fromkeys(roots)))

@@ -1,66 +1,40 @@
-"""initialize, initialized, shutdown: what the server can do, and what the client can."""
+"""initialized, shutdown, $/setTrace, window/workDoneProgress/cancel (`initialize` is `lsp.offer`, `exit` is `lsp.server`)."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-from graphmend_lsp import __version__
-from graphmend_lsp.lsp.client import Client, read_client
-from graphmend_lsp.lsp.methods import code_action, command
+from lsprotocol import types
+
 from graphmend_lsp.lsp.methods.configuration import fetch
-from graphmend_lsp.lsp.params import at
-from graphmend_lsp.lsp.runs import Runs
-from graphmend_lsp.lsp.settings import Settings, read_settings
-from graphmend_lsp.lsp.workspace import Workspace
+from graphmend_lsp.lsp.settings import SECTION
+
+if TYPE_CHECKING:
+    from graphmend_lsp.lsp.language_server import GraphMendServer
 
 
-def initialize(workspace: Workspace, params: Any) -> dict[str, Any]:
-    """The server's capabilities for this client."""
-    client = read_client(params)
-    settings, complaints = read_settings(at(params, "initializationOptions", "settings"), Settings())
-    workspace.become(client, settings)
-    for complaint in complaints:
-        workspace.log("warning", complaint)
-    return {
-        "capabilities": capabilities(client),
-        "serverInfo": {"name": "graphmend-lsp", "version": __version__},
-    }
-
-
-def capabilities(client: Client) -> dict[str, Any]:
-    """What the server offers."""
-    offered: dict[str, Any] = {
-        "positionEncoding": client.encoding,
-        "textDocumentSync": {"openClose": True, "change": 2, "save": {"includeText": False}},
-        "hoverProvider": True,
-        "codeActionProvider": {
-            "codeActionKinds": [code_action.QUICK_FIX, code_action.FIX_ALL],
-            "resolveProvider": client.action_resolve,
-        },
-        "codeLensProvider": {"resolveProvider": False},
-        "executeCommandProvider": {"commands": list(command.COMMANDS), "workDoneProgress": True},
-        "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},
-    }
-    if client.pulls_diagnostics:
-        offered["diagnosticProvider"] = {
-            "identifier": "graphmend",
-            "interFileDependencies": True,
-            "workspaceDiagnostics": False,
-        }
-    return offered
-
-
-def initialized(workspace: Workspace, runs: Runs) -> None:
+def initialized(ls: GraphMendServer, _params: types.InitializedParams) -> None:
     """Ask for the settings and to be told when they change; say what state we are in."""
-    client = workspace.client
-    if not client.trusted:
-        runs.tell_status("stopped", message=runs.why_not())
-    else:
-        runs.tell_status("stopped")
+    client = ls.state.client
+    ls.runs.tell_status("stopped", message="" if client.trusted else ls.runs.why_not())
     if client.registers_configuration:
-        registration = {"id": "graphmend-configuration", "method": "workspace/didChangeConfiguration"}
-        registration |= {"registerOptions": {"section": "graphmend"}}  # type: ignore[dict-item]
-        asked = workspace.connection.request("client/registerCapability", {"registrations": [registration]})
-        workspace.connection.spawn(asked, "registration")
+        options = types.DidChangeConfigurationRegistrationOptions(section=SECTION)
+        wanted = types.Registration("graphmend-configuration", types.WORKSPACE_DID_CHANGE_CONFIGURATION, options)
+        ls.spawn(ls.client_register_capability_async(types.RegistrationParams([wanted])), "registration")
     if client.configuration:
-        workspace.connection.spawn(fetch(workspace, runs), "configuration")
+        ls.spawn(fetch(ls), "configuration")
+
+
+async def shutdown(ls: GraphMendServer, _params: None) -> None:
+    """End the worker; the process ends with `exit`."""
+    await ls.runs.stop()
+
+
+def set_trace(ls: GraphMendServer, params: types.SetTraceParams) -> None:
+    """Kept for who asks pygls for it; we trace nothing."""
+    ls.protocol.trace = params.value
+
+
+def cancel_progress(ls: GraphMendServer, params: types.WorkDoneProgressCancelParams) -> None:
+    """The user pressed cancel."""
+    ls.state.progress.cancel(params.token)

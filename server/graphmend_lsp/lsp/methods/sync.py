@@ -2,42 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-from graphmend_lsp.lsp.params import need_integer, need_list, need_string, need_uri
-from graphmend_lsp.lsp.runs import Runs
-from graphmend_lsp.lsp.workspace import Workspace
+from lsprotocol import types
+
+if TYPE_CHECKING:
+    from graphmend_lsp.lsp.language_server import GraphMendServer
+    from graphmend_lsp.lsp.workspace import OpenFile
 
 
-def did_open(workspace: Workspace, params: Any) -> None:
+def did_open(ls: GraphMendServer, params: types.DidOpenTextDocumentParams) -> None:
     """Analyse; nothing is run on open."""
-    uri = need_uri(params)
-    language = need_string(params, "textDocument", "languageId")
-    version = need_integer(params, "textDocument", "version")
-    workspace.opened(workspace.store.open(uri, language, version, need_string(params, "textDocument", "text")))
+    opened = params.text_document
+    ls.state.opened(ls.state.store.open(opened.uri, opened.language_id, opened.version, opened.text))
 
 
-def did_change(workspace: Workspace, params: Any) -> None:
+def did_change(ls: GraphMendServer, params: types.DidChangeTextDocumentParams) -> None:
     """Follow the text."""
-    uri = need_uri(params)
-    version = need_integer(params, "textDocument", "version")
-    changes = need_list(params, "contentChanges")
-    result = workspace.store.change(uri, version, changes, workspace.client.encoding)
+    state, document = ls.state, params.text_document
+    result = state.store.change(document.uri, document.version, params.content_changes, state.client.encoding)
     if result is None:
-        workspace.log("warning", "a change of a document that is not open was left out")
+        state.log("warning", "a change of a document that is not open was left out")
         return
-    workspace.changed(*result)
+    state.changed(*result)
 
 
-def did_save(workspace: Workspace, runs: Runs, params: Any) -> None:
+def did_save(ls: GraphMendServer, params: types.DidSaveTextDocumentParams) -> None:
     """Run what reaches the file, when the user's settings say so."""
-    uri = need_uri(params)
-    if workspace.settings.run == "onSave":
-        runs.ask(uri)
+    file = ls.state.files.get(params.text_document.uri)
+    if file is not None and ls.state.settings.run == "onSave":
+        ls.spawn(_run(ls, file), "save")
 
 
-def did_close(workspace: Workspace, params: Any) -> None:
+def did_close(ls: GraphMendServer, params: types.DidCloseTextDocumentParams) -> None:
     """Forget it."""
-    uri = need_uri(params)
-    workspace.store.close(uri)
-    workspace.closed(uri)
+    ls.state.store.close(params.text_document.uri)
+    ls.state.closed(params.text_document.uri)
+
+
+async def _run(ls: GraphMendServer, file: OpenFile) -> None:
+    await ls.state.read_project(file)
+    ls.runs.ask(file.document.uri)

@@ -1,0 +1,34 @@
+"""URIs as LSP writes them, and the names of what positions are counted in. Pure, and without lsprotocol: what the
+client tells in `initialize` is read with it.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Literal
+from urllib.parse import quote, unquote, urlsplit
+
+Encoding = Literal["utf-8", "utf-16", "utf-32"]
+
+
+def path_of(uri: str) -> str | None:
+    """The file that a ``file:`` URI names, None for anything else (``untitled:``, ``vscode-notebook-cell:``)."""
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        return None
+    if parts.scheme.lower() != "file":
+        return None
+    path = unquote(parts.path)
+    if os.name == "nt":
+        path = path.lstrip("/") if path[2:3] == ":" else f"//{parts.netloc}{path}"
+        return os.path.normpath(path)
+    return os.path.normpath(path) if path.startswith("/") else None
+
+
+def uri_of(path: str) -> str:
+    """The ``file:`` URI of an absolute path."""
+    posix = path.replace("\\", "/") if os.name == "nt" else path
+    if posix.startswith("//"):
+        return "file:" + quote(posix)
+    return "file://" + quote(posix if posix.startswith("/") else "/" + posix)
