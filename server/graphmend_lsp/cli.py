@@ -56,7 +56,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"graphmend-lsp {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    check = commands.add_parser("check", help="show every graph break", epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    looks: dict[str, Any] = {"epilog": _EPILOG, "formatter_class": argparse.RawDescriptionHelpFormatter}
+    check = commands.add_parser("check", help="show every graph break", **looks)
     _common(check)
     check.add_argument("--format", choices=("text", "json", "sarif", "github"), default="text")
     check.add_argument("--json", dest="format", action="store_const", const="json", help="short for --format json")
@@ -64,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
         "--prove", action="store_true", help="also run every mend that could be made and say how safe it is"
     )
     check.set_defaults(command=_check)
-    mend = commands.add_parser("mend", help="rewrite the source so that the breaks are gone, as far as that is proven", epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    mend = commands.add_parser("mend", help="rewrite the source, as far as that is proven", **looks)
     _common(mend)
     mend.add_argument("--format", choices=("text", "json"), default="text")
     mend.add_argument("--json", dest="format", action="store_const", const="json", help="short for --format json")

@@ -16,7 +16,15 @@ TEXTS = Sources({
 
 
 def frame(file: str, line: int, column: int | None, end_line: int, end: int, kind: str = "code") -> dict[str, Any]:
-    return {"file": file, "line": line, "column": column, "end_line": end_line, "end_column": end, "function": "f", "kind": kind}
+    return {
+        "file": file,
+        "line": line,
+        "column": column,
+        "end_line": end_line,
+        "end_column": end,
+        "function": "f",
+        "kind": kind,
+    }
 
 
 def event(*frames: dict[str, Any], gb: str = "GB0170", root: str | None = None, outcome: str = "resumed") -> Any:
@@ -24,7 +32,14 @@ def event(*frames: dict[str, Any], gb: str = "GB0170", root: str | None = None, 
         hints = ["Use `torch.cond`.", "This is likely a Dynamo bug. Please report an issue."]
         return {"gb_id": number, "gb_type": number, "context": "", "explanation": " a\n  b ", "hints": hints}
 
-    return {"cause": cause(gb), "root": cause(root or gb), "outcome": outcome, "frames": list(frames), "compiled": "f", "call": 0}
+    return {
+        "cause": cause(gb),
+        "root": cause(root or gb),
+        "outcome": outcome,
+        "frames": list(frames),
+        "compiled": "f",
+        "call": 0,
+    }
 
 
 CALL = frame(USER, 2, 17, 2, 25)  # layer(x), behind two characters of two bytes each
@@ -86,6 +101,8 @@ def test_runs_are_merged_by_place() -> None:
     assert (site.entries, site.modes, site.graphs) == (("a", "b"), ("eval", "train"), 2)
 
 
-@pytest.mark.parametrize(("path", "installed"), [(USER, False), (LIBRARY, True), ("/usr/lib/python3/dist-packages/x.py", True)])
+@pytest.mark.parametrize(
+    ("path", "installed"), [(USER, False), (LIBRARY, True), ("/usr/lib/python3/dist-packages/x.py", True)]
+)
 def test_is_installed(path: str, installed: bool) -> None:
     assert is_installed(path) is installed

@@ -32,7 +32,7 @@ def test_config_is_found_upwards(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["[tool.graphmend]\nentries = 3\n", "[tool.graphmend]\nmode = 3\n", "not toml ["])
 def test_a_bad_config_is_told(tmp_path: Path, text: str) -> None:
     (tmp_path / "pyproject.toml").write_text(text)
-    with pytest.raises(BadEntryError, match="pyproject.toml"):
+    with pytest.raises(BadEntryError, match=r"pyproject\.toml"):
         read_config(str(tmp_path))
 
 

@@ -65,10 +65,10 @@ PAIRS = (
     Pair("warn_const", 'y = x.sin()\nwarnings.warn("careful")\nreturn y + 1', "safe", setup="import warnings"),
     Pair("two_prints", 'y = x.sin()\nprint("a")\nz = y.cos()\nprint("b", z)\nreturn z + 1', "safe"),
     # --- guard: validation
-    Pair("if_raise", 'if torch.isnan(x).any():\n    raise ValueError("nan found")\nreturn x + 1', "safe", calls="XN"),
-    Pair("if_raise_item", 'if x.min().item() < 0:\n    raise ValueError("neg")\nreturn x + 1', "safe"),
-    Pair("equal_guard", 'if not torch.equal(x, x.abs()):\n    raise ValueError("neg")\nreturn x + 1', "safe"),
-    Pair("assert_fstring", 'assert (x > 0).all(), f"must be positive {x.shape}"\nreturn x + 1', "safe"),
-    Pair("assert_item", "assert x.sum().item() > 0\nreturn x + 1", "safe"),
-    Pair("assert_allclose", 'assert torch.allclose(x, x.abs()), "neg"\nreturn x + 1', "safe"),
+    Pair("if_raise", 'if torch.isnan(x).any():\n    raise ValueError("nan found")\nreturn x + 1', "safe", calls="POS"),
+    Pair("if_raise_item", 'if x.min().item() < 0:\n    raise ValueError("neg")\nreturn x + 1', "safe", calls="POS"),
+    Pair("equal_guard", 'if not torch.equal(x, x.abs()):\n    raise ValueError("neg")\nreturn x + 1', "safe", calls="POS"),
+    Pair("assert_fstring", 'assert (x > 0).all(), f"must be positive {x.shape}"\nreturn x + 1', "safe", calls="POS"),
+    Pair("assert_item", "assert x.sum().item() > 0\nreturn x + 1", "safe", calls="POS"),
+    Pair("assert_allclose", 'assert torch.allclose(x, x.abs()), "neg"\nreturn x + 1', "safe", calls="POS"),
 )  # fmt: skip

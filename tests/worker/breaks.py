@@ -4,7 +4,6 @@ Each is the body of a function `f(x)` (``m:`` of a module's `forward(self, x)`),
 (root GB id, outcome, the exact source of the innermost frame of the program).
 """
 
-# ruff: noqa: E501
 from __future__ import annotations
 
 HEAD = """\

@@ -1,6 +1,5 @@
 """One analysis as a whole: modes, devices, random state, programs that compile themselves."""
 
-# ruff: noqa: E501
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,6 +1,5 @@
 """The worker process over real pipes: nothing a program does ends it, every failure comes back typed."""
 
-# ruff: noqa: E501
 from __future__ import annotations
 
 import json

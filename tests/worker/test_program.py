@@ -1,6 +1,5 @@
 """Loading a program and running its entry, over the real worker: names, packages, unsaved text, shapes of an entry."""
 
-# ruff: noqa: E501
 from __future__ import annotations
 
 from collections.abc import Iterator

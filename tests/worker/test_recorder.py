@@ -1,6 +1,5 @@
 """What the recorder says of constructs whose breaks are known: ids, outcomes, exact source, chain, graphs."""
 
-# ruff: noqa: E501
 from __future__ import annotations
 
 import sys

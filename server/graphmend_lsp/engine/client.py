@@ -86,9 +86,7 @@ class WorkerClient:
         await self.kill(forget_deaths=False)
         command = worker_command(self._python, self._command)
         if command is None:
-            raise WorkerFailedError(
-                Failure("worker", "no-worker", "No Python interpreter was found.", "Choose one with the setting graphmend.interpreter or --python.")
-            )  # fmt: skip
+            raise WorkerFailedError(_no_worker("No Python interpreter was found."))
         environment = {**os.environ, **self._env}
         try:
             self._process = await asyncio.create_subprocess_exec(
@@ -97,9 +95,8 @@ class WorkerClient:
                 cwd=self._cwd, env=environment, limit=LINE_LIMIT, start_new_session=sys.platform != "win32",
             )  # fmt: skip
         except (OSError, ValueError) as error:
-            raise WorkerFailedError(
-                Failure("worker", "no-worker", f"The worker could not be started with {command[0]}: {error}.", "Check the setting graphmend.interpreter (or --python).")
-            ) from error  # fmt: skip
+            words = f"The worker could not be started with {command[0]}: {error}."
+            raise WorkerFailedError(_no_worker(words)) from error
         self._stderr.clear()
         self._readers = [asyncio.create_task(self._read_errors(self._process))]
         assert self._process.stdout is not None
@@ -240,6 +237,12 @@ class WorkerClient:
         for waiting in self._pending.values():
             if not waiting.done():
                 waiting.set_exception(stopped)
+
+
+def _no_worker(message: str) -> Failure:
+    return Failure(
+        "worker", "no-worker", message, "Choose a Python with the setting graphmend.interpreter, or --python."
+    )
 
 
 def kill_group(process: asyncio.subprocess.Process) -> None:

@@ -51,8 +51,7 @@ def judge(result: CandidateResult, changes: Sequence[str], sources: Sources) -> 
             if not seen:
                 unreached.append((span, value))
                 lower("unsafe", f"no call made `{_shorten(text.slice(span))}` {value}, so that side was not compared")
-    for one in _first(result["differences"], "moved"):
-        reasons.append(_words(one))
+    reasons += [_words(one) for one in _first(result["differences"], "moved")]
     return Verdict(
         safety=safety,
         reasons=tuple(dict.fromkeys((*reasons, *changes))),

@@ -173,8 +173,15 @@ class Candidate(TypedDict):
     changed: dict[str, list[list[int]]]
 
 
-class VerifyParams(TypedDict):
-    """Run the original and each mended program on the same calls and compare (docs: DESIGN section 3, Verdict)."""
+class _Known(TypedDict, total=False):
+    before: CountsData | None  # of the original, from an analysis of this very entry, texts, mode and device
+
+
+class VerifyParams(_Known):
+    """Run the original and each mended program on the same calls and compare (docs: DESIGN section 3, Verdict).
+
+    Without `before` the original's graphs are counted in a run of its own.
+    """
 
     entry: EntrySpec
     texts: dict[str, str]  # the original program's unsaved files
@@ -183,6 +190,7 @@ class VerifyParams(TypedDict):
     device: Literal["auto", "cpu", "cuda"]
     mode: Literal["eval", "train"]
     limits: Limits
+    before: CountsData | None  # of an analysis of the very same program, where there was one; saves counting it again
 
 
 class CountsData(TypedDict):

@@ -1,0 +1,140 @@
+"""One entry under Dynamo, as the engine keeps it, and the report that runs and static findings make together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from graphmend_lsp.analysis import find_breaks
+from graphmend_lsp.analysis.suppress import is_suppressed
+from graphmend_lsp.engine.breaks import Scope, breaks_of, is_installed, merge_all
+from graphmend_lsp.engine.client import failure_of
+from graphmend_lsp.engine.config import CheckRequest
+from graphmend_lsp.engine.files import Sources
+from graphmend_lsp.engine.mender import Mender
+from graphmend_lsp.model import Break, Candidate, Declined, Entry, EntryResult, Failure, Finding, Mode
+from graphmend_lsp.worker.wire import AnalyseResult, BreakData, CandidateResult, CountsData, GraphData
+
+Key = tuple[Entry, Mode]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one run of an entry's own calls showed; `failure` when it did not come to its end."""
+
+    events: tuple[BreakData, ...] = ()
+    graphs: tuple[GraphData, ...] = ()
+    skipped_frames: int = 0
+    device: str | None = None
+    seconds: float = 0.0
+    failure: Failure | None = None
+
+    @property
+    def ops(self) -> tuple[int, ...]:
+        """The operators of each graph of the call that compiled most graphs."""
+        calls: dict[int, list[int]] = {}
+        for graph in self.graphs:
+            calls.setdefault(graph["call"], []).append(graph["ops"])
+        return tuple(max(calls.values(), key=_length, default=[]))
+
+    @property
+    def counts(self) -> CountsData:
+        """How the program was cut, as the worker counts it."""
+        sites = {_place(event) for event in self.events}
+        return CountsData(graphs=len(self.ops), breaks=len(sites), skipped_frames=self.skipped_frames, recompiles=0)
+
+
+def _length(ops: list[int]) -> int:
+    return len(ops)
+
+
+def run_of(result: AnalyseResult) -> Run:
+    """An analysis as a run."""
+    return Run(
+        events=tuple(result["events"]),
+        graphs=tuple(result["graphs"]),
+        skipped_frames=len({(skip["file"], skip["line"]) for skip in result["skipped"]}),
+        device=result["device"],
+        seconds=result["seconds"],
+        failure=failure_of(result["failure"]) if result["failure"] else None,
+    )
+
+
+def mended_run(result: CandidateResult, before: Run | None) -> Run:
+    """The run of the mended program that its verdict made anyway: the entry's own calls, compiled."""
+    return Run(
+        events=tuple(result["events"]),
+        graphs=tuple(result["graphs"]),
+        skipped_frames=result["after"]["skipped_frames"],
+        device=before.device if before else None,
+        seconds=result["seconds"],
+    )
+
+
+def entry_results(runs: Mapping[Key, Run]) -> tuple[EntryResult, ...]:
+    """How each entry fared."""
+    return tuple(
+        EntryResult(entry, mode, len(run.ops), run.skipped_frames, run.ops, run.failure, run.seconds)
+        for (entry, mode), run in runs.items()
+    )
+
+
+def findings_of(
+    runs: Mapping[Key, Run], files: Sequence[str], request: CheckRequest, sources: Sources, mender: Mender
+) -> tuple[Finding, ...]:
+    """Every break of the runs and of the source, each with what the rules say. Reads files; waits for the mender."""
+    scope = Scope(request.paths)
+    real = merge_all(
+        [breaks_of(run.events, len(run.ops), entry.name, mode, scope, sources) for (entry, mode), run in runs.items()]
+    )
+    ran = any(run.failure is None for run in runs.values())
+    found: list[Finding] = []
+    for site in (*real, *_static(files, real, sources)):
+        text = sources.get(site.path)
+        if text is not None and is_suppressed(site, text):
+            continue
+        declined = _out_of_reach(site, ran, scope, text)
+        if declined is not None:
+            found.append(Finding(site, declined=(declined,)))
+            continue
+        paths = dict.fromkeys((site.path, *(frame.path for frame in site.chain if scope.contains(frame.path))))
+        texts = {path: value for path in paths if (value := sources.get(path)) is not None}
+        mends, refusals = mender.propose(site, texts, request.rules)
+        found.append(Finding(site, tuple(Candidate(mend) for mend in mends), refusals))
+    return tuple(found)
+
+
+def _out_of_reach(site: Break, ran: bool, scope: Scope, text: str | None) -> Declined | None:
+    if text is None:
+        return Declined("source", "its source cannot be read")
+    if site.evidence == "static" and ran:
+        return Declined("run", "no entry's run reached this break")
+    if scope.contains(site.path):
+        return None
+    if is_installed(site.path):
+        return Declined("scope", "it is in an installed package; name the file to have it mended")
+    return Declined("scope", "it is outside the paths that were named")
+
+
+def _static(files: Sequence[str], real: Sequence[Break], sources: Sources) -> list[Break]:
+    """The static findings at places where Dynamo did not see a break (it runs one side of every branch only)."""
+    found: list[Break] = []
+    for path in files:
+        if (text := sources.get(path)) is None:
+            continue
+        spans = [site.span for site in real if site.path == path]
+        lines = {span.start.line for span in spans}
+        found += [
+            site
+            for site in find_breaks(text, path)
+            if site.span.start.line not in lines and not any(span.overlaps(site.span) for span in spans)
+        ]
+    return found
+
+
+def _place(event: BreakData) -> tuple[object, ...]:
+    frames = event["frames"]
+    if not frames:
+        return (event["compiled"],)
+    frame = next((one for one in reversed(frames) if one["kind"] == "code"), frames[-1])
+    return (frame["file"], frame["line"], frame["column"], frame["end_line"], frame["end_column"])
