@@ -17,7 +17,7 @@ from typing import Any
 
 from graphmend_lsp.engine.config import CheckRequest, WorkerConfig, WorkerStatus
 from graphmend_lsp.lsp.server import serve_stdio
-from graphmend_lsp.lsp.services import Services
+from graphmend_lsp.lsp.services import Services, project_entries
 from graphmend_lsp.model import (
     Break,
     Candidate,
@@ -89,10 +89,6 @@ def propose(site: Break, sources: Mapping[str, str]) -> tuple[tuple[Mend, ...], 
     if "decline" in orders(sources[site.path]):
         return (), (Declined("where", "the value is None"),)
     return (mend_of(site),), ()
-
-
-def project_entries(folder: str) -> tuple[tuple[Entry, ...], tuple[str, ...]]:
-    return (), ()
 
 
 def mend_of(site: Break) -> Mend:

@@ -89,13 +89,8 @@ def register(server: GraphMendServer) -> None:
     feature(types.TEXT_DOCUMENT_DID_CHANGE)(sync.did_change)
     feature(types.TEXT_DOCUMENT_DID_SAVE, types.SaveOptions(include_text=False))(sync.did_save)
     feature(types.TEXT_DOCUMENT_DID_CLOSE)(sync.did_close)
-    if client.pulls_diagnostics:
-        options = types.DiagnosticOptions(
-            identifier="graphmend", inter_file_dependencies=True, workspace_diagnostics=False
-        )
-        feature(types.TEXT_DOCUMENT_DIAGNOSTIC, options)(diagnostic.diagnostic)
-    else:
-        feature(types.TEXT_DOCUMENT_DIAGNOSTIC)(diagnostic.diagnostic)
+    pulled = types.DiagnosticOptions(identifier="graphmend", inter_file_dependencies=True, workspace_diagnostics=False)
+    feature(types.TEXT_DOCUMENT_DIAGNOSTIC, pulled)(diagnostic.diagnostic)  # offered to clients that can refresh
     kinds = types.CodeActionOptions(code_action_kinds=[QUICK_FIX, FIX_ALL], resolve_provider=client.action_resolve)
     feature(types.TEXT_DOCUMENT_CODE_ACTION, kinds)(code_action.code_action)
     feature(types.CODE_ACTION_RESOLVE)(code_action.resolve)

@@ -66,7 +66,7 @@ def real_services() -> Services:
     from graphmend_lsp.engine.mender import Mender
 
     return Services(
-        _find_breaks, _find_entries, _is_suppressed, _ignore_edit, Mender().propose, _project_entries, _make_session
+        _find_breaks, _find_entries, _is_suppressed, _ignore_edit, Mender().propose, project_entries, _make_session
     )
 
 
@@ -94,7 +94,8 @@ def _ignore_edit(source: str, site: Break) -> TextEdit | None:
     return ignore_edit(source, site)
 
 
-def _project_entries(folder: str) -> tuple[tuple[Entry, ...], tuple[str, ...]]:
+def project_entries(folder: str) -> tuple[tuple[Entry, ...], tuple[str, ...]]:
+    """The entries that the ``pyproject.toml`` at or above a folder names, and complaints about what is none."""
     from graphmend_lsp.engine.entries import BadEntryError, parse_entry, read_config
 
     entries: list[Entry] = []

@@ -1,0 +1,26 @@
+"""Words that a user reads in a menu."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphmend_lsp.lsp.render import action_title
+from graphmend_lsp.model import Candidate, Counts, Mend, Span, Verdict
+
+SAFE = Verdict("safe", (), Counts(2, 1, 0), Counts(1, 0, 0), "bit-equal", "bit-equal", "bit-equal", "equal", 4)
+TITLES = [
+    ("Choose both sides with torch.where", "choose both sides with torch.where"),
+    ("Mend graph break: choose both sides with torch.where", "choose both sides with torch.where"),
+    ("Mend graph break: Choose both sides.", "choose both sides"),
+    ("A print is moved to the end", "a print is moved to the end"),
+    ("RuntimeError is raised after the graph", "RuntimeError is raised after the graph"),
+    ("T5Stack logs once", "T5Stack logs once"),
+    ("torch.where chooses", "torch.where chooses"),
+]
+
+
+@pytest.mark.parametrize(("title", "shown"), TITLES)
+def test_every_mend_reads_alike_in_the_menu(title: str, shown: str) -> None:
+    mend = Mend("where", title, "/a.py", Span.of(1, 1, 1, 2), ())
+    assert action_title(Candidate(mend, SAFE)) == f"Mend graph break: {shown}"
+    assert action_title(Candidate(mend)) == f"Mend graph break: {shown} (not verified yet)"
