@@ -321,7 +321,14 @@ def test_hover_tells_all(start: Start, uri: str) -> None:
     place = {"textDocument": {"uri": uri}, "position": {"line": 0, "character": 5}}
     hover = client.result("textDocument/hover", place)
     words = hover["contents"]["value"]
-    for part in ("foo breaks the graph.", "Costs 1 more graph", "write bar (proven safe)", "less foo", "Graphs 2 → 1"):
+    for part in (
+        "foo breaks the graph.",
+        "Costs 1 more graph",
+        "write bar (proven safe)",
+        "less foo",
+        "Graphs 2 → 1",
+        "Predicated control flow",
+    ):
         assert part in words
     assert hover["range"] == {"start": {"line": 0, "character": 4}, "end": {"line": 0, "character": 7}}
 

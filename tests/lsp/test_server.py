@@ -134,6 +134,8 @@ KINDS: list[tuple[str, Message, int | None]] = [
     ("an unknown trace", {"method": "$/setTrace", "params": {"value": "compact"}}, None),
     ("a message without a version", {"id": 5, "method": "textDocument/hover", "params": PLACE}, 0),
     ("an answer to no question", {"jsonrpc": "2.0", "id": "x", "result": 3}, None),
+    ("a shutdown with parameters", request("shutdown", []), 0),
+    ("an action without a title", request("codeAction/resolve", {}), 0),
     ("a cancel of nothing", {"method": "$/cancelRequest", "params": {"id": 99}}, None),
     ("a cancel without an id", {"method": "$/cancelRequest", "params": {}}, None),
     ("a name among the arguments", request("workspace/executeCommand", {"command": "x", "arguments": {}}), -32602),
@@ -152,6 +154,18 @@ async def test_messages_of_odd_kinds(name: str, message: Message, code: int | No
     answers = [answer for answer in written if "method" not in answer]
     told = [answer.get("error", {}).get("code", 0) for answer in answers]
     assert told == ([] if code is None else [code])
+
+
+STARTS = [{"method": "initialized"}, *({"method": "initialized", "params": value} for value in ({}, [], None, 3))]
+CHANGES = [{"params": value} for value in ({"settings": None}, {"settings": {}}, {}, [], None)]
+
+
+@pytest.mark.parametrize("message", [*STARTS, *({"method": "workspace/didChangeConfiguration", **c} for c in CHANGES)])
+async def test_settings_are_asked_for_however_the_client_puts_it(message: Message) -> None:
+    server, written = made({"capabilities": {"workspace": {"configuration": True}}})
+    server.protocol.receive(message)
+    await asyncio.sleep(0)
+    assert "workspace/configuration" in [sent.get("method") for sent in written]
 
 
 async def test_questions_to_the_client_and_what_it_makes_of_them() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import enum
 import json
+import sys
 import uuid
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -31,6 +32,10 @@ from graphmend_lsp.lsp.rpc import (
 )
 
 _LARGEST = 2**31 - 1
+_LEFT_OUT: dict[str, dict[str, Any]] = {
+    types.CODE_ACTION_RESOLVE: {"title": ""},
+    types.WORKSPACE_DID_CHANGE_CONFIGURATION: {"settings": None},
+}
 _NAMES: dict[type[Any], str] = {int: "an integer", str: "a string", bool: "true or false"}
 
 
@@ -61,6 +66,8 @@ class Protocol(LanguageServerProtocol):
         try:
             typed = self._converter.structure(_readable(method, message), kind)
         except Exception as error:
+            if number is None:
+                print(f"graphmend: left out {method}: {complaint(error)}", file=sys.stderr, flush=True)
             self._refuse(number, INVALID_PARAMS, f"{method}: {complaint(error)}")
             return
         self.handle_message(typed)
@@ -189,19 +196,21 @@ def complaint(error: BaseException) -> str:
 
 
 def _readable(method: str, message: Message) -> Message:
-    """The message without what we never read, which must not keep us from answering when it is out of the ordinary."""
-    message = {**message, "jsonrpc": "2.0"}
+    """The message as lsprotocol reads it: without what we never read, which must not keep us from answering when it is
+    out of the ordinary, and with what clients are known to leave out."""
     params = message.get("params")
-    if not isinstance(params, dict):
-        return message
-    if method == types.TEXT_DOCUMENT_CODE_ACTION and isinstance(params.get("context"), dict):
-        message["params"] = {**params, "context": {**params["context"], "diagnostics": []}}
-    elif method == types.CODE_ACTION_RESOLVE:
-        message["params"] = {"title": "", **params}
+    if method in (types.INITIALIZED, types.SHUTDOWN):
+        params = {} if method == types.INITIALIZED else None
+    elif not isinstance(params, dict):
+        params = _LEFT_OUT.get(method, params)
+    elif method == types.TEXT_DOCUMENT_CODE_ACTION and isinstance(params.get("context"), dict):
+        params = {**params, "context": {**params["context"], "diagnostics": []}}
     elif method == types.TEXT_DOCUMENT_DID_CHANGE and isinstance(params.get("contentChanges"), list):
         changes = [
             {key: value for key, value in change.items() if value is not None} if isinstance(change, dict) else change
             for change in params["contentChanges"]
         ]
-        message["params"] = {**params, "contentChanges": changes}
-    return message
+        params = {**params, "contentChanges": changes}
+    else:
+        params = {**_LEFT_OUT.get(method, {}), **params}
+    return {**message, "jsonrpc": "2.0", "params": params}

@@ -139,8 +139,8 @@ def standing(candidate: Candidate) -> str:
     return f"{candidate.safety}: {'; '.join(candidate.verdict.reasons) or 'results may differ'}"
 
 
-def hover(known: Known, client: Client) -> str:
-    """All that is known of a finding."""
+def hover(known: Known, client: Client, explain: Callable[[str], str]) -> str:
+    """All that is known of a finding; `explain` says what a mending rule does."""
     site = known.site
     name = f"{site.code}: {site.gb_type}" if site.code != site.gb_type else site.gb_type
     parts = [f"**Graph break** `{name}`", _sentence(site.reason)]
@@ -158,7 +158,7 @@ def hover(known: Known, client: Client) -> str:
     parts.append("\n".join(f"- {fact[0].upper()}{fact[1:]}" for fact in facts))
     if site.hints:
         parts.append("**What to do**\n" + "\n".join(f"- {hint}" for hint in site.hints))
-    parts += [_candidate_words(candidate) for candidate in known.offered]
+    parts += [_candidate_words(candidate, explain(candidate.mend.rule)) for candidate in known.offered]
     if not known.offered and (reason := refusal(known)):
         parts.append(f"**Not mended:** {reason}")
     if page := page_of(site.code):
@@ -167,8 +167,9 @@ def hover(known: Known, client: Client) -> str:
     return text if client.markdown else text.replace("**", "").replace("`", "")
 
 
-def _candidate_words(candidate: Candidate) -> str:
+def _candidate_words(candidate: Candidate, rule: str) -> str:
     lines = [f"**Mend:** {plain_title(candidate)} ({standing(candidate)})"]
+    lines += [f"- {rule}"] if rule else []
     lines += [f"- {change}" for change in candidate.mend.changes]
     verdict = candidate.verdict
     if verdict is not None:

@@ -120,14 +120,16 @@ class Process:
             parent.watch(told.client.process_id, self._editor_died)
 
     def _load(self, told: Introduction) -> None:
-        """Import pygls (on a thread of its own) and have the server made of it."""
+        """Import pygls and make the server (on a thread of its own)."""
         try:
             from graphmend_lsp.lsp.language_server import GraphMendServer
 
-            self._on_loop(lambda: self._begin(GraphMendServer(self.connection, self._services, told), told))
+            server = GraphMendServer(self.connection, self._services, told)
         except Exception as error:
             log_exception("to start; install graphmend-lsp anew, with what it requires", error)
             self._on_loop(self.connection.end)
+            return
+        self._on_loop(lambda: self._begin(server, told))
 
     def _begin(self, server: GraphMendServer, told: Introduction) -> None:
         self._server = server

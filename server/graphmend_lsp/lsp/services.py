@@ -57,6 +57,7 @@ class Services:
     is_suppressed: Callable[[Break, str], bool]
     ignore_edit: Callable[[str, Break], TextEdit | None]
     propose: Callable[[Break, Mapping[str, str]], tuple[tuple[Mend, ...], tuple[Declined, ...]]]
+    explain: Callable[[str], str]
     project_entries: Callable[[str], tuple[tuple[Entry, ...], tuple[str, ...]]]
     make_session: Callable[[WorkerConfig, Callable[[WorkerStatus], None]], SessionLike]
 
@@ -66,7 +67,14 @@ def real_services() -> Services:
     from graphmend_lsp.engine.mender import Mender
 
     return Services(
-        _find_breaks, _find_entries, _is_suppressed, _ignore_edit, Mender().propose, project_entries, _make_session
+        _find_breaks,
+        _find_entries,
+        _is_suppressed,
+        _ignore_edit,
+        Mender().propose,
+        explain_rule,
+        project_entries,
+        _make_session,
     )
 
 
@@ -92,6 +100,14 @@ def _ignore_edit(source: str, site: Break) -> TextEdit | None:
     from graphmend_lsp.analysis.suppress import ignore_edit
 
     return ignore_edit(source, site)
+
+
+def explain_rule(rule: str) -> str:
+    """What a mending rule does: the first paragraph of its manual; empty for a rule that there is not."""
+    from graphmend_lsp.mending import rules_by_name
+
+    found = rules_by_name().get(rule)
+    return " ".join((getattr(found, "__doc__", None) or "").split("\n\n")[0].split()) if found else ""
 
 
 def project_entries(folder: str) -> tuple[tuple[Entry, ...], tuple[str, ...]]:
