@@ -1,12 +1,12 @@
 # make demo: sets everything up and does the main job on a real model. make test: sets everything up and passes all tests.
-# Parts: make setup | check (fast: lint, types, quick tests) | slow | editors | extension | bench | clean
+# Parts: make setup | check (fast: lint, types, quick tests) | slow | editors | extension | bench | rules (docs/rules) | clean
 SHELL := /bin/bash
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 NODE_STAMP := node_modules/.graphmend-stamp
 
-.PHONY: demo test setup check lint unit slow editors extension bench clean
+.PHONY: demo test setup check lint unit slow editors extension bench rules clean
 
 demo: $(VENV)/.stamp
 	$(BIN)/python examples/demo.py
@@ -52,6 +52,9 @@ $(VENV)/.stamp: pyproject.toml constraints.txt
 $(NODE_STAMP): package.json package-lock.json vscode-extension/package.json
 	npm ci --no-audit --no-fund
 	touch $@
+
+rules: $(VENV)/.stamp
+	for rule in where defer guard; do $(BIN)/graphmend-lsp rules $$rule > docs/rules/$$rule.md; done
 
 clean:
 	rm -rf $(VENV) node_modules .tools .mypy_cache .ruff_cache vscode-extension/out

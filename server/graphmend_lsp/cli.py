@@ -174,7 +174,7 @@ def _rules(arguments: argparse.Namespace) -> int:
         return DONE
     if arguments.name not in rules:
         raise _UsageError(f"there is no rule {arguments.name!r}; the rules are {', '.join(rules)}")
-    print(rule_page(rules[arguments.name]))
+    print(rule_page(rules[arguments.name]), end="")
     return DONE
 
 

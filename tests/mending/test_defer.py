@@ -70,6 +70,7 @@ def outcome(source: str, run: str, backend: str | None = None, extra: Any = None
 _RUN = [one for one in defer.EXAMPLES if one.run is not None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", _RUN, ids=lambda case: case.title)
 def test_every_candidate_says_the_same(case: Example) -> None:
     before, _ = unmark(case.before)

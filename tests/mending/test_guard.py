@@ -19,11 +19,13 @@ def _failing(calls: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     return [
         *(tuple(-9 * one for one in call) for call in calls),
         *(tuple(3e38 * one for one in call) for call in calls),
+        *(tuple(one * float("inf") for one in call) for call in calls),
         *(tuple(0 * one for one in c) for c in calls),
         calls[0],
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", guard.EXAMPLES, ids=lambda case: case.title)
 def test_every_candidate_fails_where_the_original_fails(case: Example) -> None:
     before, _ = unmark(case.before)

@@ -55,6 +55,7 @@ def _program(r: random.Random) -> str:
     return "\n".join(["import torch\n\n\ndef fn(a, b, c):", *own, *body, "    return a, b, c\n"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", range(2))
 def test_same_values(block: int) -> None:
     import torch

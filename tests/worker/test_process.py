@@ -21,7 +21,7 @@ ENTRY = "\ndef graphmend_entry():\n    return f, (torch.ones(4),)\n"
 ADD_ONE = "def f(x):\n    return x + 1\n"
 
 
-@pytest.fixture(scope="module", params=["fork", "spawn"])
+@pytest.fixture(scope="module", params=["fork", pytest.param("spawn", marks=pytest.mark.slow)])
 def worker(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
     env = {"TMPDIR": str(tmp_path_factory.mktemp("temporary"))}
     if request.param == "spawn":
@@ -144,7 +144,7 @@ BAD_LINES: dict[str, tuple[bytes, str | None]] = {
     "no UTF-8": (b"\xff\xfe", None),
     "deep": (b"[" * 100_000, None),
     "unknown method": (b'{"id": 901, "method": "dance", "params": {}}', "no method 'dance'"),
-    "no params": (b'{"id": 902, "method": "analyse"}', "params has no entry"),
+    "no params": (b'{"id": 902, "method": "analyse"}', "params has no device"),
     "strange params": (b'{"id": 903, "method": "analyse", "params": [1]}', "not an object"),
     "strange entry": (
         json.dumps({"id": 904, "method": "analyse", "params": {**analyse_params("/x.py"), "entry": {"file": 3}}}).encode(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -32,20 +33,15 @@ class Run:
     @property
     def ops(self) -> tuple[int, ...]:
         """The operators of each graph of the call that compiled most graphs."""
-        calls: dict[int, list[int]] = {}
-        for graph in self.graphs:
-            calls.setdefault(graph["call"], []).append(graph["ops"])
-        return tuple(max(calls.values(), key=_length, default=[]))
+        calls = Counter(graph["call"] for graph in self.graphs)
+        most = calls.most_common(1)[0][0] if calls else None
+        return tuple(graph["ops"] for graph in self.graphs if graph["call"] == most)
 
     @property
     def counts(self) -> CountsData:
         """How the program was cut, as the worker counts it."""
         sites = {_place(event) for event in self.events}
         return CountsData(graphs=len(self.ops), breaks=len(sites), skipped_frames=self.skipped_frames, recompiles=0)
-
-
-def _length(ops: list[int]) -> int:
-    return len(ops)
 
 
 def run_of(result: AnalyseResult) -> Run:
