@@ -26,7 +26,7 @@ from graphmend_lsp.lsp.render import diagnostic, failure_diagnostic
 from graphmend_lsp.lsp.rpc import log_exception
 from graphmend_lsp.lsp.services import Services
 from graphmend_lsp.lsp.settings import Settings
-from graphmend_lsp.model import Break, Declined, Entry, Failure, Finding, Mend
+from graphmend_lsp.model import Break, Declined, Entry, Failure, Finding, Mend, TextEdit
 from graphmend_lsp.text import Text
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ class OpenFile:
     project: tuple[Entry, ...] = ()
     complaints: tuple[str, ...] = ()
     stub: tuple[Text, Stub] | None = None
+    ignores: tuple[Text, dict[Break, TextEdit | None]] | None = None
     known: tuple[int, tuple[Known, ...]] | None = None
 
 
@@ -211,6 +212,18 @@ class Workspace:
             file.stub = file.document.text, make_stub(file.document)
         return file.stub[1]
 
+    def ignore(self, file: OpenFile, site: Break) -> TextEdit | None:
+        """The edit that silences a finding; made once for each text (to read its tokens takes milliseconds)."""
+        made = self._ignores(file)
+        if site not in made:
+            made[site] = self.services.ignore_edit(file.document.text.value, site)
+        return made[site]
+
+    def _ignores(self, file: OpenFile) -> dict[Break, TextEdit | None]:
+        if file.ignores is None or file.ignores[0] is not file.document.text:
+            file.ignores = file.document.text, {}
+        return file.ignores[1]
+
     def touch(self) -> None:
         """What is known is not what it was (an edit in one document may void a proof about another)."""
         self._revision += 1
@@ -297,6 +310,10 @@ class Workspace:
         document = file.document
         if file.static and not file.entries:
             self.stub(file)
+        ignores = self._ignores(file)
+        for known in self.known(file):
+            if known.site not in ignores:
+                ignores[known.site] = await self._slow.run(self.services.ignore_edit, document.text.value, known.site)
         file.proposals = {}
         for known in self.known(file):
             if known.site.evidence == "static":

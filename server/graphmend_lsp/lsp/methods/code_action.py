@@ -181,7 +181,7 @@ def _edit(state: Workspace, edits: tuple[TextEdit, ...]) -> types.WorkspaceEdit 
 
 
 def _ignore(state: Workspace, file: OpenFile, known: Known) -> tuple[TextEdit, ...]:
-    edit = state.services.ignore_edit(file.document.text.value, known.site)
+    edit = state.ignore(file, known.site)
     return () if edit is None else (edit,)
 
 
