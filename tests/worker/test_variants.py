@@ -103,3 +103,22 @@ def test_weights_are_put_back(kind: str) -> None:
         assert not torch.equal(torch.nan_to_num(model.weight), before["weight"])
     for name, value in model.state_dict().items():
         assert torch.equal(value, before[name])
+
+
+@pytest.mark.parametrize(
+    ("tensor", "strides"),
+    [
+        (torch.arange(14).reshape(2, 7)[:, :5], (7, 1)),
+        (torch.arange(6.0).reshape(2, 3).t(), (1, 3)),
+        (torch.zeros(2, 3, 4, 4).to(memory_format=torch.channels_last), (48, 1, 12, 3)),
+        (torch.arange(10)[::2], (2,)),
+        (torch.arange(3).expand(2, 3), (3, 1)),
+        (torch.arange(6).as_strided((3, 2), (1, 1)), (2, 1)),
+    ],
+)
+def test_other_values_lie_as_the_tensor_lay_unless_elements_share_memory(
+    tensor: torch.Tensor, strides: tuple[int, ...]
+) -> None:
+    for recipe in (Recipe(0, "random", "permuted"), Recipe(0, "negated", "smallest"), Recipe(0, "zero", "largest")):
+        ((made,), _) = make(recipe, [((tensor,), {})])
+        assert (made.shape, made.stride(), made.dtype) == (tensor.shape, strides, tensor.dtype)

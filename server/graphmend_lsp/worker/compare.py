@@ -27,6 +27,7 @@ _TOLERANCES: dict[torch.dtype, tuple[float, float]] = {  # those of torch.testin
     torch.float64: (1e-7, 1e-7), torch.complex64: (1.3e-6, 1e-5), torch.complex128: (1e-7, 1e-7),
 }  # fmt: skip
 PARTS = ("output", "gradient", "input", "state", "random state")
+_EFFECTS: tuple[EffectsLikeness, ...] = ("not compared", "equal", "moved", "different")
 _INTEGERS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
@@ -72,6 +73,14 @@ class Comparison:
         self._rate_effects(effects)
         self.differences += [*found, *effects]
 
+    def join(self, other: Comparison) -> None:
+        """Take over what another comparison showed."""
+        self.outputs = _worse(self.outputs, other.outputs)
+        self.gradients = _worse(self.gradients, other.gradients)
+        self.state = _worse(self.state, other.state)
+        self.effects = max(self.effects, other.effects, key=_EFFECTS.index)
+        self.differences += other.differences
+
     def _rate(self, part: str, original: Side, differences: Sequence[Difference]) -> None:
         grades = {one["severity"] for one in differences}
         likeness: Likeness = "bit-equal"
@@ -87,10 +96,9 @@ class Comparison:
             self.state = _worse(self.state, likeness)
 
     def _rate_effects(self, differences: Sequence[Difference]) -> None:
-        order: tuple[EffectsLikeness, ...] = ("not compared", "equal", "moved", "different")
         grades = {one["severity"] for one in differences}
         now: EffectsLikeness = "equal" if not grades else "moved" if grades == {"moved"} else "different"
-        self.effects = max(self.effects, now, key=order.index)
+        self.effects = max(self.effects, now, key=_EFFECTS.index)
 
 
 def compare_effects(

@@ -29,7 +29,7 @@ from .variants import (
 
 STANDARD_SHARE = 0.1  # of the time limit, for values that any mend is tried with
 SEARCH_SHARE = 0.25  # of the time limit, until the search for unseen sides ends
-RUNS = 6  # how often each chosen call is run again: two programs, three ways
+RUNS = 6  # how often each chosen call is run again, at most: two programs, three ways
 MOST_RESHAPED = 2
 PATIENCE = 20  # times the longest call so far that a made-up call may take
 LEAST_PATIENCE = 1.0  # seconds
@@ -43,6 +43,15 @@ class Plan:
     telling: frozenset[int]
     failed: Observation | None = None  # the last of the entry's calls when all of them raised
 
+    @property
+    def own(self) -> tuple[Recipe, ...]:
+        """The entry's calls as they are."""
+        return tuple(recipe for recipe in self.recipes if recipe.own)
+
+    def unshaped(self) -> tuple[Recipe, ...]:
+        """All calls but those of another shape that showed no new side."""
+        return tuple(one for number, one in enumerate(self.recipes) if not one.resize or number in self.telling)
+
     def lean(self) -> tuple[Recipe, ...]:
         """The calls that show lost effects: as given, one with other values, those that took another side, the end."""
         kept: dict[Recipe, None] = {}
@@ -54,6 +63,22 @@ class Plan:
             if plain or (recipe.floats, recipe.ints, recipe.bools) == ("random", "permuted", "flipped"):
                 kept[replace(recipe, gradients=False)] = None
         return tuple(kept)
+
+    def leanest(self) -> tuple[Recipe, ...]:
+        """The first call, those that took another side, the first call again."""
+        kept = [
+            replace(recipe, gradients=False)
+            for number, recipe in enumerate(self.recipes)
+            if number == 0 or recipe.again or number in self.telling
+        ]
+        return tuple(dict.fromkeys(kept))
+
+    def everything(self) -> tuple[Recipe, ...]:
+        """All calls, and behind them the forms of them that only the shorter lists have."""
+        return (
+            *self.recipes,
+            *dict.fromkeys(one for one in (*self.lean(), *self.leanest()) if one not in self.recipes),
+        )
 
 
 def choose(

@@ -26,7 +26,9 @@ from .wire import AnalyseParams, AnalyseResult, FailureData, Hello, Limits, Veri
 STDIN = "stdin"
 LINE_LIMIT = 256 * 1024 * 1024
 IDLE = 1.0  # seconds between looks whether the process that started us is still there
-METHODS: Mapping[str, type] = {"analyse": AnalyseParams, "verify": VerifyParams}
+METHODS: Mapping[str, frozenset[str]] = {  # what each must be given
+    "analyse": AnalyseParams.__required_keys__, "verify": VerifyParams.__required_keys__,
+}  # fmt: skip
 
 
 class StoppedError(Exception):
@@ -204,7 +206,7 @@ def problem_with(method: object, params: object) -> str | None:
         return f"there is no method {method!r}"
     if not isinstance(params, dict):
         return "params is not an object"
-    missing = [name for name in METHODS[method].__annotations__ if name not in params]
+    missing = sorted(METHODS[method] - params.keys())
     if missing:
         return f"params has no {missing[0]}"
     kinds = {"entry": dict, "texts": dict, "roots": list, "limits": dict, "candidates": list}

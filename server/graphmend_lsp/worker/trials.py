@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 import tokenize
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -28,14 +29,16 @@ from .program import build, install_texts, load_module, set_threads
 from .recorder import Recorder
 from .snapshot import Snapshot, Store
 from .texts import unsaved_text
-from .variants import Arguments
+from .variants import Arguments, Recipe
 from .wire import BreakData, CountsData, GraphData, Place, SideData, VerifyParams
 
 Way = Literal["uncompiled", "eager", "aot_eager"]
 WAYS: tuple[Way, ...] = ("uncompiled", "eager", "aot_eager")
 BACKEND = "graphmend_trial"
 PROGRAMS_AT_ONCE = 2
+AT_ONCE = 2  # programs that compute side by side; the others wait for their turn
 MOST_MODULES = 40
+SLOW = 0.8  # seconds of computing that the first compiled call of a small program stays under
 # the default partitioner removes the same dead code as aot_eager's own, which imports all of inductor first (0.7 s)
 _BACKENDS: Mapping[Way, str] = {"eager": "eager", "aot_eager": "aot_eager_default_partitioner"}
 
@@ -79,12 +82,14 @@ class Origin:
 
 @dataclass(frozen=True)
 class Trial:
-    """What one program did, one way. `observations` are those of the plan's recipes, in order.
+    """What one program did, one way. `observations` are those of `recipes`, in order.
 
     `start` is the state before the first call: where two loads of one program differ in it, chance made the difference.
+    `modules` are the names under which the state of its modules is found. `slow`: it takes long to compile.
     """
 
     way: Way
+    recipes: tuple[Recipe, ...]
     observations: tuple[Observation, ...]
     blobs: Mapping[str, bytes]
     counts: CountsData
@@ -93,6 +98,8 @@ class Trial:
     sides: tuple[SideData, ...] = ()
     unlike: tuple[str, ...] = ()
     start: Snapshot = field(default_factory=dict)
+    modules: frozenset[str] = frozenset()
+    slow: bool = False
 
 
 @dataclass(frozen=True)
@@ -133,7 +140,9 @@ def plan(origin: Origin, conditions: Sequence[Place]) -> Planned:
     sides = watch_conditions(conditions, text_of)
     with _uncompiled(subject):
         chosen, own, store = choose(subject, calls, sides, listener, params["limits"]["seconds"])
-    return Planned(chosen, Trial("uncompiled", tuple(own), store.blobs, _NOTHING, sides=tuple(sides.data())))
+    return Planned(
+        chosen, Trial("uncompiled", chosen.own, tuple(own), store.blobs, _NOTHING, sides=tuple(sides.data()))
+    )
 
 
 def run(
@@ -142,8 +151,11 @@ def run(
     chosen: Plan,
     conditions: Sequence[Place] = (),
     changed: Mapping[str, Sequence[Sequence[int]]] | None = None,
+    recipes: Sequence[Recipe] | None = None,
 ) -> Trial:
-    """Run the plan's calls one way. Uncompiled, conditions and the `torch.where` calls on changed lines are watched.
+    """Run those calls one way, by default the plan's, fewer of them where the first one takes long to compile.
+
+    Uncompiled, conditions and the `torch.where` calls on changed lines are watched.
 
     Raises:
         FailedError: the entry failed.
@@ -157,18 +169,29 @@ def run(
     if way == "uncompiled":
         sides = watch_conditions(conditions, text_of)
         wheres = watch_wheres(changed or {}, text_of)
+        made = tuple(recipes or chosen.recipes)
         with _uncompiled(subject):
-            observations += [perform(subject, one, calls, pristine, store, listener) for one in chosen.recipes]
-        watched, unlike = tuple(sides.data()), tuple(wheres.unlike)
-        return Trial(way, tuple(observations), store.blobs, _NOTHING, sides=watched, unlike=unlike, start=start)
+            observations += [perform(subject, one, calls, pristine, store, listener) for one in made]
+        return Trial(
+            way, made, tuple(observations), store.blobs, _NOTHING, sides=tuple(sides.data()),
+            unlike=tuple(wheres.unlike), start=start, modules=frozenset(subject.modules),
+        )  # fmt: skip
     loaded.backend["name"] = way
-    recipes = chosen.recipes if way == "eager" else chosen.lean()
+    waiting = list(recipes or (chosen.recipes if way == "eager" else chosen.lean()))
+    done: list[Recipe] = []
+    slow = False
     recorder = Recorder()
     recorder.install()
-    for number, recipe in enumerate(recipes):
-        recorder.call = number
-        observations.append(perform(subject, recipe, calls, pristine, store, listener))
-    own = {number for number, recipe in enumerate(recipes) if recipe.own}
+    while waiting:
+        recorder.call = len(done)
+        done.append(waiting.pop(0))
+        before = time.process_time()  # what others do on the machine shall not decide what is compared
+        observations.append(perform(subject, done[-1], calls, pristine, store, listener))
+        if len(done) == 1 and time.process_time() - before > SLOW:
+            slow = True
+            if recipes is None:
+                waiting = list(chosen.unshaped() if way == "eager" else chosen.leanest())[1:]
+    own = {number for number, recipe in enumerate(done) if recipe.own}
     events = [event for event in recorder.events if event["call"] in own]
     graphs = [graph for graph in recorder.graphs if graph["call"] in own]
     counts = CountsData(
@@ -177,7 +200,10 @@ def run(
         skipped_frames=len({(skip["file"], skip["line"]) for skip in recorder.skipped if skip["call"] in own}),
         recompiles=_recompiles(observations, recorder.graphs),
     )
-    return Trial(way, tuple(observations), store.blobs, counts, tuple(events), tuple(graphs), start=start)
+    return Trial(
+        way, tuple(done), tuple(observations), store.blobs, counts, tuple(events), tuple(graphs), start=start,
+        modules=frozenset(subject.modules), slow=slow,
+    )  # fmt: skip
 
 
 def text_of(file: str) -> str:

@@ -208,7 +208,20 @@ def _other_values(
         made = _ints(tensor, recipe.ints, generator, all_tensors)
     if made is None:
         return tensor
-    return made.to(tensor.dtype).requires_grad_(tensor.requires_grad)
+    return _laid_like(tensor, made.to(tensor.dtype)).requires_grad_(tensor.requires_grad)
+
+
+def _laid_like(tensor: torch.Tensor, made: torch.Tensor) -> torch.Tensor:
+    """`made` with the strides of `tensor`, for which a program was compiled, unless elements of that share memory."""
+    if made.shape != tensor.shape or made.stride() == tensor.stride():
+        return made
+    reach = 0  # of the dimensions so far, from the innermost on
+    for stride, size in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
+        if size > 1 and stride <= reach:
+            return made
+        reach += stride * (size - 1)
+    laid = torch.empty_strided(tensor.size(), tensor.stride(), dtype=made.dtype, device=made.device)
+    return laid.copy_(made)
 
 
 def _floats(

@@ -10,21 +10,21 @@ import os
 import pickle
 import tempfile
 import time
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
-from .compare import PARTS, Comparison, Side
-from .effects import Effect
+from .compare import Comparison
 from .failures import FailedError, failure, failure_of
-from .isolate import call_in_child, call_in_children
+from .isolate import call_in_children
 from .observe import Observation
 from .plan import Plan
 from .processes import can_fork
-from .trials import PROGRAMS_AT_ONCE, WAYS, Origin, Planned, Trial, Way, load, plan, run
-from .variants import gradient_of
+from .trials import AT_ONCE, PROGRAMS_AT_ONCE, WAYS, Origin, Planned, Trial, Way, load, plan, run
+from .turns import turn
+from .variants import Recipe
+from .weigh import CALLED, Programs, compare_trial, distinct
 from .wire import (
     Candidate,
     CandidateResult,
@@ -39,13 +39,21 @@ from .wire import (
 )
 
 T = TypeVar("T")
+PLAN = "plan"  # the file in which the original's process tells the plan
 MAX_DIFFERENCES = 60
 MARGIN = 1.5  # seconds of the limit that are left to compare and to answer
 WAIT = 0.004  # seconds between looks for the plan
-_CALLED: Mapping[Way, str] = {
-    "uncompiled": "", "eager": " compiled", "aot_eager": " compiled with aot_eager",
-}  # fmt: skip
 _NOTHING = CountsData(graphs=0, breaks=0, skipped_frames=0, recompiles=0)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What every process of one request knows. `files` are those that a candidate changes, `folder` is their own."""
+
+    params: VerifyParams
+    files: tuple[str, ...]
+    folder: str
+    deadline: float
 
 
 @dataclass(frozen=True)
@@ -71,104 +79,156 @@ class Caught:
 def verify(params: VerifyParams, progress: Callable[[str], None]) -> VerifyResult:
     """Run and compare; one result for each candidate. Never raises for what the programs do."""
     started = time.monotonic()
-    deadline = started + params["limits"]["seconds"] - MARGIN
     conditions = _conditions(params["candidates"])
-    files = sorted({file for candidate in params["candidates"] for file in candidate["texts"]})
+    files = tuple(sorted({file for candidate in params["candidates"] for file in candidate["texts"]}))
     with tempfile.TemporaryDirectory(prefix="graphmend-") as folder:
-        place = os.path.join(folder, "plan")
-        jobs = [partial(_original, params, conditions, files, place, deadline)]
-        jobs += [partial(_mended, params, candidate, files, place, deadline) for candidate in params["candidates"]]
+        request = Request(params, files, folder, started + params["limits"]["seconds"] - MARGIN)
+        jobs = [partial(_original, request, conditions)]
+        jobs += [partial(_mended, request, candidate) for candidate in params["candidates"]]
         progress("running the original and the mended program")
-        outcomes = call_in_children(jobs, params["limits"], PROGRAMS_AT_ONCE, "call")
-    results = [outcome.value or Ran((), failed=outcome.failure) for outcome in outcomes]
-    original = results[0]
-    if original.failed is not None:
-        return VerifyResult(candidates=[], failure=original.failed)
-    progress("comparing them")
+        original, *mended = _side_by_side(request, jobs)
+        if original.failed is not None:
+            return VerifyResult(candidates=[], failure=original.failed)
+        progress("comparing them")
+        wanted = dict.fromkeys(
+            (way, recipes) for one in mended for way, recipes in _wanted(original, one, params.get("before"))
+        )
+        if wanted and original.planned is not None:
+            progress("running the original compiled")
+            (again,) = _side_by_side(request, [partial(_compiled, request, original.planned, tuple(wanted))])
+            if again.failed is not None:
+                return VerifyResult(candidates=[], failure=again.failed)
+            original = replace(original, trials=(*original.trials, *again.trials))
     candidates = [
-        _judged(candidate, original, mended, conditions, started)
-        for candidate, mended in zip(params["candidates"], results[1:], strict=True)
+        _judged(candidate, original, one, conditions, params.get("before"), started)
+        for candidate, one in zip(params["candidates"], mended, strict=True)
     ]
     return VerifyResult(candidates=candidates, failure=None)
 
 
-def _original(
-    params: VerifyParams, conditions: Sequence[Place], files: Sequence[str], place: str, deadline: float
-) -> Ran:
-    """In the original's process: load, plan, tell the others the plan, run every way."""
+def _side_by_side(request: Request, jobs: Sequence[Callable[[], Ran]]) -> list[Ran]:
+    outcomes = call_in_children(jobs, request.params["limits"], PROGRAMS_AT_ONCE, "call")
+    return [outcome.value or Ran((), failed=outcome.failure) for outcome in outcomes]
+
+
+def _original(request: Request, conditions: Sequence[Place]) -> Ran:
+    """In the original's process: load, plan, tell the others the plan, run uncompiled.
+
+    It holds a turn from the start, before others can want one: a mended program that hangs must not keep it waiting.
+    """
+    with turn(request.folder, AT_ONCE):
+        return _original_in_turn(request, conditions)
+
+
+def _original_in_turn(request: Request, conditions: Sequence[Place]) -> Ran:
     chosen: Plan | None = None
-    planned: Planned | None = None
     try:
-        origin = _origin(params, params["texts"], files)
-        planned = _in_child(partial(plan, origin, conditions), params["limits"], deadline)
+        origin = _origin(request, request.params["texts"])
+        planned = _in_child(request, partial(plan, origin, conditions))
         if planned.plan.failed is None:
             chosen = planned.plan
     except FailedError as error:
         return Ran((), failed=error.failure)
     finally:
-        _tell(place, chosen)
+        _tell(os.path.join(request.folder, PLAN), chosen)
     if chosen is None:
         return Ran((), planned, _call_failed(planned.plan.failed))
-    return _all_ways(origin, chosen, deadline, planned, conditions)
-
-
-def _mended(params: VerifyParams, candidate: Candidate, files: Sequence[str], place: str, deadline: float) -> Ran:
-    """In a mended program's process: load, wait for the plan, run every way."""
     try:
-        origin = _origin(params, {**params["texts"], **candidate["texts"]}, files)
+        everything = partial(run, origin, "uncompiled", chosen, conditions, None, chosen.everything())
+        trials = [_in_child(request, everything)]
+        if _changes_state(trials[0]):  # then what the shorter list shows depends on the calls it leaves out
+            trials.append(_in_child(request, partial(run, origin, "uncompiled", chosen, (), None, chosen.lean())))
+        if request.params.get("before") is None:
+            trials.append(_in_child(request, partial(run, origin, "eager", chosen, (), None, chosen.own)))
     except FailedError as error:
-        return Ran((), failed=error.failure)
-    chosen = _heard(place, deadline)
-    if chosen is None:
-        return Ran((), failed=_out_of_time())
-    return _all_ways(origin, chosen, deadline, None, (), candidate["changed"])
-
-
-def _all_ways(
-    origin: Origin,
-    chosen: Plan,
-    deadline: float,
-    planned: Planned | None,
-    conditions: Sequence[Place],
-    changed: Mapping[str, Sequence[Sequence[int]]] | None = None,
-) -> Ran:
-    trials: list[Trial] = []
-    for way in WAYS:
-        try:
-            job = partial(run, origin, way, chosen, conditions, changed)
-            trials.append(_in_child(job, origin.params["limits"], deadline))
-        except FailedError as error:
-            failed = error.failure
-            if _CALLED[way]:
-                failed["message"] = f"{failed['message']} ({_CALLED[way].strip()})"
-            return Ran(tuple(trials), planned, failed)
+        return Ran((), planned, error.failure)
     return Ran(tuple(trials), planned)
 
 
-def _origin(params: VerifyParams, texts: Mapping[str, str], files: Sequence[str]) -> Origin:
+def _mended(request: Request, candidate: Candidate) -> Ran:
+    """In a mended program's process: load, wait for the plan, run every way."""
+    try:
+        origin = _origin(request, {**request.params["texts"], **candidate["texts"]})
+    except FailedError as error:
+        return Ran((), failed=error.failure)
+    chosen = _heard(os.path.join(request.folder, PLAN), request.deadline)
+    if chosen is None:
+        return Ran((), failed=_out_of_time())
+    ways: tuple[Way, ...] = ("eager", "aot_eager", "uncompiled")  # the longest first
+    return _ways(request, {way: partial(run, origin, way, chosen, (), candidate["changed"]) for way in ways})
+
+
+def _compiled(request: Request, planned: Planned, wanted: Sequence[tuple[Way, tuple[Recipe, ...]]]) -> Ran:
+    """In a process of the original once more: run the ways, with the calls, that could not be judged without."""
+    try:
+        origin = _origin(request, request.params["texts"])
+        jobs = [partial(run, origin, way, planned.plan, (), None, recipes) for way, recipes in wanted]
+    except FailedError as error:
+        return Ran((), failed=error.failure)
+    trials: list[Trial] = []
+    for outcome in _in_turns(request, jobs):
+        if isinstance(outcome, Caught):
+            outcome.failure["message"] += " (the original, compiled)"
+            return Ran((), failed=outcome.failure)
+        trials.append(outcome)
+    return Ran(tuple(trials))
+
+
+def _ways(request: Request, jobs: Mapping[Way, Callable[[], Trial]]) -> Ran:
+    outcomes = dict(zip(jobs, _in_turns(request, list(jobs.values())), strict=True))
+    trials: list[Trial] = []
+    for way in WAYS:
+        outcome = outcomes[way]
+        if isinstance(outcome, Caught):
+            if CALLED[way]:
+                outcome.failure["message"] += f" ({CALLED[way].strip()})"
+            return Ran(tuple(trials), failed=outcome.failure)
+        trials.append(outcome)
+    return Ran(tuple(trials))
+
+
+def _origin(request: Request, texts: Mapping[str, str]) -> Origin:
     """The program, loaded at once where children are forks of this process."""
-    return Origin(params, texts, files, load(params, texts, files) if can_fork() else None)
+    loaded = load(request.params, texts, request.files) if can_fork() else None
+    return Origin(request.params, texts, request.files, loaded)
 
 
-def _in_child(function: Callable[[], T], limits: Limits, deadline: float) -> T:
-    """Run in a child with the time that is left.
+def _in_child(request: Request, job: Callable[[], T]) -> T:
+    """Run it in a child, in the turn that this process holds.
 
     Raises:
         FailedError: it failed or died.
     """
-    left = deadline - time.monotonic()
+    (found,) = _outcomes(request, [partial(_caught, job)])
+    if isinstance(found, Caught):
+        raise FailedError(found.failure)
+    return found
+
+
+def _in_turns(request: Request, jobs: Sequence[Callable[[], T]]) -> list[T | Caught]:
+    """Run each in a child of its own. Forks are all made at once and wait for their turn."""
+    waiting = [partial(_in_turn, job, request.folder) for job in jobs]
+    if can_fork():
+        return _outcomes(request, waiting)
+    return [outcome for job in waiting for outcome in _outcomes(request, [job])]
+
+
+def _outcomes(request: Request, jobs: Sequence[Callable[[], T | Caught]]) -> list[T | Caught]:
+    left = request.deadline - time.monotonic()
     if left <= 0:
-        raise FailedError(_out_of_time())
-    outcome = call_in_child(partial(_caught, function), Limits(seconds=left, memory_mb=limits["memory_mb"]), "call")
-    if outcome.failure is not None:
-        raise FailedError(outcome.failure)
-    assert outcome.value is not None
-    if isinstance(outcome.value, Caught):
-        raise FailedError(outcome.value.failure)
-    return outcome.value
+        return [Caught(_out_of_time()) for _ in jobs]
+    limits = Limits(seconds=left, memory_mb=request.params["limits"]["memory_mb"])
+    outcomes = call_in_children(jobs, limits, len(jobs), "call")
+    return [one.value if one.value is not None else Caught(one.failure or _out_of_time()) for one in outcomes]
+
+
+def _in_turn(function: Callable[[], T], folder: str) -> T | Caught:
+    with turn(folder, AT_ONCE):
+        return _caught(function)
 
 
 def _caught(function: Callable[[], T]) -> T | Caught:
+    """In a child: what the function returns, or the failure that it raises."""
     try:
         return function()
     except Exception as error:
@@ -191,122 +251,68 @@ def _heard(place: str, deadline: float) -> Plan | None:
     return chosen
 
 
+def _changes_state(trial: Trial) -> bool:
+    """Whether the state is not the same after every call."""
+    first, *others = (one.parts.get("state", {}) for one in trial.observations)
+    return any(state != first for state in others)
+
+
+def _wanted(original: Ran, mended: Ran, before: CountsData | None) -> list[tuple[Way, tuple[Recipe, ...]]]:
+    """The compiled trials of the original without which the mended program cannot be judged."""
+    wanted: list[tuple[Way, tuple[Recipe, ...]]] = []
+    programs = Programs(original.trials, mended.trials)
+    for trial in mended.trials:
+        known = before or _counted(original)
+        more = trial.way == "eager" and not trial.slow and trial.counts["recompiles"] > known["recompiles"]
+        if trial.way != "uncompiled" and (more or compare_trial(programs, trial)[1]):
+            wanted.append((trial.way, trial.recipes))
+    return wanted
+
+
+def _counted(original: Ran) -> CountsData:
+    """The counts of the original's trial with most calls."""
+    trials = [trial for trial in original.trials if trial.way == "eager"]
+    return max(trials, key=lambda trial: len(trial.recipes)).counts if trials else _NOTHING
+
+
 def _judged(
-    candidate: Candidate, original: Ran, mended: Ran, conditions: Sequence[Place], started: float
+    candidate: Candidate,
+    original: Ran,
+    mended: Ran,
+    conditions: Sequence[Place],
+    before: CountsData | None,
+    started: float,
 ) -> CandidateResult:
+    programs = Programs(original.trials, mended.trials)
     comparison = Comparison()
-    before, after = original.way("eager"), mended.way("eager")
-    reference = original.way("uncompiled")
-    chosen = original.planned.plan if original.planned else None
-    calls = 0
-    for way in WAYS:
-        old, new = original.way(way), mended.way(way)
-        if old is None or new is None or reference is None or chosen is None:
-            continue
-        calls += _compare_way(comparison, chosen, old, new, reference)
-    watched = reference.sides if reference is not None else ()
+    for trial in mended.trials:
+        comparison.join(compare_trial(programs, trial)[0])
+    after, uncompiled = mended.way("eager"), mended.way("uncompiled")
     return CandidateResult(
         id=candidate["id"],
-        before=before.counts if before else _NOTHING,
+        before=before or _counted(original),
         after=after.counts if after else _NOTHING,
         outputs=comparison.outputs,
         gradients=comparison.gradients,
         state=comparison.state,
         effects=comparison.effects,
-        differences=_distinct([*comparison.differences, *_recompiles(before, after)])[:MAX_DIFFERENCES],
-        unlike_sides=list(uncompiled.unlike) if (uncompiled := mended.way("uncompiled")) else [],
-        sides=_sides_of(candidate, conditions, watched),
+        differences=distinct([*comparison.differences, *_recompiles(programs, after)])[:MAX_DIFFERENCES],
+        unlike_sides=list(uncompiled.unlike) if uncompiled else [],
+        sides=_sides_of(candidate, conditions, programs.references[0].sides if programs.references else ()),
         events=list(after.events) if after else [],
         graphs=list(after.graphs) if after else [],
-        calls=calls,
+        calls=sum(len(trial.observations) for trial in mended.trials),
         seconds=time.monotonic() - started,
         failure=mended.failed,
     )
 
 
-def _compare_way(comparison: Comparison, chosen: Plan, old: Trial, new: Trial, reference: Trial) -> int:
-    """Compare two trials call by call, like with like; where only compiling stops the original, with it uncompiled."""
-    plain = dict(zip(chosen.recipes, reference.observations, strict=False))
-    recipes = chosen.lean() if old.way == "aot_eager" else chosen.recipes
-    compiled = old.way != "uncompiled"
-    # aot_eager sums the gradients of one graph in another order than those of several
-    noisy: tuple[str, ...] = ("gradient",) if old.way == "aot_eager" else ()
-    olds, news = old.observations, new.observations
-    if compiled:
-        repeated = _repeated(reference.observations)
-        olds, news = _without_repeats(olds, repeated), _without_repeats(news, repeated)
-    chance = {path for path, leaf in old.start.items() if path in new.start and leaf != new.start[path]}
-    olds, news = _without_state(olds, chance), _without_state(news, chance)
-    for recipe, first, second in zip(recipes, olds, news, strict=False):
-        label = f"{first.label}{_CALLED[old.way]}"
-        forgiving = noisy
-        uncompiled = plain.get(recipe) or plain.get(gradient_of(recipe))
-        one, other = Side(first, old.blobs), Side(second, new.blobs)
-        if uncompiled is not None and first.raised != uncompiled.raised:
-            comparison.differences.append(_unlike_itself(label, first, uncompiled))
-            one, forgiving = Side(uncompiled, reference.blobs), PARTS
-            if recipe not in plain:  # it was run with gradients only: effects and exception can be compared
-                one, other = _bare(one), _bare(other)
-        comparison.add(label, one, other, compiled=compiled, forgiving=forgiving)
-    return min(len(old.observations), len(new.observations))
-
-
-def _repeated(observations: Sequence[Observation]) -> frozenset[Effect]:
-    """Warnings that are shown in more than one call."""
-    heard = [one for each in observations for one in dict.fromkeys(each.effects) if one.kind == "warning"]
-    return frozenset(one for one, times in Counter(heard).items() if times > 1)
-
-
-def _without_repeats(observations: Sequence[Observation], repeated: Collection[Effect]) -> tuple[Observation, ...]:
-    """The observations with each warning where it is first shown, unless it is `repeated` anyway.
-
-    By default Python shows a warning once for each place, but whenever Dynamo compiles, Python forgets what it showed.
-    """
-    heard: set[Effect] = set()
-    kept: list[Observation] = []
-    for each in observations:
-        effects = tuple(one for one in each.effects if one.kind != "warning" or one in repeated or one not in heard)
-        heard.update(effects)
-        kept.append(replace(each, effects=effects))
-    return tuple(kept)
-
-
-def _without_state(observations: Sequence[Observation], paths: Collection[str]) -> tuple[Observation, ...]:
-    """The observations without what differed before the first call already: the program's chance, not the mend's doing."""
-    kept = []
-    for each in observations:
-        state = {path: leaf for path, leaf in each.parts.get("state", {}).items() if path not in paths}
-        kept.append(replace(each, parts={**each.parts, "state": state}) if "state" in each.parts else each)
-    return tuple(kept)
-
-
-def _bare(side: Side) -> Side:
-    return Side(replace(side.seen, parts={}), {})
-
-
-def _unlike_itself(label: str, compiled: Observation, uncompiled: Observation) -> Difference:
-    said = compiled.raised or uncompiled.raised
-    detail = (
-        f"the original {'raises' if compiled.raised else 'does not raise'} {said.type if said else ''} when it is "
-        "compiled, other than uncompiled; compared with it uncompiled"
-    )
-    return Difference(what="original", where="", call=label, detail=detail, severity="moved")
-
-
-def _recompiles(before: Trial | None, after: Trial | None) -> list[Difference]:
+def _recompiles(programs: Programs, after: Trial | None) -> list[Difference]:
+    before = programs.trial("eager", after.recipes) if after is not None else None
     if before is None or after is None or after.counts["recompiles"] <= before.counts["recompiles"]:
         return []
     detail = f"{before.counts['recompiles']} became {after.counts['recompiles']}"
     return [Difference(what="recompilations", where="", call="later calls", detail=detail, severity="moved")]
-
-
-def _distinct(differences: Sequence[Difference]) -> list[Difference]:
-    """Each difference once, where it is seen first; the same place differs in many calls and ways."""
-    found: dict[tuple[str, ...], Difference] = {}
-    for one in differences:
-        words = one["detail"] if one["what"] in ("stdout", "stderr", "log", "warning", "effects", "exception") else ""
-        found.setdefault((one["what"], one["where"], one["severity"], words), one)
-    return list(found.values())
 
 
 def _conditions(candidates: Sequence[Candidate]) -> list[Place]:

@@ -190,7 +190,6 @@ class VerifyParams(_Known):
     device: Literal["auto", "cpu", "cuda"]
     mode: Literal["eval", "train"]
     limits: Limits
-    before: CountsData | None  # of an analysis of the very same program, where there was one; saves counting it again
 
 
 class CountsData(TypedDict):

@@ -1,0 +1,184 @@
+"""What the trials of two programs say of a mend: which trial is compared with which, and what of it counts.
+
+Pure: data in, data out. What a single call differs in is found elsewhere (`compare`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from .compare import PARTS, Comparison, Side
+from .effects import Effect
+from .observe import Observation
+from .trials import Trial, Way
+from .variants import Recipe, gradient_of
+from .wire import Difference
+
+CALLED: Mapping[Way, str] = {
+    "uncompiled": "", "eager": " compiled", "aot_eager": " compiled with aot_eager",
+}  # fmt: skip
+_TEXTS = ("stdout", "stderr", "log", "warning", "effects", "exception")
+
+
+@dataclass(frozen=True)
+class Programs:
+    """The trials of the original and of one mended program; of each at least the uncompiled one, with all calls."""
+
+    original: Sequence[Trial]
+    mended: Sequence[Trial]
+
+    def trial(self, way: Way, recipes: Sequence[Recipe]) -> Trial | None:
+        """The original's trial of those very calls that way."""
+        return next((one for one in self.original if one.way == way and one.recipes == tuple(recipes)), None)
+
+    @property
+    def references(self) -> list[Trial]:
+        """The original's uncompiled trials; the first has every call."""
+        return [one for one in self.original if one.way == "uncompiled"]
+
+
+def compare_trial(programs: Programs, new: Trial) -> tuple[Comparison, bool]:
+    """Compare one trial of the mended program with the original; whether the original must be run that way to judge.
+
+    What the mended program does compiled is compared with what the original does uncompiled. Only where that differs in
+    anything, compiling may be the reason, and like is compared with like. Compiling alone may sum gradients in another
+    order and leave marks in the state, as of ``is_compiling()``; what the mend does to both is seen uncompiled.
+    """
+    like = programs.trial(new.way, new.recipes) if new.way != "uncompiled" else None
+    if like is not None:
+        return _with_like(programs, like, new), False
+    comparison = Comparison()
+    reference, seen = _uncompiled(programs, new.recipes)
+    news = new.observations
+    if new.way != "uncompiled":
+        repeated = _repeated(programs.references[0].observations)
+        seen, news = _without_repeats(seen, repeated), _without_repeats(news, repeated)
+    hidden = _chance(reference, new) | _made_by_compiling(new, programs.mended, seen)
+    seen, news = _without_state(seen, hidden), _without_state(news, hidden)
+    for first, second in zip(seen, news, strict=False):
+        comparison.add(
+            f"{second.label}{CALLED[new.way]}", Side(first, reference.blobs), Side(second, new.blobs),
+            compiled=new.way != "uncompiled", forgiving=("gradient",) if new.way != "uncompiled" else (),
+        )  # fmt: skip
+    complete = len(seen) >= len(news)
+    return comparison, new.way != "uncompiled" and (bool(comparison.differences) or not complete)
+
+
+def distinct(differences: Sequence[Difference]) -> list[Difference]:
+    """Each difference once, where it is seen first; the same place differs in many calls and ways."""
+    found: dict[tuple[str, ...], Difference] = {}
+    for one in differences:
+        words = one["detail"] if one["what"] in _TEXTS else ""
+        found.setdefault((one["what"], one["where"], one["severity"], words), one)
+    return list(found.values())
+
+
+def _with_like(programs: Programs, old: Trial, new: Trial) -> Comparison:
+    """Call by call, compiled with compiled; where only compiling stops the original, with it uncompiled."""
+    comparison = Comparison()
+    reference = programs.references[0]
+    plain = dict(zip(reference.recipes, reference.observations, strict=False))
+    repeated = _repeated(reference.observations)
+    olds, news = _without_repeats(old.observations, repeated), _without_repeats(new.observations, repeated)
+    chance = _chance(old, new)
+    olds = _without_state(olds, chance | _made_by_dynamo(old, programs.references))
+    news = _without_state(news, chance | _made_by_dynamo(new, programs.mended))
+    for recipe, first, second in zip(new.recipes, olds, news, strict=False):
+        label = f"{first.label}{CALLED[old.way]}"
+        forgiving = _noisy(old.way)
+        uncompiled = plain.get(recipe) or plain.get(gradient_of(recipe))
+        one, other = Side(first, old.blobs), Side(second, new.blobs)
+        if uncompiled is not None and first.raised != uncompiled.raised:
+            comparison.differences.append(_unlike_itself(label, first, uncompiled))
+            one, forgiving = Side(uncompiled, reference.blobs), PARTS
+            if recipe not in plain:  # it was run with gradients only: effects and exception can be compared
+                one, other = _bare(one), _bare(other)
+        comparison.add(label, one, other, compiled=True, forgiving=forgiving)
+    return comparison
+
+
+def _uncompiled(programs: Programs, recipes: Sequence[Recipe]) -> tuple[Trial, tuple[Observation, ...]]:
+    """What the original did uncompiled in those calls, from a trial of that very list where there is one."""
+    for trial in programs.references:
+        if trial.recipes == tuple(recipes):
+            return trial, trial.observations
+    full = programs.references[0]
+    if full.recipes[: len(recipes)] == tuple(recipes):
+        return full, full.observations[: len(recipes)]
+    known = dict(zip(full.recipes, full.observations, strict=False))
+    return full, tuple(known[recipe] for recipe in recipes if recipe in known)
+
+
+def _noisy(way: Way) -> tuple[str, ...]:
+    """The parts that come out close at best: aot_eager sums the gradients of one graph in another order."""
+    return ("gradient",) if way == "aot_eager" else ()
+
+
+def _repeated(observations: Sequence[Observation]) -> frozenset[Effect]:
+    """Warnings that are shown in more than one call."""
+    heard = [one for each in observations for one in dict.fromkeys(each.effects) if one.kind == "warning"]
+    return frozenset(one for one, times in Counter(heard).items() if times > 1)
+
+
+def _without_repeats(observations: Sequence[Observation], repeated: Collection[Effect]) -> tuple[Observation, ...]:
+    """The observations with each warning where it is first shown, unless it is `repeated` anyway.
+
+    By default Python shows a warning once for each place, but whenever Dynamo compiles, Python forgets what it showed.
+    """
+    heard: set[Effect] = set()
+    kept: list[Observation] = []
+    for each in observations:
+        effects = tuple(one for one in each.effects if one.kind != "warning" or one in repeated or one not in heard)
+        heard.update(effects)
+        kept.append(replace(each, effects=effects))
+    return tuple(kept)
+
+
+def _chance(old: Trial, new: Trial) -> set[str]:
+    """State that differed before the first call already: the program's chance, not the mend's doing."""
+    return {path for path, leaf in old.start.items() if path in new.start and leaf != new.start[path]}
+
+
+def _made_by_compiling(trial: Trial, program: Sequence[Trial], others: Sequence[Observation]) -> set[str]:
+    """State of a compiled trial that is never there when the same program (all trials of it) runs uncompiled."""
+    plain = [one for one in program if one.way == "uncompiled"]
+    if trial.way == "uncompiled" or not plain:
+        return set()
+    known = {path for one in plain for path in one.start}
+    known |= {
+        path for seen in (*others, *(each for one in plain for each in one.observations)) for path in _state(seen)
+    }
+    return {path for seen in trial.observations for path in _state(seen)} - known
+
+
+def _made_by_dynamo(trial: Trial, program: Sequence[Trial]) -> set[str]:
+    """Of that, the globals: names that Dynamo gives to what its code uses."""
+    made = _made_by_compiling(trial, program, ())
+    return {path for path in made if not any(path.startswith(f"{name}.") for name in trial.modules)}
+
+
+def _state(observation: Observation) -> Collection[str]:
+    return observation.parts.get("state", {}).keys()
+
+
+def _without_state(observations: Sequence[Observation], paths: Collection[str]) -> tuple[Observation, ...]:
+    kept = []
+    for each in observations:
+        state = {path: leaf for path, leaf in each.parts.get("state", {}).items() if path not in paths}
+        kept.append(replace(each, parts={**each.parts, "state": state}) if "state" in each.parts else each)
+    return tuple(kept)
+
+
+def _bare(side: Side) -> Side:
+    return Side(replace(side.seen, parts={}), {})
+
+
+def _unlike_itself(label: str, compiled: Observation, uncompiled: Observation) -> Difference:
+    said = compiled.raised or uncompiled.raised
+    detail = (
+        f"the original {'raises' if compiled.raised else 'does not raise'} {said.type if said else ''} when it is "
+        "compiled, other than uncompiled; compared with it uncompiled"
+    )
+    return Difference(what="original", where="", call=label, detail=detail, severity="moved")
