@@ -6,13 +6,14 @@ import os
 from collections.abc import Mapping
 
 from rich.console import Console, Group, RenderableType
-from rich.syntax import Syntax
 from rich.text import Text as Line
 
 from graphmend_lsp.model import Break, EntryResult, Failure, Finding, Plan, Report
 from graphmend_lsp.report.record import counts, diff
 
 _COLOURS = {"safe": "green", "unsafe": "yellow", "unverified": "cyan", "wrong": "red"}
+
+_DIFF = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def print_report(console: Console, report: Report) -> None:
@@ -30,9 +31,8 @@ def print_plan(console: Console, plan: Plan, old: Mapping[str, str], *, diffs: b
     """Write a mend's result: the diff, what was applied, what remains, and what was compared."""
     if diffs:
         for path, text in plan.texts.items():
-            console.print(
-                Syntax(diff(path, old.get(path, ""), text), "diff", background_color="default", word_wrap=False)
-            )
+            for line in diff(path, old.get(path, ""), text).splitlines():
+                console.print(Line(line, style=_DIFF.get(line[:1], "")), soft_wrap=True)
     for one in plan.applied:
         place = f"{_short(one.mend.path)}:{one.mend.span.start.line}"
         console.print(

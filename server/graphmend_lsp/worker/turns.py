@@ -35,13 +35,19 @@ else:
     import fcntl
 
     def _wait(folder: str, at_once: int) -> int:
-        places = [os.open(os.path.join(folder, f"turn-{n}"), os.O_RDWR | os.O_CREAT, 0o600) for n in range(at_once)]
-        while True:
-            for place in places:
-                with suppress(OSError):
-                    fcntl.lockf(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    for other in places:
-                        if other != place:
-                            os.close(other)
-                    return place
-            time.sleep(WAIT)
+        queue, *places = (_opened(folder, name) for name in ("queue", *(f"turn-{n}" for n in range(at_once))))
+        fcntl.lockf(queue, fcntl.LOCK_EX)  # only the first in the queue looks for a turn
+        try:
+            while True:
+                for place in places:
+                    with suppress(OSError):
+                        fcntl.lockf(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                        places.remove(place)
+                        return place
+                time.sleep(WAIT)
+        finally:
+            for one in (queue, *places):
+                os.close(one)
+
+    def _opened(folder: str, name: str) -> int:
+        return os.open(os.path.join(folder, name), os.O_RDWR | os.O_CREAT, 0o600)
