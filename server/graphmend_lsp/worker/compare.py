@@ -169,7 +169,8 @@ def _compare_part(part: str, label: str, original: Side, mended: Side) -> list[D
                 ):  # an optimizer skips a parameter without a gradient, not one with zeros
                     found.append(_difference(part, path, label, "none became zeros", "close"))
                 continue
-            found.append(_difference(part, path, label, f"new: {_brief(leaf.text)}", severity))
+            said = "new" if part != "state" else "new, or made earlier than before"
+            found.append(_difference(part, path, label, f"{said}: {_brief(leaf.text)}", severity))
     if len(found) > MAX_DIFFERENCES:
         found.sort(key=lambda one: ("different", "exception", "close", "moved").index(one["severity"]))
         more = len(found) - MAX_DIFFERENCES

@@ -128,6 +128,9 @@ def searching(base: int, call: Arguments, has_weights: bool) -> Iterator[Recipe]
     """More and stranger calls, to be tried while a side of a condition was not seen."""
     kinds = _kinds(call)
     tensors = [tensor for _, tensor in tensors_of(call) if not isinstance(tensor, torch.nn.Parameter)]
+    if has_weights and "float" not in kinds:  # all that is computed comes of the weights then
+        for kind in _WEIGHTS:
+            yield Recipe(base, weights=kind)
     if "float" in kinds:
         for kind in ("one", "tiny", "x100", "x0.01", "+100", "-100", "-inf", "positive", "all NaN", "all inf", "huge"):
             yield Recipe(base, floats=kind)
@@ -146,12 +149,11 @@ def searching(base: int, call: Arguments, has_weights: bool) -> Iterator[Recipe]
                 for kind in ("smallest", "largest", "zero", "one zero", "permuted", "one more", "like another"):
                     yield Recipe(base, ints=kind, only=index)
     yield from reshaping(base, call, (2, 4, 16))
-    if has_weights:
+    if has_weights and "float" in kinds:
         for kind in _WEIGHTS:
             yield Recipe(base, weights=kind)
-        if "float" in kinds:
-            for kind in ("x1000", "negated"):
-                yield Recipe(base, floats="large", weights=kind)
+        for kind in ("x1000", "negated"):
+            yield Recipe(base, floats="large", weights=kind)
 
 
 def reshaping(base: int, call: Arguments, factors: Sequence[int] = ()) -> list[Recipe]:

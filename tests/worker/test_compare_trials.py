@@ -1,0 +1,110 @@
+"""Which trials are compared with which, and what of them is the compiler's doing and not the mend's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from graphmend_lsp.worker.effects import Effect
+from graphmend_lsp.worker.observe import Observation, Raised
+from graphmend_lsp.worker.plan import Plan
+from graphmend_lsp.worker.snapshot import Store, take
+from graphmend_lsp.worker.trials import Trial, Way
+from graphmend_lsp.worker.variants import Recipe
+from graphmend_lsp.worker.weigh import Programs, compare_trial
+from graphmend_lsp.worker.wire import CountsData
+
+CALLS = (Recipe(0, own=True), Recipe(0, floats="negated"), Recipe(0, again=True))
+COUNTS = CountsData(graphs=0, breaks=0, skipped_frames=0, recompiles=0)
+WARNING = Effect("warning", "careful", "UserWarning")
+ONE = torch.ones(2)
+
+
+def trial(
+    way: Way = "uncompiled",
+    *,
+    output: Any = ONE,
+    gradient: Any = ONE,
+    state: dict[str, Any] | None = None,
+    effects: tuple[tuple[Effect, ...], ...] = ((), (), ()),
+    raised: Raised | None = None,
+    recipes: tuple[Recipe, ...] = CALLS,
+) -> Trial:
+    store = Store()
+    kept = {path: leaf for name, value in (state or {}).items() for path, leaf in take(value, store, name).items()}
+    parts = {"output": take(output, store), "gradient": take(gradient, store, "model.w"), "state": kept}
+    seen = tuple(Observation(one.label, parts, heard, raised) for one, heard in zip(recipes, effects, strict=False))
+    return Trial(way, recipes, seen, store.blobs, COUNTS, modules=frozenset({"model"}))
+
+
+OUT = Effect("stdout", "y\n")
+EQUAL = [
+    pytest.param(trial("eager"), id="the same"),
+    pytest.param(trial("eager", gradient=ONE + 5e-7), id="a gradient summed in another order"),
+    pytest.param(trial("eager", state={"program.sub_logger_0": None}), id="a global of Dynamo"),
+    pytest.param(trial("eager", state={"model._is_compiled": True}), id="a mark of is_compiling()"),
+    pytest.param(trial("eager", effects=((WARNING,), (WARNING,), ())), id="a warning that Dynamo makes new"),
+    pytest.param(trial("aot_eager", recipes=(CALLS[0], CALLS[2])), id="fewer calls"),
+]
+TO_BE_JUDGED = [
+    pytest.param(trial("eager", output=ONE + 1), id="an output"),
+    pytest.param(trial("eager", output=ONE + 5e-7), id="an output that is close"),
+    pytest.param(trial("eager", gradient=ONE + 1), id="a gradient"),
+    pytest.param(trial("eager", effects=((WARNING, OUT), (), ())), id="a print"),
+    pytest.param(trial("aot_eager", recipes=(CALLS[0], Recipe(0, floats="one"))), id="a call not made uncompiled"),
+]
+PLAIN = trial(effects=((WARNING,), (), ()))
+
+
+@pytest.mark.parametrize("new", EQUAL)
+def test_a_compiled_program_that_does_what_the_original_does_uncompiled_is_judged_at_once(new: Trial) -> None:
+    plain = PLAIN if new.observations[0].effects else trial()
+    comparison, more = compare_trial(Programs([plain], [plain, new]), new)
+    assert (comparison.differences, more) == ([], False)
+    assert (comparison.outputs, comparison.gradients, comparison.effects) == ("bit-equal", "bit-equal", "equal")
+
+
+@pytest.mark.parametrize("new", TO_BE_JUDGED)
+def test_what_differs_is_compared_with_the_original_run_that_way(new: Trial) -> None:
+    _, more = compare_trial(Programs([PLAIN], [PLAIN, new]), new)
+    assert more
+    comparison, more = compare_trial(Programs([PLAIN, new], [PLAIN, new]), new)
+    assert (comparison.differences, more) == ([], False)
+
+
+def test_what_differs_from_the_original_run_that_way_is_a_difference() -> None:
+    new, old = trial("eager", output=ONE + 1), trial("eager", output=ONE + 2)
+    comparison, more = compare_trial(Programs([PLAIN, old], [PLAIN, new]), new)
+    assert (comparison.outputs, more) == ("different", False)
+
+
+def test_an_exception_that_only_compiling_raises_is_compared_with_the_original_uncompiled() -> None:
+    new = trial("eager", raised=Raised("ValueError", "bad"))
+    assert compare_trial(Programs([PLAIN], [PLAIN, new]), new)[1]
+    comparison, more = compare_trial(Programs([PLAIN, new], [PLAIN, new]), new)
+    assert {one["what"] for one in comparison.differences} == {"original", "exception", "warning"}
+    assert not more
+
+
+def test_nothing_is_forgiven_uncompiled() -> None:
+    new = trial(gradient=ONE + 5e-7, state={"program.more": 1})
+    comparison, more = compare_trial(Programs([trial()], [new]), new)
+    assert {(one["what"], one["severity"]) for one in comparison.differences} == {
+        ("gradient", "close"), ("state", "moved"),
+    }  # fmt: skip
+    assert (comparison.gradients, more) == ("close", False)
+
+
+def test_shorter_lists_keep_what_took_another_side() -> None:
+    own, other = Recipe(0, own=True), Recipe(1, own=True)
+    shaped, telling = Recipe(0, resize=(2, 3)), Recipe(0, weights="x1000", gradients=True)
+    noisy, again = Recipe(0, "random", "permuted", "flipped", gradients=True), Recipe(0, again=True, gradients=True)
+    plan = Plan((own, other, noisy, shaped, telling, again), frozenset({0, 4}))
+    bare = Recipe(0, weights="x1000"), Recipe(0, again=True)
+    assert plan.own == (own, other)
+    assert plan.unshaped() == (own, other, noisy, telling, again)
+    assert plan.lean() == (own, other, Recipe(0, "random", "permuted", "flipped"), *bare)
+    assert plan.leanest() == (own, *bare)
+    assert plan.everything()[:6] == plan.recipes and set(plan.lean()) <= set(plan.everything())
