@@ -2,11 +2,9 @@
 
 import difflib
 import json
-import shutil
 import subprocess
 import sys
 import time
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -33,18 +31,6 @@ MODELS: dict[str, tuple[list[str], list[tuple[str, int, str]], int]] = {
         8,
     ),
 }
-
-
-@pytest.fixture(scope="module")
-def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the installed package that may be written to, with the entries beside it."""
-    spec = find_spec("transformers")
-    assert spec is not None
-    assert spec.origin is not None
-    folder = tmp_path_factory.mktemp("scratch")
-    shutil.copytree(Path(spec.origin).parent, folder / "transformers", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ENTRIES, folder)
-    return folder
 
 
 def graphmend(command: str, model: str, package: Path, *more: str) -> tuple[int, dict[str, Any]]:

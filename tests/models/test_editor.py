@@ -1,0 +1,83 @@
+"""The same through the language server: every model's breaks are shown in the library's open file, and mended by quick fixes."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.lsp.test_features import apply_changes
+from tests.lsp.wire import NEOVIM, REAL, Client
+
+from .conftest import ENTRIES
+
+PATIENCE = 200.0
+# model -> the file to open, the 1-based lines where it breaks
+OPENED = {
+    "t5": ("models/t5/modeling_t5.py", {1019}),
+    "biogpt": ("models/biogpt/modeling_biogpt.py", {685}),
+    "phi3": ("modeling_rope_utils.py", {50}),
+    "bart_fp16": ("models/bart/modeling_bart.py", {567, 1246}),
+}
+
+
+@pytest.fixture
+def client() -> Iterator[Client]:
+    started = Client(REAL)
+    yield started
+    started.stop()
+
+
+def confirmed(diagnostics: list[Any]) -> list[Any]:
+    return [one for one in diagnostics if one["severity"] == 2]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", OPENED)
+def test_breaks_are_shown_and_mended_in_the_editor(model: str, package: Path, client: Client) -> None:
+    file, lines = OPENED[model]
+    path = package / "transformers" / file
+    original = text = path.read_text("utf-8")
+    uri, version = path.as_uri(), 1
+    settings = {
+        "interpreter": [sys.executable],
+        "entries": [f"{package / ENTRIES.name}:{model}"],
+        "worker": {"timeout": 120},
+    }
+    client.initialize(NEOVIM, rootUri=package.as_uri(), initializationOptions={"trusted": True, "settings": settings})
+    client.open(uri, text)
+    try:
+        mended: set[int] = set()
+        while mended != lines:
+            client.save(uri)
+            shown = client.until(
+                lambda m: (
+                    m.get("method") == "textDocument/publishDiagnostics"
+                    and m["params"]["uri"] == uri
+                    and any("proven safe" in one["message"] for one in confirmed(m["params"]["diagnostics"]))
+                ),
+                PATIENCE,
+            )["params"]["diagnostics"]
+            if not mended:
+                assert {one["range"]["start"]["line"] + 1 for one in confirmed(shown)} == lines
+            place = next(one["range"]["start"] for one in confirmed(shown) if "proven safe" in one["message"])
+            action = client.actions(uri, (place["line"], place["character"]))[0]
+            assert action["title"].startswith("Mend graph break: ")
+            text = apply_changes(text, action["edit"]["changes"][uri])
+            mended.add(min(lines - mended, key=lambda line: abs(line - 1 - place["line"])))
+            version += 1
+            path.write_text(text, "utf-8")
+            client.change(uri, version, [{"text": text}])
+        client.save(uri)
+        client.until(lambda m: m.get("method") == "graphmend/status" and m["params"]["state"] == "busy", PATIENCE)
+        client.until(lambda m: m.get("method") == "graphmend/status" and m["params"]["state"] == "ready", PATIENCE)
+        client.ask("shutdown")
+        last = [
+            m for m in client.seen if m.get("method") == "textDocument/publishDiagnostics" and m["params"]["uri"] == uri
+        ][-1]
+        assert confirmed(last["params"]["diagnostics"]) == []
+        client.notify("exit")
+        assert client.code() == 0
+    finally:
+        path.write_text(original, "utf-8")
