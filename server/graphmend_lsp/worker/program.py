@@ -132,13 +132,16 @@ def seed() -> None:
         numpy.random.seed(SEED % 2**32)
 
 
-def set_threads(number: int | None = None) -> None:
-    """Let torch compute with several threads; not in a process that forks afterwards (its children would hang)."""
+def set_threads(beside: int = 1) -> None:
+    """Let torch compute with several threads; not in a process that forks afterwards (its children would hang).
+
+    `beside` processes compute at the same time and share the cores: threads that wait for a core spin on it.
+    """
     import torch
 
     told = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    torch.set_num_threads(max(1, number or (int(told) if told.isdigit() else cores)))
+    torch.set_num_threads(int(told) if told.isdigit() and int(told) else max(1, cores // beside))
 
 
 def parts_of(function: Any) -> Iterator[Any]:

@@ -226,7 +226,7 @@ def _prepare(params: VerifyParams, loaded: Loaded, way: Way) -> tuple[Subject, l
     listener = Listener()
     listener.install()
     program = build(loaded.module, params["entry"], params["device"], params["mode"])
-    set_threads()
+    set_threads(PROGRAMS_AT_ONCE)
     files = _own_modules(loaded)
     modules = find_modules(program.callable)
     function = uncompiled(program.callable) if way == "uncompiled" else compiled(program.callable, BACKEND)
