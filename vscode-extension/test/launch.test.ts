@@ -22,7 +22,7 @@ interface Case extends Machine {
   readonly remedy?: string;
 }
 
-const VENV = "/work/.venv/bin/python";
+const VENV = "/home/ada/model/.venv/bin/python";
 const WITH = { server: "0.1.0" };
 const MANAGED = "/storage/environment/bin/python";
 
@@ -122,7 +122,7 @@ const CASES: readonly Case[] = [
   {
     title: "without trust a setting cannot name a program of the workspace",
     trusted: false, settings: { interpreter: ["${workspaceFolder}/.venv/bin/python"], path: ["${workspaceFolder}/bin/graphmend-lsp"] },
-    files: ["/work/bin/graphmend-lsp"], pythons: { [VENV]: WITH }, missing: /names no existing file/, remedy: "settings",
+    files: ["/home/ada/model/bin/graphmend-lsp"], pythons: { [VENV]: WITH }, missing: /names no existing file/, remedy: "settings",
   },
   {
     title: "without trust an interpreter setting inside the workspace is passed over",
@@ -131,7 +131,7 @@ const CASES: readonly Case[] = [
   },
   {
     title: "without trust graphmend-lsp of the workspace on the PATH is not started",
-    trusted: false, path: { python3: "/usr/bin/python3", "graphmend-lsp": "/work/bin/graphmend-lsp" },
+    trusted: false, path: { python3: "/usr/bin/python3", "graphmend-lsp": "/home/ada/model/bin/graphmend-lsp" },
     pythons: { "/usr/bin/python3": { server: null } }, missing: /not installed/, remedy: "createEnvironment",
   },
 ];
@@ -168,8 +168,8 @@ function run(machine: Machine): Promise<Launch | Missing> {
     },
     activePython: async () => machine.active,
     managed: "/storage/environment",
-    folders: () => ["/work"],
+    folders: () => ["/home/ada/model"],
   };
-  const variables = { home: "/home/u", cwd: "/", folders: [{ name: "work", path: "/work" }], env: {} };
+  const variables = { home: "/home/u", cwd: "/", folders: [{ name: "work", path: "/home/ada/model" }], env: {} };
   return findServer(readSettings((key) => machine.settings?.[key], variables), machine.trusted ?? true, host);
 }

@@ -90,7 +90,7 @@ def cost_of(site: Break) -> str:
         words.append("its whole function runs uncompiled")
     if site.outcome == "rest skipped":
         words.append("the rest of its function runs uncompiled")
-    where = f" in {', '.join(site.entries)}" if site.entries else ""
+    where = f" in {', '.join(site.entries)} ({' and '.join(site.modes)})" if site.entries else ""
     return f"costs {', '.join(words)}{where}" if words else f"costs no graph{where}"
 
 
