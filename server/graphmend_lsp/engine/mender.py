@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from graphmend_lsp.analysis.reasons import remedy_for
 from graphmend_lsp.model import Break, Declined, Mend
 
 Proposed = tuple[tuple[Mend, ...], tuple[Declined, ...]]
@@ -75,7 +76,13 @@ def serve() -> None:
         except EOFError:
             return
         proposals = propose(site, sources, rules)
-        _write(sink, (proposals.mends, proposals.declined))
+        _write(sink, (proposals.mends, proposals.declined or (() if proposals.mends else (no_rule_for(site),))))
+
+
+def no_rule_for(site: Break) -> Declined:
+    """What is said when no rule is about such a break: that, and what its author can do."""
+    words = f"No rule rewrites this kind of break. {remedy_for(site.root_gb_id or site.gb_id)}"
+    return Declined("rules", words.strip())
 
 
 def _write(stream: IO[bytes], value: object) -> None:
