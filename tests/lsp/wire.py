@@ -93,7 +93,7 @@ class Client:
 
     def _read_errors(self) -> None:
         assert self.process.stderr is not None
-        for line in self.process.stderr:
+        for line in iter(self.process.stderr.readline, b""):
             self.stderr += line
 
     def raw(self, data: bytes) -> None:

@@ -33,6 +33,28 @@ def confirmed(diagnostics: list[Any]) -> list[Any]:
     return [one for one in diagnostics if one["severity"] == 2]
 
 
+def proven(client: Client, uri: str) -> list[Any]:
+    """The next publication in which a mend is proven safe."""
+    return client.until(
+        lambda m: (
+            m.get("method") == "textDocument/publishDiagnostics"
+            and m["params"]["uri"] == uri
+            and any("proven safe" in one["message"] for one in confirmed(m["params"]["diagnostics"]))
+        ),
+        PATIENCE,
+    )["params"]["diagnostics"]
+
+
+def quick_fix(client: Client, uri: str, shown: list[Any]) -> tuple[dict[str, int], dict[str, Any]]:
+    """A proven mend as the light bulb offers it; what was proven before the last edit is no longer offered as such."""
+    while True:
+        place = next(one["range"]["start"] for one in confirmed(shown) if "proven safe" in one["message"])
+        action = client.actions(uri, (place["line"], place["character"]))[0]
+        if action["title"].startswith("Mend graph break: ") and "(" not in action["title"]:
+            return place, action
+        shown = proven(client, uri)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("model", OPENED)
 def test_breaks_are_shown_and_mended_in_the_editor(model: str, package: Path, client: Client) -> None:
@@ -51,19 +73,10 @@ def test_breaks_are_shown_and_mended_in_the_editor(model: str, package: Path, cl
         mended: set[int] = set()
         while mended != lines:
             client.save(uri)
-            shown = client.until(
-                lambda m: (
-                    m.get("method") == "textDocument/publishDiagnostics"
-                    and m["params"]["uri"] == uri
-                    and any("proven safe" in one["message"] for one in confirmed(m["params"]["diagnostics"]))
-                ),
-                PATIENCE,
-            )["params"]["diagnostics"]
+            shown = proven(client, uri)
             if not mended:
                 assert {one["range"]["start"]["line"] + 1 for one in confirmed(shown)} == lines
-            place = next(one["range"]["start"] for one in confirmed(shown) if "proven safe" in one["message"])
-            action = client.actions(uri, (place["line"], place["character"]))[0]
-            assert action["title"].startswith("Mend graph break: ")
+            place, action = quick_fix(client, uri, shown)
             text = apply_changes(text, action["edit"]["changes"][uri])
             mended.add(min(lines - mended, key=lambda line: abs(line - 1 - place["line"])))
             version += 1
