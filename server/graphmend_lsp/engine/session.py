@@ -39,10 +39,13 @@ class Session:
         self._at_once = asyncio.Semaphore(_AT_ONCE)
         self._mender = Mender()
         self._mending = asyncio.Lock()
+        self._checked: tuple[CheckRequest, dict[Key, Run]] | None = None
 
     async def check(self, request: CheckRequest, on_progress: OnProgress | None = None) -> Report:
         """Static and real breaks of the request's entries, with unverified candidates and declines."""
-        return await self.report(request, await self.run(request, on_progress))
+        runs = await self.run(request, on_progress)
+        self._checked = (request, runs)
+        return await self.report(request, runs)
 
     async def prove(
         self,
@@ -55,9 +58,11 @@ class Session:
         """The report with a verdict for every candidate; `on_finding` is told each finding as it is settled.
 
         A mend that is wrong, or gains nothing, leaves the candidates and becomes a decline with the reason. `runs` are those
-        of the very same request, where they are at hand: the original then need not be counted again.
+        of the very same request, where they are at hand (the last check's are): the original need not be counted again.
         """
         sources = Sources(request.texts)
+        if runs is None and self._checked is not None and self._checked[0] == request:
+            runs = self._checked[1]
         verdicts: dict[Mend, list[Verdict]] = {}
         failures: list[Failure] = []
         for result in report.entries:
