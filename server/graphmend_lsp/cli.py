@@ -14,8 +14,8 @@ from graphmend_lsp import __version__
 from graphmend_lsp.engine.client import WorkerClient, WorkerFailedError
 from graphmend_lsp.engine.config import CheckRequest, Device, WorkerConfig
 from graphmend_lsp.engine.entries import BadEntryError, ProjectConfig, parse_entry, python_files, read_config
-from graphmend_lsp.engine.files import Sources, UnreadableSourceError, write_source
-from graphmend_lsp.model import Mode, Progress, Report
+from graphmend_lsp.engine.files import UnreadableSourceError, read_source, write_source
+from graphmend_lsp.model import Mode, Plan, Progress, Report
 
 DONE, BREAKS, ERROR = 0, 1, 2
 _T = TypeVar("_T")
@@ -133,7 +133,6 @@ def _check(arguments: argparse.Namespace) -> int:
 def _mend(arguments: argparse.Namespace) -> int:
     from graphmend_lsp.engine.session import Session
     from graphmend_lsp.mending import rules_by_name
-    from graphmend_lsp.model import Plan
 
     if unknown := sorted(set(arguments.rule) - set(rules_by_name())):
         raise _UsageError(f"there is no rule {unknown[0]!r}; the rules are {', '.join(rules_by_name())}")
@@ -147,20 +146,26 @@ def _mend(arguments: argparse.Namespace) -> int:
             await session.close()
 
     plan = _run(work())
-    sources = Sources({})
-    old = {path: sources.get(path) or "" for path in plan.texts}
     if arguments.write:
-        for path, text in plan.texts.items():
-            write_source(path, text)
+        _write(plan)
     if arguments.format == "json":
         from graphmend_lsp.report.record import mend_record
 
-        _print_json(mend_record(plan, old))
+        _print_json(mend_record(plan))
     else:
         from graphmend_lsp.report.text import print_plan
 
-        print_plan(_console(), plan, old, diffs=not arguments.write, written=arguments.write)
+        print_plan(_console(), plan, diffs=not arguments.write, written=arguments.write)
     return exit_code(plan.after)
+
+
+def _write(plan: Plan) -> None:
+    """Write the new texts, unless one of the files is no longer what was mended: then none is written."""
+    for path, old in plan.old.items():
+        if read_source(path).text != old:
+            raise _UsageError(f"{path} changed while it was being mended, so nothing was written; run it again")
+    for path, text in plan.texts.items():
+        write_source(path, text)
 
 
 def _rules(arguments: argparse.Namespace) -> int:

@@ -266,10 +266,14 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A mend-all: the new text of every changed file and what was applied on the way, with the final verdict."""
+    """A mend-all: the new text of every changed file and what was applied on the way, with the final verdict.
+
+    `old` are the texts that the mends were made on; whoever writes `texts` checks first that they still stand.
+    """
 
     before: Report
     after: Report
     applied: tuple[Candidate, ...]
     texts: dict[str, str] = field(default_factory=dict)
     verdict: Verdict | None = None
+    old: dict[str, str] = field(default_factory=dict)

@@ -10,6 +10,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from graphmend_lsp import cli
+from graphmend_lsp.model import Plan, Report
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SCHEMA = json.loads((files("graphmend_lsp.report") / "schema.json").read_text("utf-8"))
 
@@ -64,6 +67,16 @@ def test_mend_writes_a_proven_program_and_mends_to_the_end(model: Path) -> None:
     assert "# Keep rare spikes from spreading" in after
     again = json.loads(graphmend("mend", model.name, "--json", "--quiet", cwd=model.parent).stdout)
     assert again["edits"] == []
+
+
+def test_a_file_that_changed_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+    file = tmp_path / "m.py"
+    file.write_text("edited since\n")
+    nothing = Report(None, None, None, (), ())
+    plan = Plan(nothing, nothing, (), {str(file): "mended\n"}, None, {str(file): "as it was\n"})
+    with pytest.raises(Exception, match="changed while it was being mended"):
+        cli._write(plan)
+    assert file.read_text() == "edited since\n"
 
 
 def test_a_clean_program_exits_0(tmp_path: Path) -> None:

@@ -51,10 +51,10 @@ REPORT = Report(
 )  # fmt: skip
 EMPTY = Report(None, None, None, (), ())
 SCHEMA = json.loads((files("graphmend_lsp.report") / "schema.json").read_text("utf-8"))
-PLAN = Plan(REPORT, EMPTY, (Candidate(MEND, VERDICT),), {PATH: "new\n"}, VERDICT)
+PLAN = Plan(REPORT, EMPTY, (Candidate(MEND, VERDICT),), {PATH: "new\n"}, VERDICT, {PATH: "old\n"})
 
 
-@pytest.mark.parametrize("record", [check_record(REPORT), check_record(EMPTY), mend_record(PLAN, {PATH: "old\n"})])
+@pytest.mark.parametrize("record", [check_record(REPORT), check_record(EMPTY), mend_record(PLAN)])
 def test_records_keep_the_contract(record: dict[str, Any]) -> None:
     jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(json.dumps(record)))
 
@@ -66,7 +66,7 @@ def test_a_break_says_its_cause_and_place() -> None:
 
 
 def test_mend_counts_before_and_after() -> None:
-    record = mend_record(PLAN, {PATH: "old\n"})
+    record = mend_record(PLAN)
     assert record["before"] == {"graphs": 3, "breaks": 1, "skipped_frames": 1}
     assert record["after"] == {"graphs": 0, "breaks": 0, "skipped_frames": 0}
     assert record["edits"][0]["diff"].splitlines()[-2:] == ["-old", "+new"]
@@ -95,7 +95,7 @@ def test_text(words: str) -> None:
 
 
 def test_text_of_a_plan() -> None:
-    words = shown(lambda console: print_plan(console, PLAN, {PATH: "old\n"}, diffs=True, written=False))
+    words = shown(lambda console: print_plan(console, PLAN, diffs=True, written=False))
     assert "-old" in words
     assert "1 → 0 breaks, 3 → 0 graphs" in words
     assert "compared over 7 calls: outputs close" in words

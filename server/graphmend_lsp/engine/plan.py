@@ -58,9 +58,10 @@ class Prover(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Round:
-    """What one round accepted: the mends, the new texts, the verdict on all together, and the runs after it."""
+    """What one round accepted: the mends, the old and new texts, the verdict on all together, and the runs after it."""
 
     accepted: tuple[Candidate, ...]
+    old: Mapping[str, str]
     texts: Mapping[str, str]
     verdict: Verdict | None
     runs: Mapping[Key, Run]
@@ -89,7 +90,8 @@ async def mend_all(
     verdict = rounds[0].verdict if rounds else None
     if len(rounds) > 1:
         verdict = await _whole(prover, request, before, applied, changed, on_progress) or verdict
-    return Plan(before, current, applied, changed, verdict)
+    old = {path: text for step in reversed(rounds) for path, text in step.old.items()}
+    return Plan(before, current, applied, changed, verdict, {path: old[path] for path in changed})
 
 
 async def _round(
@@ -102,7 +104,8 @@ async def _round(
     mends, texts = combine([finding.candidates[0].mend for finding in real], sources)
     verdict, after = await _together(prover, request, report, mends, sources, runs, on_progress)
     if verdict is not None and verdict.safety == "safe":
-        return _Round(tuple(Candidate(mend, verdict) for mend in mends), texts, verdict, after), report
+        accepted = tuple(Candidate(mend, verdict) for mend in mends)
+        return _Round(accepted, _old(texts, sources), texts, verdict, after), report
     wanted: tuple[Safety, ...] = ("safe", "unsafe") if request.unsafe else ("safe",)
     proven = await prover.prove(request, report, on_progress=on_progress, runs=runs)
     good = [one for finding in proven.findings for one in finding.candidates[:1] if one.safety in wanted]
@@ -111,9 +114,13 @@ async def _round(
         chosen = tuple(candidate for candidate in good if candidate.mend in mends)
         verdict, after = await _together(prover, request, proven, mends, sources, runs, on_progress)
         if verdict is not None and verdict.safety in wanted:
-            return _Round(chosen, texts, verdict, after), proven
+            return _Round(chosen, _old(texts, sources), texts, verdict, after), proven
         good = good[: len(good) // 2]
     return None, proven
+
+
+def _old(texts: Mapping[str, str], sources: Sources) -> dict[str, str]:
+    return {path: sources.get(path) or "" for path in texts}
 
 
 async def _together(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
 from typing import Any
 
 from graphmend_lsp.model import EntryResult, Failure, Finding, Plan, Report
@@ -24,7 +23,7 @@ def check_record(report: Report) -> dict[str, Any]:
     }
 
 
-def mend_record(plan: Plan, old: Mapping[str, str]) -> dict[str, Any]:
+def mend_record(plan: Plan) -> dict[str, Any]:
     """A plan as plain data: the record of what remains, with what it was before and the edits."""
     verdict = plan.verdict
     return {
@@ -46,7 +45,7 @@ def mend_record(plan: Plan, old: Mapping[str, str]) -> dict[str, Any]:
             {"rule": one.mend.rule, "title": one.mend.title, "safety": one.safety, "path": one.mend.path,
              "line": one.mend.span.start.line} for one in plan.applied
         ],
-        "edits": [{"path": path, "diff": diff(path, old.get(path, ""), text)} for path, text in plan.texts.items()],
+        "edits": [{"path": path, "diff": diff(path, plan.old.get(path, ""), text)} for path, text in plan.texts.items()],
     }  # fmt: skip
 
 

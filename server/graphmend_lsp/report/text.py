@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 
 from rich.console import Console, Group, RenderableType
 from rich.text import Text as Line
@@ -27,11 +26,11 @@ def print_report(console: Console, report: Report) -> None:
     console.print(_summary(report), soft_wrap=True)
 
 
-def print_plan(console: Console, plan: Plan, old: Mapping[str, str], *, diffs: bool, written: bool) -> None:
+def print_plan(console: Console, plan: Plan, *, diffs: bool, written: bool) -> None:
     """Write a mend's result: the diff, what was applied, what remains, and what was compared."""
     if diffs:
         for path, text in plan.texts.items():
-            for line in diff(path, old.get(path, ""), text).splitlines():
+            for line in diff(path, plan.old.get(path, ""), text).splitlines():
                 console.print(Line(line, style=_DIFF.get(line[:1], "")), soft_wrap=True)
     for one in plan.applied:
         place = f"{_short(one.mend.path)}:{one.mend.span.start.line}"
