@@ -194,7 +194,7 @@ def _doctor(arguments: argparse.Namespace) -> int:
         try:
             hello = await client.start()
         except WorkerFailedError as error:
-            print(f"error: {error.failure.message} {error.failure.remedy}")
+            print(f"error: {error.failure.words}")
             return ERROR
         else:
             missing = f"; missing hooks: {', '.join(hello['missing'])}" if hello["missing"] else ""

@@ -230,6 +230,12 @@ class Failure:
     line: int | None = None
     detail: str = ""
 
+    @property
+    def words(self) -> str:
+        """Message and remedy as sentences, for people."""
+        message = self.message if self.message.endswith((".", "!", "?")) else f"{self.message}."
+        return f"{message} {self.remedy}".strip()
+
 
 @dataclass(frozen=True, slots=True)
 class EntryResult:

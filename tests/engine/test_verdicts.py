@@ -49,6 +49,8 @@ FAILED = {
         ({"differences": [difference("exception", "exception")]}, "unsafe", "exception"),
         ({"differences": [difference("stdout", "different", "'a' against 'b'")]}, "unsafe", "stdout"),
         ({"differences": [difference("stdout", "different", "'a' is missing")]}, "wrong", "missing"),
+        ({"calls": 0}, "unverified", "could be compared"),
+        ({"outputs": "not compared"}, "unverified", "could be compared"),
         ({"unlike_sides": ["line 3: (4,) against ()"]}, "wrong", "the two sides differ"),
         ({"failure": FAILED}, "wrong", "invalid syntax"),
         ({"failure": {**FAILED, "kind": "timeout"}}, "unverified", "failed"),

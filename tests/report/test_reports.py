@@ -85,7 +85,7 @@ def shown(write: Any) -> str:
         "costs 2 more graphs, its whole function runs uncompiled in a.py:f",
         "unsafe compute both sides (close\nonly)",
         "not mended by guard: nothing raises here",
-        "error ValueError: 100% wrong Fix it.",
+        "error ValueError: 100% wrong. Fix it.",
         "1 graph break, 1 more in the source that no run reached (torch 2.13.0 on cpu)",
         "a,b.py:f (eval): 3 graphs (1 + 2 + 0 operators), 1 skipped frames",
     ],
@@ -102,6 +102,15 @@ def test_text_of_a_plan() -> None:
     assert "Nothing was written" in words
 
 
+def test_text_when_nothing_could_be_run() -> None:
+    failed = Report(
+        "2.13.0", "3.11.7", None, (EntryResult(Entry(PATH, "g"), "eval", 0, 0, (), FAILURE),), (), (FAILURE,)
+    )
+    words = shown(lambda console: print_report(console, failed))
+    assert "no entry could be run" in words
+    assert "0 graph breaks" not in words
+
+
 def test_text_without_a_run() -> None:
     assert "static analysis only" in shown(lambda console: print_report(console, EMPTY))
 
@@ -111,7 +120,7 @@ def test_github_escapes_what_would_end_a_command() -> None:
     assert lines[0].startswith("::warning file=")
     assert "a%2Cb.py,line=3,endLine=3,col=8,endColumn=19" in lines[0]
     assert lines[1].startswith("::notice ")
-    assert lines[2] == "::error ::ValueError: 100%25 wrong Fix it."
+    assert lines[2] == "::error ::ValueError: 100%25 wrong. Fix it."
 
 
 def test_sarif() -> None:

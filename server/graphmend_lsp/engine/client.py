@@ -159,7 +159,12 @@ class WorkerClient:
             await self.kill(forget_deaths=False)
             message = f"The worker did not answer within {seconds + 20.0:.0f} s and was stopped."
             raise WorkerFailedError(
-                Failure("worker", "timeout", message, "Raise graphmend.worker.timeout or run a smaller entry.")
+                Failure(
+                    "worker",
+                    "timeout",
+                    message,
+                    "Raise graphmend.worker.timeout (or --timeout), or run a smaller entry.",
+                )
             ) from error
         except (ConnectionError, BrokenPipeError) as error:
             raise WorkerFailedError(self._dead("The worker went away.")) from error

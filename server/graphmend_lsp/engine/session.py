@@ -126,7 +126,7 @@ class Session:
         try:
             await self._client.start()
         except WorkerFailedError as error:
-            self._on_status(WorkerStatus("failed", message=f"{error.failure.message} {error.failure.remedy}"))
+            self._on_status(WorkerStatus("failed", message=error.failure.words))
             return {key: Run(failure=error.failure) for key in keys}
         self._on_status(self._status("busy"))
         try:

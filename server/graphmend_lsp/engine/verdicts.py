@@ -41,6 +41,8 @@ def judge(result: CandidateResult, changes: Sequence[str], sources: Sources) -> 
         lower("unsafe", _words(one))
     for one in _first(result["differences"], "close"):
         lower("unsafe", f"{_words(one)} (close, not bit-equal)")
+    if result["failure"] is None and (result["calls"] == 0 or result["outputs"] == "not compared"):
+        lower("unverified", "no call of the two programs could be compared")
     if result["failure"] is None and not gains(before, after):
         lower("wrong", f"the program is cut as before ({after.graphs} graphs, {after.breaks} breaks)")
     unreached: list[tuple[Span, bool]] = []

@@ -95,7 +95,7 @@ def cost_of(site: Break) -> str:
 
 def _failure(failure: Failure) -> Line:
     place = f"{_short(failure.path)}:{failure.line}: " if failure.path and failure.line else ""
-    return Line.assemble((place, "bold"), ("error ", "red"), f"{failure.message} {failure.remedy}".strip())
+    return Line.assemble((place, "bold"), ("error ", "red"), failure.words)
 
 
 def _entry(result: EntryResult) -> Line:
@@ -109,6 +109,8 @@ def _entry(result: EntryResult) -> Line:
 def _summary(report: Report) -> Line:
     real = sum(finding.site.evidence == "dynamo" for finding in report.findings)
     static = len(report.findings) - real
+    if report.entries and all(result.error is not None for result in report.entries):
+        return Line("no entry could be run, so nothing is known of its graph breaks", style="bold")
     ran = (
         f"torch {report.torch} on {report.device or 'cpu'}" if report.torch else "static analysis only: no entry to run"
     )

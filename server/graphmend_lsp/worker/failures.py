@@ -19,7 +19,7 @@ _MEMORY_WORDS = ("can't allocate memory", "not enough memory", "out of memory", 
 _REMEDIES: dict[FailureKind, str] = {
     "syntax": "Correct the syntax error.",
     "import": "Install the missing package in the interpreter that graphmend uses, or choose another interpreter.",
-    "timeout": "Make the entry smaller, or raise the time limit (graphmend.worker.timeout).",
+    "timeout": "Make the entry smaller, or raise the time limit (graphmend.worker.timeout, or --timeout).",
     "memory": "Make the entry smaller, or raise the memory limit (graphmend.worker.memory).",
     "exit": "Take the call that ends the process out of what the entry runs.",
     "crash": "Run the entry by itself in this interpreter to see the crash.",

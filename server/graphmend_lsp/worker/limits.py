@@ -70,15 +70,10 @@ def family(pid: int) -> list[int]:
 
 def dumped_place(text: str) -> tuple[str | None, int | None]:
     """File and line of the innermost user frame in what `faulthandler` wrote (most recent call first)."""
-    fallback: tuple[str | None, int | None] = (None, None)
     for match in _DUMPED.finditer(text):
-        file, line = match["file"], int(match["line"])
-        kind = kind_of(file)
-        if kind == "code" and not file.startswith("<"):
-            return file, line
-        if kind == "torch" and fallback[0] is None:
-            fallback = (file, line)
-    return fallback
+        if kind_of(match["file"]) == "code" and not match["file"].startswith("<"):
+            return match["file"], int(match["line"])
+    return None, None  # while Dynamo traces, the user's frames are not on the stack
 
 
 def tidy_dump(text: str) -> str:
