@@ -11,7 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-Evidence = Literal["dynamo", "static"]
+Evidence = Literal["dynamo", "recorded", "fake", "static"]
+EntryKind = Literal["function", "kernelbench", "transformers", "compiled", "module"]
+RunKind = Literal["real", "fake", "recorded"]
 Mode = Literal["eval", "train"]
 Outcome = Literal["resumed", "rest skipped", "frame skipped", "raised", "unknown"]
 Safety = Literal["safe", "unsafe", "wrong", "unverified"]
@@ -66,14 +68,21 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Something to run: a function of a file that returns `(callable, args)`, or a KernelBench-style file.
+    """Something to run: a function of a file that returns `(callable, args)`, or what can be run without one.
 
-    `file` is an absolute path. `function` is the function's name, or the model class's for ``kernelbench``.
+    `file` is an absolute path. `function` is the function's name; the model class's for ``kernelbench``, ``transformers``
+    (built from its shrunk configuration) and ``module`` (inputs made up from annotations and first layers); for ``compiled``
+    the name under which the file holds the compiled function, method (``Class.method``) or module.
     """
 
     file: str
     function: str
-    kind: Literal["function", "kernelbench"] = "function"
+    kind: EntryKind = "function"
+
+    @property
+    def is_made_up(self) -> bool:
+        """Whether its inputs are invented, so that a failure says something about the inputs and nothing about the program."""
+        return self.kind in ("transformers", "compiled", "module")
 
     @property
     def name(self) -> str:
@@ -89,6 +98,8 @@ class Break:
     `reason` is one sentence for the user. `chain` is outermost first and may go deeper than the shown site.
     `root_gb_id`/`root_gb_type` name the cause when this event is a consequence (GB7000 in a loop <- GB0059 print).
     `events` counts what Dynamo logged for this site, `graphs` how many more graphs it makes than none (at least 0).
+    `evidence`: ``dynamo`` a real run met it; ``recorded`` a run of the user's own did; ``fake`` only a run without data did,
+    on the side of branches that the real inputs did not take: `answers` are those conditions (path, span, value), in order.
     """
 
     path: str
@@ -107,6 +118,7 @@ class Break:
     entries: tuple[str, ...] = ()
     modes: tuple[Mode, ...] = ()
     chain: tuple[Frame, ...] = ()
+    answers: tuple[tuple[str, Span, bool], ...] = ()
 
     @property
     def code(self) -> str:
@@ -220,6 +232,7 @@ class Failure:
         "old-torch",
         "no-worker",
         "bad-entry",
+        "no-inputs",
         "device",
         "cancelled",
         "protocol",
@@ -248,6 +261,7 @@ class EntryResult:
     ops: tuple[int, ...]
     error: Failure | None = None
     seconds: float = 0.0
+    run: RunKind = "real"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Literal
 
 from graphmend_lsp.model import Entry, Finding, Mode, Progress
 
+Analysis = Literal["real", "fake", "both"]
 Device = Literal["auto", "cpu", "cuda"]
 OnProgress = Callable[[Progress], None]
 OnFinding = Callable[[Finding], None]
@@ -17,7 +18,8 @@ OnFinding = Callable[[Finding], None]
 class WorkerConfig:
     """How the worker is started. `command` replaces ``python`` and starts it by any means that pass its pipes on.
 
-    `seconds` and `memory_mb` limit one analysis; None memory means no limit.
+    `seconds` and `memory_mb` limit one analysis; None memory means no limit. `path_map` are pairs (folder here, folder
+    there) for a worker that sees the files elsewhere.
     """
 
     python: str | None = None
@@ -26,6 +28,7 @@ class WorkerConfig:
     memory_mb: int | None = None
     cwd: str | None = None
     env: Mapping[str, str] = field(default_factory=dict)
+    path_map: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,9 @@ class CheckRequest:
 
     `paths` limit what is reported and what may be edited (files or folders, absolute; empty: where the entries' code is,
     installed packages left out of edits). `texts` are unsaved documents by absolute path. `entries` were told by the user;
-    the ones found in `paths` are added. `roots` go on the program's sys.path.
+    the ones found in `paths` are added, with `made_up` also those whose inputs are invented. `roots` go on the program's
+    sys.path. `analysis`: ``real`` runs on the entry's data; ``fake`` runs without, both sides of branches; ``both`` the real
+    run, and what only a fake run meets.
     """
 
     paths: tuple[str, ...]
@@ -45,6 +50,8 @@ class CheckRequest:
     modes: tuple[Mode, ...] = ("eval",)
     rules: tuple[str, ...] = ()
     unsafe: bool = False
+    analysis: Analysis = "real"
+    made_up: bool = False
 
 
 @dataclass(frozen=True, slots=True)

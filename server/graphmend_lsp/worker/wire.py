@@ -30,6 +30,7 @@ FailureKind = Literal[
     "old-torch",
     "no-worker",
     "bad-entry",
+    "no-inputs",  # of an entry whose inputs are made up: none were found that the program takes
     "device",
     "cancelled",
     "protocol",
@@ -65,7 +66,7 @@ class EntrySpec(TypedDict):
 
     file: str
     function: str
-    kind: Literal["function", "kernelbench"]
+    kind: Literal["function", "kernelbench", "transformers", "compiled", "module"]
 
 
 class Place(TypedDict):
@@ -95,7 +96,17 @@ class Cause(TypedDict):
     hints: list[str]
 
 
-class BreakData(TypedDict):
+class Answer(Place):
+    """A condition on values, and which side a fake run took there."""
+
+    value: bool
+
+
+class _Answers(TypedDict, total=False):
+    answers: list[Answer]  # of a fake run: what had been answered when the break was met, in order
+
+
+class BreakData(_Answers):
     """One committed graph break event. `frames` is the chain from the entry's callable, outermost first, innermost last.
 
     `root` is the first cause in the chain of causes (the event itself when it has no other).
@@ -137,7 +148,12 @@ class Limits(TypedDict):
     memory_mb: int | None
 
 
-class AnalyseParams(TypedDict):
+class _Fake(TypedDict, total=False):
+    run: Literal["real", "fake"]  # real when absent; fake: no data, no weights, conditions on values are answered
+    explore: int  # of a fake run: how many times at most it is made, each with other answers (at least 1)
+
+
+class AnalyseParams(_Fake):
     """Run one entry under Dynamo. `texts` are unsaved files by path; `roots` are put on sys.path in front."""
 
     entry: EntrySpec
@@ -148,7 +164,21 @@ class AnalyseParams(TypedDict):
     limits: Limits
 
 
-class AnalyseResult(TypedDict):
+class Loaded(TypedDict):
+    """A source file that the program loaded: its SHA-256 as loaded (of the unsaved text where there is one), in hex."""
+
+    file: str
+    sha256: str
+
+
+class _Seen(TypedDict, total=False):
+    loaded: list[Loaded]  # files of the user's folders and of installed packages; not Python's own, not torch's
+    explored: int  # of a fake run: how often it was made
+    unexplored: int  # of a fake run: sides of conditions that were not taken because the budget was spent
+    tensor_bytes: int  # of a fake run: what parameters, buffers and inputs would take
+
+
+class AnalyseResult(_Seen):
     """What was recorded; complete up to `failure` when there is one."""
 
     events: list[BreakData]
