@@ -36,9 +36,10 @@ from graphmend_lsp.mending.source import Source, Unreadable, loaded, read
 from graphmend_lsp.mending.where_branch import Lowering, verbatim
 from graphmend_lsp.mending.where_condition import Conditions, Refused, Test, name_for
 from graphmend_lsp.mending.where_examples import EXAMPLES, REFUSALS
+from graphmend_lsp.mending.where_lines import Lines, wrapped
 from graphmend_lsp.mending.where_merge import Item, merge
 from graphmend_lsp.mending.where_place import branch_of, comes_first, comments_of, returns, without_parentheses
-from graphmend_lsp.mending.where_text import layout, line_limit, operand, render
+from graphmend_lsp.mending.where_text import operand, render
 from graphmend_lsp.mending.where_values import Choice, Leaf, Made, Value, Writer, refuse_hazards, refuse_value
 from graphmend_lsp.model import Declined, Mend, TextEdit
 
@@ -155,8 +156,9 @@ class _Mending:
         self, items: list[Item], lowering: Lowering, first: ast.If, last: ast.stmt, test: Test
     ) -> tuple[Mend, ...]:
         made: list[Mend] = []
+        writing = Lines(self.source, self.kinds, self.where, frozenset(self.taken))
         for double in (True, False):
-            lines, guarded = self._lines(items, double)
+            lines, guarded = writing.lines(items, double)
             if double and not guarded:
                 continue
             if test.static:
@@ -200,85 +202,19 @@ class _Mending:
                 continue
             lines = [*then[0].comments, *test.setup, f"{condition} = {test.predicate}", f"{early} = {value}"]
             spots = [
-                edits.replace(self.source, target, target, self._wrapped(target, lines)),
+                edits.replace(self.source, target, target, wrapped(self.source, target, lines)),
                 edits.replace(
                     self.source,
                     final,
                     final,
-                    self._wrapped(final, [f"return {self.where}({condition}, {early}, {behind})"]),
+                    wrapped(self.source, final, [f"return {self.where}({condition}, {early}, {behind})"]),
                 ),
             ]
             made.append(self._mend(spots, lowering, double, target))
         return tuple(made)
 
-    def _lines(self, items: Sequence[Item], double: bool) -> tuple[list[str], bool]:
-        """The statements of the items, and whether a guard was written. Written twice: to count, then to name."""
-        names: dict[int, str] = {}
-        tests = [item.test for item in items if item.test is not None]
-        writer = Writer(self.source, self.kinds, self.where, double)
-        for item in items:
-            self._line(item, writer)
-        for test in tests:
-            often = writer.uses.get(id(test), 0) > 1 and not test.predicate.isidentifier()
-            if often or self._moves(items, test):
-                names[id(test)] = self.source.fresh("condition", frozenset({*self.taken, *names.values()}))
-        writer = Writer(self.source, self.kinds, self.where, double, names)
-        lines: list[str] = []
-        named = ""
-        for item in items:
-            if item.test is not None:
-                if id(item.test) in names:
-                    lines += [named] if named else []
-                    named = f"{names[id(item.test)]} = {item.test.predicate}"
-                continue
-            lines += [*item.comments, *([named] if named else []), *self._line(item, writer)]
-            named = ""
-        return lines, writer.guarded
-
-    def _moves(self, items: Sequence[Item], test: Test) -> bool:
-        """Whether something that the test reads changes between the test's place and its only use."""
-        at = next(index for index, item in enumerate(items) if item.test is test)
-        writes: frozenset[str] = frozenset()
-        for item in items[at + 1 :]:
-            if any(_uses(value, test) for value in item.values) or item.pairs:
-                return bool(writes & test.reads)
-            writes |= item.writes
-        return False
-
-    def _line(self, item: Item, writer: Writer) -> list[str]:
-        if item.lines:
-            return list(item.lines)
-        if item.returns:
-            texts = [writer.text(value) for value in item.values]
-            return [f"return {', '.join(texts)}{',' if item.key and len(texts) == 1 else ''}"]
-        if item.call is not None:
-            exchange: dict[ast.AST, str] = {}
-            for one, other in item.pairs:
-                condition = writer.condition(self._test_of(item))
-                exchange[one] = f"{self.where}({condition}, {writer.plain(one)}, {writer.plain(other)})"
-            return [render(self.source, item.call, exchange)]
-        if item.key:
-            text = writer.text(item.values[0])
-            return [f"{item.key} = {text}"] if text != item.key else []
-        return []
-
-    def _test_of(self, item: Item) -> Test:
-        if item.chosen is None:
-            raise Refused("The call is not chosen by a condition.")
-        return item.chosen
-
     def _edits(self, first: ast.stmt, last: ast.stmt, lines: list[str]) -> list[TextEdit]:
-        return [edits.replace(self.source, first, last, self._wrapped(first, lines))]
-
-    def _wrapped(self, at: ast.stmt, lines: Sequence[str]) -> list[str]:
-        """Lines broken where they are too long."""
-        base = edits.block_indentation(self.source, at)
-        limit = line_limit(self.source)
-        found: list[str] = []
-        for line in lines:
-            broken = [base + line] if line.lstrip().startswith("#") else layout(base + line, self.source.indent, limit)
-            found += [one.removeprefix(base) for one in broken]
-        return found
+        return [edits.replace(self.source, first, last, wrapped(self.source, first, lines))]
 
     def _refuse_jumps(self, target: ast.If) -> None:
         for node in ast.walk(target):
@@ -328,7 +264,7 @@ class _Mending:
             if simple and statement.lineno == statement.end_lineno:
                 line = without_parentheses(render(self.source, statement, {target: text}), text)
                 whole = getattr(statement, "value", None) is target
-                lines = self._wrapped(statement, [*above, line]) if whole else [*above, line]
+                lines = wrapped(self.source, statement, [*above, line]) if whole else [*above, line]
                 spots = [edits.replace(self.source, statement, statement, lines)]
             else:
                 above = [*notes, *above]
@@ -386,9 +322,3 @@ class _Mending:
             conditions=tuple((self.source.path, span) for span in dict.fromkeys(spans)),
             changes=tuple(dict.fromkeys(lowering.changes)),
         )
-
-
-def _uses(value: Value, test: Test) -> bool:
-    if not isinstance(value, Choice):
-        return False
-    return value.test is test or _uses(value.then, test) or _uses(value.other, test)

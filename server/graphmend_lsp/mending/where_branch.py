@@ -30,7 +30,10 @@ _OPERATORS: Mapping[type[ast.operator], str] = {
 
 @dataclass(slots=True)
 class Lowering:
-    """Lowers statements. `comments` are the comments of each statement; `tests` collects the conditions met."""
+    """Lowers statements. `comments` are the comments of each statement; `tests` collects the conditions met.
+
+    `local` says which names need not be chosen, and `owned` which hold a tensor of their own, where the place knows better.
+    """
 
     source: Source
     kinds: Kinds
@@ -40,6 +43,8 @@ class Lowering:
     comments: Mapping[ast.stmt, tuple[str, ...]] = field(default_factory=dict)
     changes: list[str] = field(default_factory=list)
     tests: list[Test] = field(default_factory=list)
+    local: Callable[[str], bool] | None = None
+    owned: Callable[[str], bool] | None = None
 
     def block(self, statements: Sequence[ast.stmt]) -> list[Item]:
         """The items of a block.
@@ -147,7 +152,7 @@ class Lowering:
         target = one.target
         key = render(self.source, target)
         refuse_hazards(self.source, one.value, self.changes)
-        if isinstance(target, ast.Name) and not is_fresh(self.source, target.id, self.root):
+        if isinstance(target, ast.Name) and not self._is_owned(target.id):
             raise Refused(
                 f"`{key}` may be known by another name, and `{first_line(self.source, one)}` changes it in place; "
                 f"write `{key} = {key} {_OPERATORS.get(type(one.op), '+')} ...`."
@@ -234,7 +239,7 @@ class Lowering:
         name, method = function.value, function.attr.rstrip("_")
         if not isinstance(name, ast.Name) or method not in TENSOR_METHODS:
             raise Refused(f"`{render(self.source, call)}` changes a tensor in place.")
-        if not is_fresh(self.source, name.id, self.root):
+        if not self._is_owned(name.id):
             raise Refused(
                 f"`{name.id}` may be known by another name, and `{render(self.source, call)}` changes it in place."
             )
@@ -243,8 +248,14 @@ class Lowering:
         text = render(self.source, call, {function: f"{name.id}.{method}"})
         return Item(_reads(call), frozenset({name.id}), key=name.id, values=(Made(text),), comments=notes)
 
+    def _is_owned(self, name: str) -> bool:
+        """Whether a name holds a tensor that nothing else holds, so that another may take its place."""
+        return is_fresh(self.source, name, self.root) if self.owned is None else self.owned(name)
+
     def _is_local(self, name: str, block: Sequence[ast.stmt]) -> bool:
         """Whether a name is used in this branch alone."""
+        if self.local is not None:
+            return self.local(name)
         function = self.source.function(self.root)
         inside = {id(node) for statement in block for node in ast.walk(statement)}
         return (

@@ -59,7 +59,7 @@ def returns(block: Sequence[ast.stmt]) -> bool:
     return isinstance(last, ast.Return)
 
 
-def comments_of(source: Source, root: ast.If) -> dict[ast.stmt, tuple[str, ...]]:
+def comments_of(source: Source, root: ast.stmt) -> dict[ast.stmt, tuple[str, ...]]:
     """The comments inside a statement, each with the innermost statement that follows it or shares its line."""
     start, end = source.range(root)
     leaves = sorted(
