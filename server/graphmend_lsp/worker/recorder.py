@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -128,7 +129,9 @@ class Recorder:
                 return original(code, *args, **kwargs)
             except exc.TorchDynamoException as error:
                 if not getattr(error, "_graphmend_recorded", False) and not isinstance(error, inner):
-                    skips = isinstance(error, soft) and not isinstance(error, hard)
+                    skips = (
+                        isinstance(error, soft) and not isinstance(error, hard) and not _raises(original, args, kwargs)
+                    )
                     self._record(error, "frame skipped" if skips else "raised", code, above(1))
                 raise
 
@@ -193,6 +196,16 @@ def _outcome(reason: str) -> _Outcome:
     if reason.startswith(_CANNOT_RESUME):
         return "rest skipped"
     return "frame skipped" if reason.startswith(_FRAME_GIVEN_UP) else "resumed"
+
+
+def _raises(compile_frame: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether the caller of this compilation asked for one graph or an error (``fullgraph=True``, `error_on_graph_break`)."""
+    try:
+        told = inspect.signature(compile_frame).bind_partial(None, *args, **kwargs).arguments
+    except (TypeError, ValueError):
+        return False
+    box = told.get("convert_frame_box")
+    return bool(told.get("one_graph")) or bool(getattr(box, "error_on_graph_break", False))
 
 
 def _capture(error: Any, base: type) -> Captured:
