@@ -57,7 +57,7 @@ class Subject:
 def observe(
     subject: Subject, label: str, args: Sequence[Any], kwargs: Mapping[str, Any], store: Store, listener: Listener
 ) -> Observation:
-    """Call once, then backward through a seeded projection of every floating output that has a history."""
+    """Call once, then backward through a seeded projection of every floating output that has a gradient."""
     inputs = (tuple(args), dict(kwargs))
     leaves = _leaves(subject, inputs)
     for _, leaf in leaves:
@@ -187,7 +187,7 @@ def _backward(output: Any) -> bool:
     roots = [
         tensor
         for _, tensor in tensors_of(output)
-        if tensor.grad_fn is not None
+        if tensor.requires_grad  # an input that is returned has no history of its own, but a gradient
         and tensor.layout == torch.strided
         and (tensor.is_floating_point() or tensor.is_complex())
     ]
