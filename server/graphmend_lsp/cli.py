@@ -214,7 +214,7 @@ def exit_code(report: Report) -> int:
     if report.failures:
         return ERROR
     ran = bool(report.entries)
-    return BREAKS if any(finding.site.evidence == "dynamo" or not ran for finding in report.findings) else DONE
+    return BREAKS if any(finding.site.is_met or not ran for finding in report.findings) else DONE
 
 
 def _request(arguments: argparse.Namespace) -> tuple[CheckRequest, WorkerConfig]:

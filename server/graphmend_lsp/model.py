@@ -125,6 +125,11 @@ class Break:
         """What the diagnostic's `code` says: the id of the root cause when known, else the type's name."""
         return self.root_gb_id or self.gb_id or self.gb_type
 
+    @property
+    def is_met(self) -> bool:
+        """Whether a run on real data met it: ours, or one of the user's own."""
+        return self.evidence in ("dynamo", "recorded")
+
 
 @dataclass(frozen=True, slots=True)
 class TextEdit:
@@ -252,7 +257,10 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class EntryResult:
-    """How one entry fared: graphs compiled, operators in each, frames skipped because of breaks, or a failure."""
+    """How one entry fared: graphs compiled, operators in each, frames skipped because of breaks, or a failure.
+
+    Of a recorded run: one program, or one rank of it, with all graphs that it compiled; its `mode` says nothing.
+    """
 
     entry: Entry
     mode: Mode

@@ -68,7 +68,8 @@ def diff(path: str, old: str, new: str) -> str:
 def _entry(result: EntryResult) -> dict[str, Any]:
     return {
         "name": result.entry.name,
-        "mode": result.mode,
+        "mode": None if result.run == "recorded" else result.mode,
+        "run": result.run,
         "graphs": result.graphs,
         "skipped_frames": result.skipped_frames,
         "ops": list(result.ops),

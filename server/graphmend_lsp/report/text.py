@@ -65,7 +65,7 @@ def _finding(finding: Finding) -> RenderableType:
     start = site.span.start
     head = Line.assemble(
         (f"{_short(site.path)}:{start.line}:{start.column}: ", "bold"),
-        (site.code, "yellow" if site.evidence == "dynamo" else "blue"),
+        (site.code, "yellow" if site.is_met else "blue"),
         f" {site.reason}",
     )
     lines: list[RenderableType] = [head]
@@ -89,7 +89,8 @@ def cost_of(site: Break) -> str:
         words.append("its whole function runs uncompiled")
     if site.outcome == "rest skipped":
         words.append("the rest of its function runs uncompiled")
-    where = f" in {', '.join(site.entries)} ({' and '.join(site.modes)})" if site.entries else ""
+    modes = f" ({' and '.join(site.modes)})" if site.modes else ""
+    where = f" in {', '.join(site.entries)}{modes}" if site.entries else ""
     return f"costs {', '.join(words)}{where}" if words else f"costs no graph{where}"
 
 
@@ -102,21 +103,28 @@ def _entry(result: EntryResult) -> Line:
     if result.error is not None:
         return Line(f"{result.entry.name} ({result.mode}): did not run to its end", style="red")
     skipped = f", {result.skipped_frames} skipped frames" if result.skipped_frames else ""
+    if result.run == "recorded":
+        return Line(f"{result.entry.name}: {result.graphs} graphs ({sum(result.ops)} operators){skipped}", style="dim")
     ops = " + ".join(map(str, result.ops)) or "0"
     return Line(f"{result.entry.name} ({result.mode}): {result.graphs} graphs ({ops} operators){skipped}", style="dim")
 
 
 def _summary(report: Report) -> Line:
-    real = sum(finding.site.evidence == "dynamo" for finding in report.findings)
+    real = sum(finding.site.is_met for finding in report.findings)
     static = len(report.findings) - real
     if report.entries and all(result.error is not None for result in report.entries):
         return Line("no entry could be run, so nothing is known of its graph breaks", style="bold")
+    device = f" on {report.device}" if report.device else "" if _is_recorded(report) else " on cpu"
     ran = (
-        f"torch {report.torch} on {report.device or 'cpu'}" if report.torch else "static analysis only: no entry to run"
+        f"torch {report.torch}{device}" if report.torch else "static analysis only: no entry to run"
     )
     also = f", {static} more in the source that no run reached" if static and report.torch else ""
     number = real if report.torch else static
     return Line(f"{number} graph break{'s' * (number != 1)}{also} ({ran})", style="bold")
+
+
+def _is_recorded(report: Report) -> bool:
+    return any(result.run == "recorded" for result in report.entries)
 
 
 def _short(path: str | None) -> str:

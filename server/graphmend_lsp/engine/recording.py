@@ -1,0 +1,137 @@
+"""`graphmend-lsp record`: run a command with the recorder in every Python process of it, and keep what it met.
+
+The program is run by the user, in the user's folder and environment; all that differs is PYTHONPATH and one variable,
+which its child processes inherit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from graphmend_lsp.engine.breaks import Scope, breaks_of, merge, merge_all
+from graphmend_lsp.engine.files import Sources
+from graphmend_lsp.engine.gathering import Gathered, Part, gather
+from graphmend_lsp.engine.recorded import Recording, anchored, hash_of
+from graphmend_lsp.engine.running import run_command
+from graphmend_lsp.model import Break, Entry, EntryResult
+
+FOLDER = "GRAPHMEND_RECORD"
+SITE = Path(__file__).resolve().parent.parent / "worker" / "record_site"
+_UNLIMITED = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """How the command ended (its exit status, or minus the number of a signal) and what was recorded of it."""
+
+    status: int
+    recording: Recording
+
+
+def record(command: Sequence[str]) -> Recorded:
+    """Run the command to its end. Writes nothing but a folder that is gone afterwards.
+
+    Raises:
+        NotStartedError: the command cannot be started.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="graphmend-record-"))
+    try:
+        status = run_command(command, environment(os.environ, folder))
+        return Recorded(status, recording_of(gather(folder), command, os.getcwd()))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def environment(own: os._Environ[str] | dict[str, str], folder: Path) -> dict[str, str]:
+    """The environment in which Python processes record into `folder`."""
+    path = os.pathsep.join(filter(None, (str(SITE), own.get("PYTHONPATH", ""))))
+    return {**own, "PYTHONPATH": path, FOLDER: str(folder)}
+
+
+def recording_of(gathered: Gathered, command: Sequence[str], folder: str) -> Recording:
+    """What was gathered, as sites of the files as they are now; a file that changed since it ran has no text here."""
+    texts, changed = _texts(gathered)
+    sources = Sources(texts)
+    groups = [_sites(part, sources) for part in gathered.parts]
+    sites = merge_all(groups)
+    return Recording(
+        command=tuple(command),
+        folder=folder,
+        ended=time.time(),
+        torch=gathered.torch,
+        python=gathered.python,
+        results=tuple(_result(part) for part in gathered.parts if part.events or part.graphs),
+        sites=tuple(anchored(site, texts.get(site.path) or None) for site in sites),
+        files={path: hash_of(text) for path, text in texts.items() if text and path not in changed},
+        processes=gathered.processes,
+        notes=tuple(_notes(gathered, {site.path for site in sites} & changed)),
+    )
+
+
+def entry_of(part: Part) -> Entry:
+    """What a part of the run is called: its program and rank."""
+    return Entry(part.main, part.name)
+
+
+def _texts(gathered: Gathered) -> tuple[dict[str, str], set[str]]:
+    """The texts of the files that ran, and which of them read otherwise now: their text is none."""
+    texts: dict[str, str] = {}
+    changed: set[str] = set()
+    disk = Sources({})
+    for path, sha256 in gathered.files.items():
+        text = disk.get(path)
+        if path.startswith("<") or text is None:
+            continue
+        if sha256 is None or hashlib.sha256(Path(path).read_bytes()).hexdigest() != sha256:
+            changed.add(path)
+            texts[path] = ""  # places keep their line; nothing is read out of a text that is not the one that ran
+        else:
+            texts[path] = text
+    return texts, changed
+
+
+def _sites(part: Part, sources: Sources) -> tuple[Break, ...]:
+    """The sites of one part. Every distinct event is placed once and counts as often as it came."""
+    name, scope = entry_of(part).name, Scope(())
+    sites: dict[object, Break] = {}
+    for event, count in part.events.values():
+        for found in breaks_of([event], _UNLIMITED, name, "eval", scope, sources):
+            site = replace(
+                found, evidence="recorded", modes=(), events=found.events * count, graphs=found.graphs * count
+            )
+            key = (site.path, site.span)
+            sites[key] = merge(sites[key], site) if key in sites else site
+    most = max(len(part.graphs) - 1, 0)
+    return tuple(replace(site, graphs=min(site.graphs, most)) for site in sites.values())
+
+
+def _result(part: Part) -> EntryResult:
+    skipped = {(skip["file"], skip["line"]) for skip in part.skips}
+    ops = tuple(graph["ops"] for graph in part.graphs)
+    return EntryResult(entry_of(part), "eval", len(part.graphs), len(skipped), ops, run="recorded")
+
+
+def _notes(gathered: Gathered, changed: set[str]) -> Iterator[str]:
+    """What the user should know, in sentences."""
+    if gathered.old_python is not None:
+        yield f"Python {gathered.old_python} cannot be recorded; 3.10 and newer can."
+    elif not gathered.watched:
+        yield (
+            "Nothing could be recorded: no Python process of the command loaded the recorder. "
+            "Run it without the flags -I, -E and -S and without clearing PYTHONPATH."
+        )
+    elif not gathered.processes:
+        yield "No process used torch.compile."
+    for version, missing in gathered.missing.items():
+        yield f"torch {version} cannot be recorded: it lacks {', '.join(missing)}; 2.9 and newer have that."
+    for defect in gathered.defects:
+        yield f"Recording could not begin in a process: {defect}."
+    for path in sorted(changed):
+        yield f"{path} changed while the program ran, so its breaks are told here and not kept for the editor."
