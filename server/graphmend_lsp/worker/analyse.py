@@ -6,9 +6,11 @@ Runs in a child process that ends with it. What was recorded before a failure st
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
+from .backward import backward
 from .compiling import compiled, force_backend
 from .failures import FailedError, failure_of
 from .program import Call, Program, build, install_texts, load_module, seed, set_threads
@@ -29,23 +31,18 @@ def analyse(
     begun = time.perf_counter()
     say = post or (lambda _message: None)
     enter = on_stage or (lambda _stage: None)
-    recorder = Recorder(lambda kind, data: say((kind, data)))
     result = empty_result()
-    result["events"], result["graphs"], result["skipped"] = recorder.events, recorder.graphs, recorder.skipped
     try:
         enter("load")
         force_backend(BACKEND)
         install_texts(params["texts"])
         module = load_module(params["entry"], params["roots"])
-        enter("entry")
-        set_threads()
-        program = build(module, params["entry"], params["device"], params["mode"])
-        result["calls"], result["device"] = len(program.calls), program.device
-        say(("calls", len(program.calls)))
-        say(("device", program.device))
-        enter("call")
-        recorder.install()
-        result["failure"] = _run(program, params["mode"], recorder, enter)
+        if params.get("run") == "fake":
+            from .fake import run_fake
+
+            run_fake(params, module, result, enter, say)
+        else:
+            _run_real(params, module, result, enter, say)
     except FailedError as error:
         result["failure"] = error.failure
     result["seconds"] = time.perf_counter() - begun
@@ -57,7 +54,25 @@ def empty_result() -> AnalyseResult:
     return AnalyseResult(events=[], graphs=[], skipped=[], calls=0, device="cpu", seconds=0.0, failure=None)
 
 
-def _run(program: Program, mode: str, recorder: Recorder, enter: Callable[[FailureStage], None]) -> FailureData | None:
+def _run_real(
+    params: AnalyseParams, module: ModuleType, result: AnalyseResult, enter: Callable[[FailureStage], None], say: Say
+) -> None:
+    recorder = Recorder(lambda kind, data: say((kind, data)))
+    result["events"], result["graphs"], result["skipped"] = recorder.events, recorder.graphs, recorder.skipped
+    enter("entry")
+    set_threads()
+    program = build(module, params["entry"], params["device"], params["mode"])
+    result["calls"], result["device"] = len(program.calls), program.device
+    say(("calls", len(program.calls)))
+    say(("device", program.device))
+    enter("call")
+    recorder.install()
+    result["failure"] = _calls(program, params["mode"], recorder, enter)
+
+
+def _calls(
+    program: Program, mode: str, recorder: Recorder, enter: Callable[[FailureStage], None]
+) -> FailureData | None:
     function = compiled(program.callable, BACKEND)
     for number, call in enumerate(program.calls):
         recorder.call = number
@@ -77,32 +92,3 @@ def _run(program: Program, mode: str, recorder: Recorder, enter: Callable[[Failu
 
 def _call(function: Callable[..., Any], call: Call) -> Any:
     return function(*call.args, **call.kwargs)
-
-
-def backward(output: Any) -> None:
-    """The backward pass of the sum of all outputs that have a gradient; nothing when none has."""
-    parts = [part.sum() for part in _tensors(output, 0) if part.requires_grad and part.is_floating_point()]
-    if parts:
-        total = parts[0]
-        for part in parts[1:]:
-            total = total + part.to(total.device)
-        total.backward()
-
-
-def _tensors(value: Any, depth: int) -> Iterator[Any]:
-    """The tensors in a result: in containers, mappings and the attributes of plain result objects."""
-    import torch
-
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif depth > 6 or isinstance(value, (str, bytes, type, torch.nn.Module)):
-        return
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _tensors(item, depth + 1)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _tensors(item, depth + 1)
-    elif hasattr(value, "__dict__") and not callable(value):
-        for item in vars(value).values():
-            yield from _tensors(item, depth + 1)

@@ -72,7 +72,20 @@ def above(depth: int) -> list[FrameData]:
         elif not os.path.dirname(file).endswith(_DYNAMO):
             found.append(frame)
         frame = frame.f_back
-    return [_live(frame) for frame in reversed(found)]
+    return [frame_data(frame) for frame in reversed(found)]
+
+
+def frame_data(frame: FrameType) -> FrameData:
+    """A live Python frame at the instruction it stands at."""
+    code = frame.f_code
+    line = frame.f_lineno or code.co_firstlineno
+    columns: tuple[int | None, int | None, int | None] = (None, None, None)
+    if hasattr(code, "co_positions"):
+        found = next(itertools.islice(code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
+        if found[0] is not None:
+            line, columns = found[0], (found[1], found[2], found[3])
+    first = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
+    return _frame(code, line, columns, first)
 
 
 def carried(stack: Sequence[Any] | None) -> list[FrameData]:
@@ -116,18 +129,6 @@ def name_of(code: CodeType) -> str:
 def _is_same(frame: FrameData, resumed: dict[str, Any]) -> bool:
     names = (frame["function"].rpartition(".")[2], resumed["function"].rpartition(".")[2])
     return frame["file"] == resumed["file"] and names[0] == names[1]
-
-
-def _live(frame: FrameType) -> FrameData:
-    code = frame.f_code
-    line = frame.f_lineno or code.co_firstlineno
-    columns: tuple[int | None, int | None, int | None] = (None, None, None)
-    if hasattr(code, "co_positions"):
-        found = next(itertools.islice(code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
-        if found[0] is not None:
-            line, columns = found[0], (found[1], found[2], found[3])
-    first = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
-    return _frame(code, line, columns, first)
 
 
 def _frame(code: CodeType, line: int, columns: tuple[int | None, int | None, int | None], first: object) -> FrameData:
