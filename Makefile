@@ -54,7 +54,7 @@ $(NODE_STAMP): package.json package-lock.json vscode-extension/package.json
 	touch $@
 
 rules: $(VENV)/.stamp
-	for rule in where defer guard; do $(BIN)/graphmend-lsp rules $$rule > docs/rules/$$rule.md; done
+	for rule in $$($(BIN)/graphmend-lsp rules | cut -d: -f1); do $(BIN)/graphmend-lsp rules $$rule > docs/rules/$$rule.md; done
 
 clean:
 	rm -rf $(VENV) node_modules .tools .mypy_cache .ruff_cache vscode-extension/out

@@ -1,0 +1,67 @@
+"""Numbers that stay tensors: ``t.item()``, ``float(t)``, ``int(t)`` and what is computed with them.
+
+What it does
+------------
+A number that is read from a tensor (``.item()``, ``float``, ``int``, ``bool``, ``sum(t.tolist())``) is kept as a tensor
+without dimensions, detached, because a number has no gradient. Every use of the number is followed: arithmetic, comparisons,
+``abs``, ``round``, ``min``, ``max`` and ``math`` functions, arguments of tensor methods, and conditions, which
+become ``torch.where``.
+
+Why it costs
+------------
+Python needs the value, so Dynamo ends the graph there and the program waits until the device has computed it.
+
+Safety
+------
+A tensor without dimensions does not change the dtype of a tensor of its kind, as a Python number does not. Python computes
+in float64: one step with numbers that every dtype holds gives the same bits; more is computed in float64 and brought to
+the dtype of the tensor that it meets. A tensor that may change in place later is copied. Python raises where a tensor
+gives NaN or infinity (division by 0, ``math.sqrt(-1)``, ``int(nan)``); that is told.
+
+When it is refused
+------------------
+Where only a number will do: in a text, as a key, the bound of a slice or the turns of a loop, returned, stored in an
+attribute or a list, passed to other functions; when the name is bound in several places or used in a nested function; when the
+condition that it decides cannot be chosen with `torch.where`.
+"""
+
+from __future__ import annotations
+
+from graphmend_lsp.mending.item_examples import EXAMPLES, REFUSALS
+from graphmend_lsp.mending.item_write import followed, mend, read_at, written
+from graphmend_lsp.mending.kinds import Kinds
+from graphmend_lsp.mending.rule import Request
+from graphmend_lsp.mending.source import Unreadable, read
+from graphmend_lsp.mending.where_condition import Refused
+from graphmend_lsp.mending.where_place import branch_of
+from graphmend_lsp.model import Declined, Mend
+
+__all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
+
+NAME = "item"
+_TITLE = "Keep the number as a tensor"
+_IDS = frozenset({"GB0124", "GB0033", "GB0109"})
+
+
+def propose(request: Request) -> tuple[Mend | Declined, ...]:
+    """The mend of a number read from a tensor, or why there is none; empty when the break is no such read."""
+    site = request.site
+    ids = frozenset({site.gb_id, site.root_gb_id})
+    if not _IDS & ids:
+        return ()
+    source = read(site.path, request.sources.get(site.path, ""))
+    if isinstance(source, Unreadable):
+        return (Declined(NAME, source.reason),)
+    node = source.node_at(site.span)
+    found = read_at(source, node, ids) if node is not None else None
+    if node is None or found is None or branch_of(source, node) is not None:
+        return ()
+    if source.function(node) is None:
+        return (Declined(NAME, "The number is not read inside a function."),)
+    try:
+        flow = followed(source, Kinds(source, frozenset({found.tensor})), found)
+        if flow.indices:
+            return ()
+        return (mend(NAME, _TITLE, request, source, flow, written(source, flow), found.call),)
+    except Refused as refused:
+        return (Declined(NAME, str(refused)),)

@@ -1,0 +1,441 @@
+"""Where a Python number that is read from a tensor goes, and the texts that let a tensor go there in its place.
+
+Followed are names that are bound once, arithmetic, comparisons, indices and what tensors are given; wherever only a
+number would do, following stops with the reason and the line. Nothing here makes a mend.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from graphmend_lsp.mending.imports import dotted, is_builtin, spell
+from graphmend_lsp.mending.index_text import Picked, picked
+from graphmend_lsp.mending.kinds import Kinds
+from graphmend_lsp.mending.scalar import Read, Scalars, plain, read_of
+from graphmend_lsp.mending.source import Source, local_names, parameters
+from graphmend_lsp.mending.where_condition import Refused, _exact_number
+from graphmend_lsp.mending.where_text import operand, render
+from graphmend_lsp.model import TextEdit
+
+_TAKES_TENSOR = frozenset((
+    "mul", "multiply", "add", "sub", "subtract", "div", "divide", "true_divide", "pow", "eq", "ne", "lt", "le", "gt", "ge",
+    "masked_fill", "where", "fmod", "remainder", "maximum", "minimum", "mul_", "add_", "sub_", "div_", "masked_fill_",
+    "fill_", "floor_divide", "float_power",
+))  # fmt: skip
+"""Torch functions and methods that take a tensor without dimensions wherever they take a number."""
+
+_ZERO = "Python raises ZeroDivisionError where the divisor is 0; the tensor gives inf or NaN."
+_INT = "Python's `int` raises for NaN and infinity; the tensor does not."
+_DOMAIN = "Python's `math` raises ValueError for values outside the domain; the tensor gives NaN."
+_ROUND = "The last digit of a rounded number may differ from Python's."
+_MATH = {
+    "sqrt": ("sqrt", _DOMAIN), "fabs": ("abs", ""), "tanh": ("tanh", ""), "log": ("log", _DOMAIN), "exp": ("exp", ""),
+    "log2": ("log2", _DOMAIN), "log10": ("log10", _DOMAIN), "isnan": ("isnan", ""), "isinf": ("isinf", ""),
+    "isfinite": ("isfinite", ""), "sin": ("sin", _DOMAIN), "cos": ("cos", _DOMAIN), "log1p": ("log1p", _DOMAIN),
+    "erf": ("erf", ""), "atan": ("atan", ""),
+}  # fmt: skip
+_CORRECTLY_ROUNDED = ("sqrt", "fabs", "isnan", "isinf", "isfinite")
+
+
+@dataclass
+class Flow:
+    """What following a number found. `exchange` are the new texts of nodes, `tests` the conditions the number decides.
+
+    `double` says to compute in float64 as Python does. `inexact` is set where Python's own arithmetic would not be met by
+    arithmetic in the tensor's dtype (more than one step, or a constant that the dtype cannot hold).
+    """
+
+    source: Source
+    kinds: Kinds
+    double: bool = False
+    exchange: dict[ast.AST, str] = field(default_factory=dict)
+    tests: list[ast.expr] = field(default_factory=list)
+    changes: list[str] = field(default_factory=list)
+    reads: list[Read] = field(default_factory=list)
+    indices: int = 0
+    steps: int = 0
+    inexact: bool = False
+    imports: list[TextEdit] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.scalars = Scalars(self.source, self.kinds)
+        self._named: set[str] = set()
+
+    # -- numbers --------------------------------------------------------------------------------------------------
+
+    def begin(self, read: Read) -> None:
+        """Follow a read to wherever its number goes.
+
+        Raises:
+            Refused: where only a Python number would do.
+        """
+        self._take(read)
+        self.follow(read.call)
+
+    def _take(self, read: Read) -> None:
+        self.reads.append(read)
+        parent = self.source.parents.get(read.call)
+        kept = isinstance(parent, ast.Assign)
+        self.exchange[read.call] = self.scalars.text(read, kept=kept, double=self.double)
+        if read.form == "int" and not self.scalars.is_whole(read.tensor):
+            self._tell(_INT)
+
+    def follow(self, node: ast.expr) -> None:
+        """Follow the number that the expression `node` gives to what takes it."""
+        parent = self.source.parents.get(node)
+        if isinstance(parent, ast.BinOp):
+            self._arithmetic(node, parent)
+        elif isinstance(parent, ast.UnaryOp):
+            if isinstance(parent.op, ast.Not):
+                self._condition(node)
+            else:
+                self.follow(parent)
+        elif isinstance(parent, ast.Compare):
+            self._comparison(node, parent)
+        elif isinstance(parent, ast.Call):
+            self._call(node, parent, list(parent.args))
+        elif isinstance(parent, ast.keyword):
+            self._keyword(node, parent)
+        elif isinstance(parent, (ast.If, ast.IfExp)) and parent.test is node:
+            self.tests.append(node)
+        elif isinstance(parent, ast.BoolOp):
+            self._condition(node)
+        elif isinstance(parent, ast.Assign) and parent.value is node:
+            self._assigned(parent)
+        elif isinstance(parent, ast.AugAssign) and parent.value is node:
+            self._augmented(node, parent)
+        elif isinstance(parent, (ast.Subscript, ast.Tuple, ast.UnaryOp)) and (place := self._index(node)):
+            self._indexed(node, place)
+        else:
+            self._refuse(node, parent)
+
+    def _arithmetic(self, node: ast.expr, parent: ast.BinOp) -> None:
+        other = parent.right if parent.left is node else parent.left
+        if self._is_number(other):
+            self._step(parent, node, other)
+            self.follow(parent)
+            return
+        if self.kinds.of(other) == "python":
+            if isinstance(other, (ast.List, ast.Tuple, ast.JoinedStr)) or isinstance(parent.op, ast.Mod):
+                self._refuse(node, parent)
+            if isinstance(other, ast.Constant) and isinstance(other.value, str):
+                self._refuse(node, parent)
+            self.inexact = True
+            self._step(parent, node, other)
+            self.follow(parent)
+            return
+        if isinstance(parent.op, ast.Sub) and self.kinds.is_bool(node):
+            raise Refused(f"{self._line(node)}: a bool cannot be subtracted from a tensor.")
+        self._meet(node, other)
+
+    def _step(self, parent: ast.BinOp, node: ast.expr, other: ast.expr) -> None:
+        self.steps += 1
+        if isinstance(parent.op, (ast.Pow, ast.LShift, ast.RShift, ast.MatMult, ast.BitAnd, ast.BitOr, ast.BitXor)):
+            raise Refused(f"{self._line(node)}: `{self._code(parent)}` is arithmetic of Python numbers only.")
+        if isinstance(parent.op, (ast.Div, ast.FloorDiv, ast.Mod)) and not (
+            parent.left is node and isinstance(other, ast.Constant) and other.value
+        ):
+            self._tell(_ZERO)
+        if self.steps > 1 or (isinstance(other, ast.Constant) and not _exact_number(other)):
+            self.inexact = True
+
+    def _is_number(self, node: ast.expr) -> bool:
+        """Whether an operand is a constant or another read, which is then taken as well."""
+        if isinstance(node, ast.Constant):
+            return isinstance(node.value, (int, float))
+        if isinstance(node, ast.UnaryOp) and not isinstance(node.op, ast.Not):
+            return self._is_number(node.operand)
+        if isinstance(node, ast.BinOp):
+            return self._is_number(node.left) and self._is_number(node.right)
+        read = read_of(self.source, self.kinds, node)
+        if read is None:
+            return False
+        if read.call not in self.exchange:
+            self._take(read)
+        return True
+
+    def _meet(self, node: ast.expr, other: ast.expr) -> None:
+        """The number meets a tensor: Python's float takes that tensor's dtype."""
+        if not self.double or self.kinds.is_bool(node) or isinstance(node, ast.Compare):
+            return
+        if not isinstance(other, (ast.Name, ast.Attribute)):
+            raise Refused(
+                f"{self._line(node)}: it is computed in Python's float64 and then meets `{self._code(other)}`; give that a "
+                "name first."
+            )
+        text = self._take_text(node)
+        self.exchange[node] = f"{operand(plain(text))}.to({render(self.source, other)}.dtype)"
+
+    def _comparison(self, node: ast.expr, parent: ast.Compare) -> None:
+        parts = [parent.left, *parent.comparators]
+        if len(parts) != 2 or isinstance(parent.ops[0], (ast.Is, ast.IsNot, ast.In, ast.NotIn)):
+            raise Refused(f"{self._line(node)}: `{self._code(parent)}` compares in a way that tensors cannot.")
+        other = parts[1] if parts[0] is node else parts[0]
+        if self.kinds.of(other) == "tensor" and not self._is_number(other):
+            return
+        if not (isinstance(other, ast.Constant) and _exact_number(other)):
+            self.inexact = self.inexact or not isinstance(other, (ast.Name, ast.Call)) or self._inexact_name(other)
+        self._condition_or(parent)
+
+    def _inexact_name(self, node: ast.expr) -> bool:
+        return read_of(self.source, self.kinds, node) is None
+
+    def _condition_or(self, node: ast.expr) -> None:
+        """A comparison of numbers: a condition, or a bool that goes on."""
+        self.follow(node)
+
+    def _condition(self, node: ast.expr) -> None:
+        """The number is part of a condition: all of that is for the where rule."""
+        one: ast.AST = node
+        while isinstance(one, ast.expr):
+            parent = self.source.parents.get(one)
+            if isinstance(parent, (ast.If, ast.IfExp)) and parent.test is one:
+                self.tests.append(one)
+                return
+            if not isinstance(parent, (ast.BoolOp, ast.UnaryOp, ast.Compare)):
+                break
+            one = parent
+        raise Refused(f"{self._line(node)}: `{self._code(one)}` is a truth value that Python needs.")
+
+    # -- calls ----------------------------------------------------------------------------------------------------
+
+    def _call(self, node: ast.expr, call: ast.Call, arguments: list[ast.expr]) -> None:
+        if node is call.func or isinstance(node, ast.Starred):
+            self._refuse(node, call)
+        if (text := self._converted(node, call)) is not None:
+            self._forget(call)
+            self.exchange[call] = text
+            self.follow(call)
+            return
+        name = dotted(self.source, call.func) or ""
+        last = name.rpartition(".")[2] if name.startswith("torch.") else ""
+        if isinstance(call.func, ast.Attribute) and not name:
+            last = call.func.attr if self.kinds.of(call.func.value) == "tensor" else ""
+            arguments = [call.func.value, *arguments]
+        if last in _TAKES_TENSOR and arguments and arguments[0] is not node:
+            self._meet(node, arguments[1 if last == "where" and arguments[1] is not node else 0])
+            return
+        if last in ("where",) and len(arguments) == 3:
+            self._meet(node, arguments[2] if arguments[1] is node else arguments[1])
+            return
+        self._refuse(node, call)
+
+    def _keyword(self, node: ast.expr, keyword: ast.keyword) -> None:
+        call = self.source.parents.get(keyword)
+        if (
+            isinstance(call, ast.Call)
+            and isinstance(call.func, ast.Attribute)
+            and keyword.arg in ("min", "max", "value", "other")
+        ):
+            name, arguments = self.scalars.called(call)
+            alone = len(call.keywords) == 1 and len(arguments) == 1
+            if (name in ("clamp", "clip") and alone) or name in _TAKES_TENSOR:
+                self._meet(node, arguments[0])
+                return
+        self._refuse(node, keyword)
+
+    def _converted(self, node: ast.expr, call: ast.Call) -> str | None:
+        """The tensor text of a Python function of the number: ``float(s)``, ``abs(s)``, ``round(s, 2)``, ``math.sqrt(s)``."""
+        text = operand(plain(self._take_text(node)))
+        single = len(call.args) == 1 and not call.keywords
+        for name in ("float", "int", "bool", "abs", "round", "max", "min"):
+            if is_builtin(self.source, call.func, name):
+                return self._builtin(name, node, call, text)
+        name = dotted(self.source, call.func) or ""
+        if name in ("torch.tensor", "torch.as_tensor") and single and self.scalars.is_floating(self.reads[0].tensor):
+            self.inexact = self.inexact or False
+            return None
+        if not (name.startswith("math.") and single):
+            return None
+        known = _MATH.get(name[5:])
+        if known is None:
+            return None
+        method, told = known
+        if told:
+            self._tell(told)
+        self.inexact = self.inexact or method not in _CORRECTLY_ROUNDED
+        self.steps += method not in ("isnan", "isinf", "isfinite", "abs")
+        self.inexact = self.inexact or self.steps > 1
+        if not self.double and not self.scalars.is_floating(self.reads[0].tensor):
+            return (
+                f"({text} * 1.0).{method}()" if method not in ("isnan", "isinf", "isfinite") else f"{text}.{method}()"
+            )
+        return f"{text}.{method}()"
+
+    def _builtin(self, name: str, node: ast.expr, call: ast.Call, text: str) -> str | None:
+        single = len(call.args) == 1 and not call.keywords
+        if name in ("max", "min"):
+            return self._extreme(name, node, call, text)
+        if name == "round":
+            digits = call.args[1] if len(call.args) == 2 else None
+            if call.keywords or not (digits is None or isinstance(digits, ast.Constant)):
+                return None
+            self._tell(_ROUND if digits is not None else _INT)
+            self.inexact = self.inexact or digits is not None
+            if digits is None:
+                return f"{text}.round().long()"
+            function, edit = spell(self.source, "torch.round", call)
+            self.imports += [edit] if edit is not None else []
+            return f"{function}({plain(text)}, decimals={render(self.source, digits)})"
+        if not single:
+            return None
+        if name == "int":
+            self._tell(_INT)
+            return f"{text}.long()"
+        if name == "float":
+            return f"{text}.double()" if self.double else f"({text} * 1.0)"
+        return f"({text} != 0)" if name == "bool" else f"{text}.abs()"
+
+    def _extreme(self, name: str, node: ast.expr, call: ast.Call, text: str) -> str | None:
+        """``max(s, 1.0)`` is ``s.clamp(min=1.0)``: both keep a NaN in the first place."""
+        if call.keywords or len(call.args) != 2 or call.args[0] is not node or not self._is_number(call.args[1]):
+            return None
+        other = call.args[1]
+        if not isinstance(other, ast.Constant) or isinstance(other.value, bool):
+            return None
+        read = self.reads[0]
+        whole = read.form == "int" or self.scalars.is_whole(read.tensor)
+        floating = read.form == "float" or self.scalars.is_floating(read.tensor)
+        if not ((whole and isinstance(other.value, int)) or (floating and isinstance(other.value, float))):
+            raise Refused(
+                f"{self._line(node)}: `{self._code(call)}` gives an int or a float, whichever is chosen; write both as the same."
+            )
+        self.inexact = self.inexact or not _exact_number(other)
+        return f"{text}.clamp({'min' if name == 'max' else 'max'}={render(self.source, other)})"
+
+    # -- names ----------------------------------------------------------------------------------------------------
+
+    def _assigned(self, statement: ast.Assign) -> None:
+        for target in statement.targets:
+            if isinstance(target, ast.Name):
+                self._uses(target)
+            elif isinstance(target, ast.Subscript) and self.kinds.of(target.value) == "tensor":
+                continue
+            else:
+                self._refuse(statement.value, statement)
+
+    def _augmented(self, node: ast.expr, statement: ast.AugAssign) -> None:
+        target = statement.target
+        base = target.value if isinstance(target, ast.Subscript) else target
+        if self.kinds.of(base) != "tensor":
+            raise Refused(f"{self._line(node)}: `{self._code(target)}` adds up Python numbers.")
+        if not isinstance(target, ast.Subscript):
+            self._meet(node, target)
+
+    def _uses(self, target: ast.Name) -> None:
+        name = target.id
+        function = self.source.function(target)
+        if function is None:
+            raise Refused(f"{self._line(target)}: `{name}` is not a local name.")
+        if name in self._named:
+            return
+        self._named.add(name)
+        if name in parameters(function) or name not in local_names(function):
+            raise Refused(f"{self._line(target)}: `{name}` is not bound here only.")
+        loads: list[ast.Name] = []
+        for one in ast.walk(function):
+            if not (isinstance(one, ast.Name) and one.id == name):
+                continue
+            if isinstance(one.ctx, ast.Load):
+                loads.append(one)
+                if self._scope(one) is not function:
+                    raise Refused(f"{self._line(one)}: `{name}` is used in a function or comprehension of its own.")
+            elif one is not target and not self._also_bound(one):
+                raise Refused(f"{self._line(one)}: `{name}` is bound in more than one place.")
+        for one in sorted(loads, key=lambda node: (node.lineno, node.col_offset)):
+            self.follow(one)
+
+    def _also_bound(self, one: ast.Name) -> bool:
+        """Whether another binding of the name also is a read, which then is taken as well."""
+        parent = self.source.parents.get(one)
+        if not (isinstance(parent, ast.Assign) and parent.targets == [one]):
+            return False
+        return self._is_number(parent.value) and not isinstance(parent.value, ast.Constant)
+
+    def _scope(self, node: ast.AST) -> ast.AST | None:
+        for one in self.source.ancestors(node):
+            if isinstance(
+                one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp)
+            ):
+                return one
+            if isinstance(one, ast.GeneratorExp):
+                return one
+        return None
+
+    # -- indices --------------------------------------------------------------------------------------------------
+
+    def _index(self, node: ast.expr) -> Picked | None:
+        return picked(self.source, self.kinds, node)
+
+    def _indexed(self, node: ast.expr, place: Picked) -> None:
+        if self.kinds.is_bool(node) and self.reads[-1].form != "int":
+            self._refuse(node, place.subscript)
+        text = place.text(plain(self._take_text(node)))
+        self._forget(place.subscript)
+        self.exchange[place.subscript] = text
+        self.indices += 1
+        self.imports += [place.imported] if place.imported is not None else []
+        if place.number:
+            self.follow(place.subscript)
+
+    # -- words ----------------------------------------------------------------------------------------------------
+
+    def _take_text(self, node: ast.expr) -> str:
+        if node in self.exchange:
+            return self.exchange[node]
+        return render(self.source, node, {key: text for key, text in self.exchange.items() if key is not node})
+
+    def _forget(self, outer: ast.AST) -> None:
+        for one in ast.walk(outer):
+            self.exchange.pop(one, None)
+
+    def _tell(self, words: str) -> None:
+        if words not in self.changes:
+            self.changes.append(words)
+
+    def _line(self, node: ast.AST) -> str:
+        return f"Line {getattr(node, 'lineno', 0)}"
+
+    def _code(self, node: ast.AST) -> str:
+        return render(self.source, node)
+
+    def _refuse(self, node: ast.expr, parent: ast.AST | None) -> None:
+        raise Refused(f"{self._line(node)}: {self._why(node, parent)}.")
+
+    def _why(self, node: ast.expr, parent: ast.AST | None) -> str:
+        text = self._code(node)
+        for one in (parent, *(self.source.ancestors(parent) if parent is not None else ())):
+            if isinstance(one, (ast.JoinedStr, ast.FormattedValue)):
+                return f"`{text}` is put into a text"
+            if isinstance(one, ast.Slice):
+                return f"`{text}` is the bound of a slice, so a shape depends on it"
+            if isinstance(one, ast.Subscript):
+                return f"`{text}` is an index of `{self._code(one.value)}`, which is not known to be a tensor or a list"
+            if isinstance(one, ast.Dict):
+                return f"`{text}` is put into a dict"
+            if isinstance(one, ast.Call):
+                if is_builtin(self.source, one.func, "range"):
+                    return f"`{text}` is the number of turns of a loop"
+                if isinstance(one.func, ast.Attribute) and one.func.attr in ("append", "extend", "insert", "add"):
+                    return f"`{text}` is put into `{self._code(one.func.value)}`, whose readers may need a number"
+                return f"`{text}` is passed to `{self._code(one.func)}`, which may need a number"
+            if isinstance(one, ast.Return):
+                return f"`{text}` is returned to the caller, who may need a number"
+            if isinstance(one, ast.While):
+                return f"`{text}` decides how often a loop turns"
+            if isinstance(one, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
+                return f"`{text}` is stored where others may need a number"
+            if isinstance(one, ast.stmt):
+                break
+        return f"`{text}` is used where a number is needed"
+
+
+def conditions(flow: Flow) -> Iterator[ast.expr]:
+    """The conditions that the number decides, each once, in the order of the text."""
+    seen: set[ast.AST] = set()
+    for one in sorted(flow.tests, key=lambda node: (node.lineno, node.col_offset)):
+        if one not in seen:
+            seen.add(one)
+            yield one
