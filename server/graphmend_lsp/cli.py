@@ -8,7 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 from graphmend_lsp import __version__
 from graphmend_lsp.engine.client import WorkerClient, WorkerFailedError
@@ -77,6 +77,20 @@ def _parser() -> argparse.ArgumentParser:
         "--rule", action="append", default=[], metavar="NAME", help="use this rule only (may be repeated)"
     )
     mend.set_defaults(command=_mend)
+    record = commands.add_parser(
+        "record",
+        help="run a command of your own and record the graph breaks that it meets",
+        usage="graphmend-lsp record [--out FILE] [--format FORMAT] [--here] -- COMMAND ...",
+        description="The command runs as it would without us and ends as it does; a summary goes to stderr.",
+    )
+    record.add_argument("--out", metavar="FILE", help="also write the report to this file")
+    record.add_argument(
+        "--format", choices=("text", "json", "sarif", "github"), default="json", help="of that file (default json)"
+    )
+    record.add_argument("--here", action="store_true", help="keep the recording in .graphmend/ of this folder")
+    record.add_argument("--quiet", action="store_true", help="no summary on stderr")
+    record.add_argument("words", nargs=argparse.REMAINDER, metavar="COMMAND")
+    record.set_defaults(command=_record)
     rules = commands.add_parser("rules", help="what each mending rule does")
     rules.add_argument("name", nargs="?", metavar="NAME")
     rules.set_defaults(command=_rules)
@@ -111,23 +125,52 @@ def _check(arguments: argparse.Namespace) -> int:
             await session.close()
 
     report = _run(work())
-    if arguments.format == "text":
+    _print(report, arguments.format, sys.stdout)
+    return exit_code(report)
+
+
+def _record(arguments: argparse.Namespace) -> int:
+    from graphmend_lsp.engine.record_command import NOT_TOLD, command_of, run_recorded
+    from graphmend_lsp.engine.running import NotStartedError, end_like
+
+    command = command_of(arguments.words)
+    if not command:
+        raise _UsageError(NOT_TOLD)
+    try:
+        run = run_recorded(command, here=arguments.here)
+    except NotStartedError as error:
+        print(f"graphmend-lsp: {error}", file=sys.stderr)
+        return error.status
+    try:
+        if not arguments.quiet:
+            _print(run.report, "text", sys.stderr)
+            for note in run.notes:
+                print(f"graphmend-lsp: {note}", file=sys.stderr)
+        if arguments.out:
+            with open(arguments.out, "w", encoding="utf-8") as file:
+                _print(run.report, arguments.format, file)
+    except OSError as error:  # the command's end counts, not ours
+        print(f"graphmend-lsp: {error}", file=sys.stderr)
+    return end_like(run.status)
+
+
+def _print(report: Report, form: str, file: TextIO) -> None:
+    if form == "text":
         from graphmend_lsp.report.text import print_report
 
-        print_report(_console(), report)
-    elif arguments.format == "github":
+        print_report(_console(file), report)
+    elif form == "github":
         from graphmend_lsp.report.formats import github
 
-        print(github(report))
-    elif arguments.format == "sarif":
+        print(github(report), file=file)
+    elif form == "sarif":
         from graphmend_lsp.report.formats import sarif
 
-        _print_json(sarif(report))
+        _print_json(sarif(report), file)
     else:
         from graphmend_lsp.report.record import check_record
 
-        _print_json(check_record(report))
-    return exit_code(report)
+        _print_json(check_record(report), file)
 
 
 def _mend(arguments: argparse.Namespace) -> int:
@@ -258,12 +301,12 @@ def _progress(arguments: argparse.Namespace) -> Callable[[Progress], None] | Non
     return lambda step: print(f"graphmend-lsp: {step.message}", file=sys.stderr, flush=True)
 
 
-def _console() -> Any:
+def _console(file: TextIO | None = None) -> Any:
     from rich.console import Console
 
-    return Console(highlight=False, emoji=False, markup=False)
+    return Console(file=file, highlight=False, emoji=False, markup=False)
 
 
-def _print_json(record: Any) -> None:
-    json.dump(record, sys.stdout, indent=2)
-    print()
+def _print_json(record: Any, file: TextIO | None = None) -> None:
+    json.dump(record, file or sys.stdout, indent=2)
+    print(file=file)

@@ -89,6 +89,8 @@ def cost_of(site: Break) -> str:
         words.append("its whole function runs uncompiled")
     if site.outcome == "rest skipped":
         words.append("the rest of its function runs uncompiled")
+    if site.outcome == "raised":
+        words.append("an exception")
     modes = f" ({' and '.join(site.modes)})" if site.modes else ""
     where = f" in {', '.join(site.entries)}{modes}" if site.entries else ""
     return f"costs {', '.join(words)}{where}" if words else f"costs no graph{where}"

@@ -16,6 +16,7 @@ import os
 import platform
 import sys
 import time
+from types import CodeType, FrameType
 from typing import Any, TypedDict
 
 from .places import kind_of
@@ -24,6 +25,7 @@ from .wire import BreakData, FrameData
 
 _RANKS = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK")
 _MOST_FRAMES = 40
+_DYNAMO = os.path.join("torch", "_dynamo")
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 
@@ -64,9 +66,9 @@ def begin(folder: str, started: int) -> None:
 class _Quiet(Recorder):
     """A recorder whose own defects stay its own."""
 
-    def _record(self, *arguments: Any) -> None:
+    def _record(self, error: Any, outcome: Any, code: CodeType, outer: list[FrameData]) -> None:
         try:
-            super()._record(*arguments)
+            super()._record(error, outcome, code, outer[outside() :])
         except Exception:
             return
 
@@ -158,6 +160,23 @@ class Stream:
         if self._handle is not None:
             line = json.dumps(record, separators=(",", ":"), default=str)
             os.write(self._handle, line.encode("utf-8", "backslashreplace") + b"\n")
+
+
+def outside() -> int:
+    """How many frames of this thread, Dynamo's own not counted, called the outermost compiled function.
+
+    A chain begins at that function, as it does in a run of an entry: what is outside of it is not compiled.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    found = count = 0
+    while frame is not None:
+        folder, name = os.path.split(frame.f_code.co_filename)
+        if not folder.endswith(_DYNAMO):
+            count += 1
+        elif name == "eval_frame.py":
+            found, count = 1, 0
+        frame = frame.f_back
+    return count if found else 0
 
 
 def trimmed(frames: list[FrameData]) -> list[FrameData]:

@@ -1,0 +1,55 @@
+"""What the commands `record` and `check --trace` do, but for printing: run or read, keep, and report."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from graphmend_lsp.engine.recorded import Recording
+from graphmend_lsp.engine.recorded_report import report_of
+from graphmend_lsp.engine.recording import record
+from graphmend_lsp.engine.recordings import LOCAL, save, store
+from graphmend_lsp.model import Report
+
+NOT_TOLD = "name the command to record: graphmend-lsp record -- python train.py"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRun:
+    """A recorded command: how it ended (minus a signal's number), the report, and what to say besides."""
+
+    status: int
+    report: Report
+    notes: tuple[str, ...]
+
+
+def command_of(words: Sequence[str]) -> tuple[str, ...]:
+    """The command behind ``--``; empty when there is none."""
+    return tuple(words[1:] if words[:1] == ["--"] else words)
+
+
+def run_recorded(command: Sequence[str], *, here: bool) -> RecordedRun:
+    """Run the command and keep its recording for the editor: in the user's own folder, or in the working folder (`here`).
+
+    Raises:
+        NotStartedError: the command cannot be started.
+    """
+    folder = Path(os.getcwd(), LOCAL) if here else store()
+    recorded = record(command)
+    return RecordedRun(
+        recorded.status, report_of(recorded.recording), (*recorded.recording.notes, *_kept(recorded.recording, folder))
+    )
+
+
+def _kept(recording: Recording, folder: Path) -> tuple[str, ...]:
+    if not recording.processes:
+        return ()
+    try:
+        save(recording, folder)
+    except OSError as error:
+        return (f"The recording could not be kept for the editor: {error}.",)
+    processes = recording.processes
+    ran = f"Recorded {processes} process{'es' * (processes != 1)}"
+    return (f"{ran}; the editor shows these breaks until their code changes.",) if recording.sites else (f"{ran}.",)
