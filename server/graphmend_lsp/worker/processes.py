@@ -22,6 +22,7 @@ from typing import Any, Protocol
 from .channel import Channel, ChannelLostError
 from .failures import failure, failure_of
 from .limits import die_with_parent, family, restrain
+from .texts import inherit_sources
 from .wire import FailureStage
 
 CHANNEL_LOST = 97
@@ -149,6 +150,7 @@ def live_once() -> int:
     messages = os.dup(1)
     output = os.dup(2)
     try:
+        inherit_sources()
         job: Job = pickle.loads(body)
     except Exception as error:
         said = f"The job could not be read: {type(error).__name__}: {error}"

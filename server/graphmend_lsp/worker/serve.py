@@ -209,7 +209,7 @@ def problem_with(method: object, params: object) -> str | None:
     missing = sorted(METHODS[method] - params.keys())
     if missing:
         return f"params has no {missing[0]}"
-    kinds = {"entry": dict, "texts": dict, "roots": list, "limits": dict, "candidates": list}
+    kinds = {"entry": dict, "texts": dict, "sources": dict, "roots": list, "limits": dict, "candidates": list}
     for name, kind in kinds.items():
         if name in params and not isinstance(params[name], kind):
             return f"{name} is not {'a list' if kind is list else 'an object'}"
@@ -217,8 +217,9 @@ def problem_with(method: object, params: object) -> str | None:
         return "entry has no file, function and kind"
     if not isinstance(params["limits"].get("seconds"), (int, float)):
         return "limits has no seconds"
-    if not all(isinstance(item, str) for pair in params["texts"].items() for item in pair):
-        return "texts is not made of strings"
+    for name in ("texts", "sources"):
+        if not all(isinstance(item, str) for pair in params.get(name, {}).items() for item in pair):
+            return f"{name} is not made of strings"
     return None
 
 

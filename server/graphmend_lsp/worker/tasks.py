@@ -16,7 +16,9 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from .failures import failure
-from .processes import TEMPORARY, Post
+from .loaded import Watch, loaded_of
+from .processes import TEMPORARY, Post, can_fork
+from .texts import install_sources
 from .wire import PROTOCOL, AnalyseParams, Hello, VerifyParams
 
 OLDEST = (2, 9)
@@ -27,13 +29,23 @@ def carry_out(method: str, params: dict[str, Any], folder: str, post: Post) -> A
     """The result of one request, as plain data; a failure of the program is part of it."""
     tempfile.tempdir = folder
     os.environ.update(dict.fromkeys(TEMPORARY, folder))
+    install_sources(params.get("sources") or {}, folder)
+    watch = Watch(folder)
+    watch.install()
+    standing = params.get("standing") is True
     if method == "analyse":
         from .analyse import analyse
 
-        return analyse(cast(AnalyseParams, params), post.stage, post)
+        result = analyse(cast(AnalyseParams, params), post.stage, post)
+        result["needs"] = watch.needs(standing=standing)
+        result["loaded"] = loaded_of(result["needs"])
+        return result
     from .verify import verify
 
-    return verify(cast(VerifyParams, params), lambda message: post(("progress", message)))
+    verdict = verify(cast(VerifyParams, params), lambda message: post(("progress", message)), watch)
+    if can_fork():  # else what its processes touch is not known
+        verdict["needs"] = watch.needs(standing=standing)
+    return verdict
 
 
 @contextlib.contextmanager

@@ -8,26 +8,57 @@ from __future__ import annotations
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import json
 import linecache
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import CodeType, ModuleType
 
 from .places import canonical
 
+SOURCES = "GRAPHMEND_WORKER_SOURCES"
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 
 
 def install_texts(texts: Mapping[str, str]) -> None:
-    """Let every later import of one of these files (absolute paths) compile the given text, not what is on disk."""
+    """Let every later import of one of these files (absolute paths) compile the given text, not what is on disk.
+
+    Texts that were installed before stay, where a file is not given again.
+    """
     if not texts:
         return
     for path, text in texts.items():
         for spelling in {path, os.path.realpath(path)}:
             show_source(spelling, text)
-    sys.meta_path.insert(0, _TextFinder({canonical(path): text for path, text in texts.items()}))
+    known: dict[str, str] = {}
+    for finder in [finder for finder in sys.meta_path if isinstance(finder, _TextFinder)]:
+        known |= finder.texts
+        sys.meta_path.remove(finder)
+    sys.meta_path.insert(0, _TextFinder(known | {canonical(path): text for path, text in texts.items()}))
+
+
+def install_sources(texts: Mapping[str, str], folder: str) -> None:
+    """Install the files that were sent along, here and in every process of this worker started from here.
+
+    `folder` is one that lives as long as those.
+    """
+    if not texts:
+        return
+    install_texts(texts)
+    path = os.path.join(folder, "sources.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(dict(texts), file)
+    os.environ[SOURCES] = path
+
+
+def inherit_sources() -> None:
+    """Install what the process that started this one was sent along."""
+    path = os.environ.get(SOURCES)
+    if path is not None and os.path.isfile(path):
+        with open(path, encoding="utf-8") as file:
+            install_texts(json.load(file))
 
 
 def unsaved_text(path: str) -> str | None:
@@ -71,6 +102,8 @@ class _TextFinder(importlib.abc.MetaPathFinder):
     def __init__(self, texts: Mapping[str, str]) -> None:
         self.texts = dict(texts)
         self._tails = {_tail(path) for path in self.texts}
+        self._folders = frozenset(_parents(self.texts))
+        self._names = {os.path.basename(folder) for folder in self._folders}
 
     def find_spec(
         self,
@@ -79,8 +112,9 @@ class _TextFinder(importlib.abc.MetaPathFinder):
         target: ModuleType | None = None,  # noqa: ARG002
     ) -> importlib.machinery.ModuleSpec | None:
         tail = fullname.rpartition(".")[2]
-        if os.path.normcase(tail) not in self._tails:
+        if os.path.normcase(tail) not in self._tails and os.path.normcase(tail) not in self._names:
             return None
+        portions: list[str] = []
         for folder in sys.path if path is None else path:
             folder = folder or os.getcwd()
             spec = self._in(fullname, tail, folder)
@@ -89,7 +123,14 @@ class _TextFinder(importlib.abc.MetaPathFinder):
             found = importlib.machinery.PathFinder.find_spec(fullname, [folder])
             if found is not None and found.loader is not None:
                 return found
-        return None
+            package = os.path.join(folder, tail)
+            if canonical(package) in self._folders or (found is not None and found.submodule_search_locations):
+                portions.append(package)
+        if fullname in sys.builtin_module_names or all(map(os.path.isdir, portions)):
+            return None  # as it is without us
+        spec = importlib.machinery.ModuleSpec(fullname, None, is_package=True)  # a package without __init__.py
+        spec.submodule_search_locations = portions
+        return spec
 
     def _in(self, fullname: str, tail: str, folder: str) -> importlib.machinery.ModuleSpec | None:
         package = os.path.join(folder, tail)
@@ -104,6 +145,17 @@ class _TextFinder(importlib.abc.MetaPathFinder):
         if text is not None and not os.path.isfile(initial):
             return importlib.util.spec_from_file_location(fullname, module, loader=TextLoader(fullname, module, text))
         return None
+
+
+def _parents(paths: Iterable[str]) -> Iterator[str]:
+    """Every folder above these files."""
+    known: set[str] = set()
+    for path in paths:
+        folder = os.path.dirname(path)
+        while folder not in known and os.path.dirname(folder) != folder:
+            known.add(folder)
+            yield folder
+            folder = os.path.dirname(folder)
 
 
 def _tail(path: str) -> str:

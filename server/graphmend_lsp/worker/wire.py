@@ -153,7 +153,15 @@ class _Fake(TypedDict, total=False):
     explore: int  # of a fake run: how many times at most it is made, each with other answers (at least 1)
 
 
-class AnalyseParams(_Fake):
+class _Sent(TypedDict, total=False):
+    sources: dict[str, str]  # files of the program, by path, for a worker that may have no copy; `texts` win over them
+
+
+class _Kept(TypedDict, total=False):
+    standing: bool  # whether `Needs.standing` is wanted
+
+
+class AnalyseParams(_Fake, _Sent, _Kept):
     """Run one entry under Dynamo. `texts` are unsaved files by path; `roots` are put on sys.path in front."""
 
     entry: EntrySpec
@@ -171,7 +179,35 @@ class Loaded(TypedDict):
     sha256: str
 
 
-class _Seen(TypedDict, total=False):
+class Standing(TypedDict):
+    """What the worker had loaded before the program: files, the folders of its sys.path, and when it began to load."""
+
+    files: list[str]
+    folders: list[str]
+    begun: int  # nanoseconds since the epoch
+
+
+class Needs(TypedDict):
+    """What a result stands on; it holds as long as all of it is as it was when the run began.
+
+    A name is a path without suffix: no module of that name was there; one that ends in a dot may be a folder.
+    """
+
+    modules: list[str]  # files that were imported; an unsaved text takes the file's place
+    read: list[str]  # files opened for reading, those that were not there among them
+    names: list[str]
+    listed: list[str]  # folders whose files' names were asked for
+    doubts: list[str]  # why the result may not hold although all of it is as it was
+    suffixes: list[str]  # of files that this Python imports
+    begun: int  # nanoseconds since the epoch
+    standing: Standing | None
+
+
+class _Needing(TypedDict, total=False):
+    needs: Needs
+
+
+class _Seen(_Needing, total=False):
     loaded: list[Loaded]  # files of the user's folders and of installed packages; not Python's own, not torch's
     explored: int  # of a fake run: how often it was made
     unexplored: int  # of a fake run: sides of conditions that were not taken because the budget was spent
@@ -203,7 +239,7 @@ class Candidate(TypedDict):
     changed: dict[str, list[list[int]]]
 
 
-class _Known(TypedDict, total=False):
+class _Known(_Sent, _Kept, total=False):
     before: CountsData | None  # of the original, from an analysis of this very entry, texts, mode and device
 
 
@@ -272,7 +308,7 @@ class CandidateResult(TypedDict):
     failure: FailureData | None
 
 
-class VerifyResult(TypedDict):
+class VerifyResult(_Needing):
     """One result for each candidate, in order; `failure` when the original program itself could not be run."""
 
     candidates: list[CandidateResult]
