@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from graphmend_lsp.mending.imports import dotted, is_builtin
-from graphmend_lsp.mending.source import Source
+from graphmend_lsp.mending.loop_index import is_in_range
+from graphmend_lsp.mending.source import Source, assigned
 
 Kind = Literal["effect", "random", "raises", "compute"]
 
@@ -110,7 +111,9 @@ def _of_node(source: Source, node: ast.AST) -> Iterator[Hazard]:
         yield Hazard("effect", node, "suspends the function")
     elif isinstance(node, ast.NamedExpr):
         yield Hazard("effect", node, "assigns a name")
-    elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and not _safe_index(node.slice):
+    elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and not (
+        _safe_index(node.slice) or is_in_range(source, node)
+    ):
         yield Hazard("raises", node, "may raise for an index out of range")
     elif isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Div, ast.FloorDiv, ast.Mod)):
         numbers = _is_number(source, node.left) and _is_number(source, node.right)
@@ -127,12 +130,26 @@ def _of_call(source: Source, node: ast.Call) -> Iterator[Hazard]:
     if name is not None:
         yield from _of_known(node, name)
     elif isinstance(node.func, ast.Name):
-        if not any(is_builtin(source, node.func, one) for one in _BUILTINS if one == node.func.id):
+        if _is_own_module(source, node.func):
+            yield Hazard("compute", node, "is computed in every call")
+        elif not any(is_builtin(source, node.func, one) for one in _BUILTINS if one == node.func.id):
             yield Hazard("effect", node, "calls a function whose effects are not known")
     elif isinstance(node.func, ast.Attribute):
         yield from _of_method(node, node.func)
     else:
         yield Hazard("effect", node, "calls something whose effects are not known")
+
+
+def _is_own_module(source: Source, name: ast.Name) -> bool:
+    """Whether a name is the variable of a loop over ``self.layers``: then calling it is calling a submodule."""
+    for one in source.ancestors(name):
+        if isinstance(one, (ast.For, ast.comprehension)) and name.id in assigned(one.target):
+            parts = [one.iter, *(one.iter.args if isinstance(one.iter, ast.Call) else ())]
+            return any(
+                isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id == "self"
+                for part in parts
+            )
+    return False
 
 
 def _of_known(node: ast.Call, name: str) -> Iterator[Hazard]:

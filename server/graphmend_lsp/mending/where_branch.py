@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from graphmend_lsp.mending.kinds import Kinds
+from graphmend_lsp.mending.loop_index import is_in_range
 from graphmend_lsp.mending.purity import TENSOR_METHODS
 from graphmend_lsp.mending.source import Source, assigned, loaded, parameters
 from graphmend_lsp.mending.where_condition import Conditions, Refused, Test
@@ -102,7 +103,7 @@ class Lowering:
             key = render(self.source, target)
             return Item(reads | {target.value.id}, frozenset({key}), key=key, values=(value,), comments=notes)
         if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
-            if not _constant_index(target.slice):
+            if not (_constant_index(target.slice) or is_in_range(self.source, target)):
                 raise Refused(
                     f"The index of `{render(self.source, target)}` may be out of range when its side is not taken."
                 )

@@ -62,7 +62,7 @@ class Conditions:
             self._refuse_hazards(one, later=True)
         setup: list[str] = []
         texts = [self._boolean(one, setup) for one in tensors]
-        predicate = texts[0] if len(texts) == 1 else " & ".join(_operand_of_junction(text) for text in texts)
+        predicate = texts[0] if len(texts) == 1 else " & ".join(operand_of_junction(text) for text in texts)
         nodes = (test,) if not static else tuple(tensors)
         return Test(" and ".join(static), predicate, tuple(setup), nodes, loaded(test))
 
@@ -136,7 +136,7 @@ class Conditions:
             if isinstance(call, ast.Call) and self._called(call) == "equal" and not _same_shape(*self._pair(call)[:2]):
                 raise Refused(f"`{render(self.source, call)}` also compares shapes; test it in an `if` of its own.")
         sign = " | " if isinstance(node.op, ast.Or) else " & "
-        return sign.join(_operand_of_junction(self._boolean(one, setup)) for one in node.values)
+        return sign.join(operand_of_junction(self._boolean(one, setup)) for one in node.values)
 
     def _comparison(self, node: ast.Compare, setup: list[str]) -> str:
         if any(isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)) for op in node.ops):
@@ -279,7 +279,7 @@ _COMPARISON: dict[type[ast.cmpop], str] = {
 }  # fmt: skip
 
 
-def _operand_of_junction(text: str) -> str:
+def operand_of_junction(text: str) -> str:
     """The expression as an operand of ``&`` or ``|``: a negation needs no parentheses."""
     return text if text.startswith("~") and is_atom(text[1:]) else operand(text)
 

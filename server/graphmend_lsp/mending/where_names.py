@@ -55,9 +55,7 @@ def is_fresh(source: Source, name: str, before: ast.stmt) -> bool:
     last = last_value(source, name, before)
     if function is None or name in parameters(function) or last is None:
         return False
-    made = isinstance(last, ast.BinOp) or (
-        isinstance(last, ast.Call) and isinstance(last.func, ast.Attribute) and last.func.attr in _NEW_TENSOR
-    )
+    made = makes_tensor(last)
     for node in ast.walk(function):
         if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
             parent = source.parents.get(node)
@@ -70,6 +68,13 @@ def is_fresh(source: Source, name: str, before: ast.stmt) -> bool:
             if isinstance(parent, ast.Call) and getattr(parent.func, "attr", "") in _KEEPERS:
                 return False
     return made
+
+
+def makes_tensor(value: ast.expr) -> bool:
+    """Whether an expression surely gives a new tensor (or a number): arithmetic, or an operation that copies."""
+    return isinstance(value, ast.BinOp) or (
+        isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _NEW_TENSOR
+    )
 
 
 def last_value(source: Source, name: str, before: ast.stmt) -> ast.expr | None:

@@ -63,7 +63,7 @@ def comments_of(source: Source, root: ast.stmt) -> dict[ast.stmt, tuple[str, ...
     """The comments inside a statement, each with the innermost statement that follows it or shares its line."""
     start, end = source.range(root)
     leaves = sorted(
-        (node for node in ast.walk(root) if isinstance(node, ast.stmt) and not isinstance(node, ast.If)),
+        (node for node in ast.walk(root) if isinstance(node, ast.stmt) and not hasattr(node, "body")),
         key=lambda node: source.range(node),
     )
     found: dict[ast.stmt, tuple[str, ...]] = {}
