@@ -14,8 +14,8 @@ FAKE = str(Path(__file__).with_name("fake_worker.py"))
 
 
 def client(manner: str) -> WorkerClient:
-    # The worker's path is appended where no {worker} stands; the fake takes its manner and ignores the rest.
-    return WorkerClient(None, (sys.executable, FAKE, manner), None, {})
+    # A command with {worker} is not sent the worker's files; the fake takes its manner and ignores the rest.
+    return WorkerClient(None, (sys.executable, FAKE, manner, "{worker}"), None, {})
 
 
 def alive(pid: int) -> bool:
@@ -63,7 +63,7 @@ async def test_a_missing_interpreter_is_told() -> None:
 
 
 async def test_a_silent_worker_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graphmend_lsp.engine.client.START_SECONDS", 0.5)
+    monkeypatch.setattr("graphmend_lsp.engine.client.ARRIVE_SECONDS", 0.5)
     worker = client("silent")
     with pytest.raises(WorkerFailedError):
         await worker.start()

@@ -15,14 +15,17 @@ import signal
 import sys
 from collections import deque
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from graphmend_lsp.engine.interpreter import worker_command
+from graphmend_lsp.engine.interpreter import is_sent, worker_command
+from graphmend_lsp.engine.remote import ARRIVE_SECONDS, ATTEMPTS, READY, Elsewhere, arrival_line, parcel
 from graphmend_lsp.model import Failure
 from graphmend_lsp.worker.wire import PROTOCOL, FailureData, Hello
 
 MAX_RESTARTS = 4
 START_SECONDS = 90.0
+FAREWELL_SECONDS = 1.5
 LINE_LIMIT = 256 * 1024 * 1024
 
 
@@ -43,10 +46,21 @@ def failure_of(data: FailureData) -> Failure:
 
 
 class WorkerClient:
-    """One worker process, started when first needed. All of it runs on one event loop."""
+    """One worker process, started when first needed. All of it runs on one event loop.
 
-    def __init__(self, python: str | None, command: tuple[str, ...], cwd: str | None, env: Mapping[str, str]) -> None:
+    `place` is given for a worker that is elsewhere: it sees other paths, and perhaps none of the files.
+    """
+
+    def __init__(
+        self,
+        python: str | None,
+        command: tuple[str, ...],
+        cwd: str | None,
+        env: Mapping[str, str],
+        place: Elsewhere | None = None,
+    ) -> None:
         self._python, self._command, self._cwd, self._env = python, command, cwd, dict(env)
+        self._place = place
         self._process: asyncio.subprocess.Process | None = None
         self._readers: list[asyncio.Task[None]] = []
         self._pending: dict[int, asyncio.Future[dict[str, Any]]] = {}
@@ -99,14 +113,15 @@ class WorkerClient:
             raise WorkerFailedError(_no_worker(words)) from error
         self._stderr.clear()
         self._readers = [asyncio.create_task(self._read_errors(self._process))]
-        assert self._process.stdout is not None
         try:
-            hello = await asyncio.wait_for(self._read_hello(self._process.stdout), START_SECONDS)
-        except (asyncio.TimeoutError, ValueError, WorkerFailedError) as error:
+            if is_sent(self._command):
+                await self._send_worker(self._process)
+            hello = await asyncio.wait_for(self._read_hello(self._process), self._patience)
+        except (asyncio.TimeoutError, ValueError, OSError, WorkerFailedError) as error:
             await asyncio.sleep(0.05)
-            failure = self._dead(
-                f"The worker did not start with {command[0]}" + (f": {self._stderr[-1]}" if self._stderr else ".")
-            )
+            failure = self._dead(self._why_not(command[0], error))
+            if self._command:
+                failure = replace(failure, remedy=f"Try “{' '.join(self._command)}” by hand: it must start a Python.")
             self._deaths += 1
             await self.kill(forget_deaths=False)
             raise WorkerFailedError(failure) from error
@@ -117,8 +132,37 @@ class WorkerClient:
         self._readers.append(asyncio.create_task(self._read_replies(self._process)))
         return hello
 
-    async def _read_hello(self, stream: asyncio.StreamReader) -> Hello:
-        while line := await stream.readline():
+    @property
+    def _patience(self) -> float:
+        """Seconds until the hello: a command may wait for a queue, a container or a slow line."""
+        return ARRIVE_SECONDS if self._command else START_SECONDS
+
+    def _why_not(self, program: str, error: BaseException) -> str:
+        if isinstance(error, asyncio.TimeoutError):
+            return f"The worker did not start with {program} within {self._patience:.0f} s."
+        words = [line.lstrip("> ") for line in self._stderr if line.strip("> ")]
+        return f"The worker did not start with {program}" + (f": {words[-1]}" if words else ".")
+
+    async def _send_worker(self, process: asyncio.subprocess.Process) -> None:
+        """Give the worker's files to the Python that the command starts; what it prints before that is passed over."""
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(arrival_line())
+
+        async def ready(stream: asyncio.StreamReader) -> bool:
+            while line := await stream.readline():
+                if READY in line:
+                    return True
+            return False
+
+        if not await asyncio.wait_for(ready(process.stdout), ARRIVE_SECONDS):
+            raise WorkerFailedError(self._dead("The command ended before a Python was there."))
+        folder = self._cwd or os.getcwd()
+        process.stdin.write(parcel(self._place.paths.there(folder) if self._place else folder))
+        await process.stdin.drain()
+
+    async def _read_hello(self, process: asyncio.subprocess.Process) -> Hello:
+        assert process.stdout is not None
+        while line := await process.stdout.readline():
             try:
                 message = json.loads(line)
             except ValueError:
@@ -136,10 +180,25 @@ class WorkerClient:
         """Ask the worker and wait for its result. Cancelling the task cancels the work in the worker.
 
         `seconds` is how long the worker itself may take; when it is silent much longer than that, it is killed.
+        Paths in `params` and in the result are those of this side. A worker elsewhere is asked again where it lacked a
+        module that this side has.
 
         Raises:
             WorkerFailedError: the worker cannot be started, died, or did not answer in time.
         """
+        place = self._place
+        if place is None:
+            return await self._ask(method, params, seconds, on_progress)
+        for attempt in range(ATTEMPTS):
+            sent = await asyncio.to_thread(place.outgoing, params)
+            result = place.incoming(await self._ask(method, sent, seconds, on_progress))
+            if attempt == ATTEMPTS - 1 or not await asyncio.to_thread(place.learns, params, result):
+                break
+        return result
+
+    async def _ask(
+        self, method: str, params: Mapping[str, Any], seconds: float, on_progress: Callable[[str], None] | None
+    ) -> dict[str, Any]:
         await self.start()
         process = self._process
         assert process is not None and process.stdin is not None
@@ -230,6 +289,8 @@ class WorkerClient:
         if forget_deaths:
             self._deaths = 0
         if process is not None:
+            if self._command and process.returncode is None:
+                await _farewell(process)
             kill_group(process)
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(asyncio.shield(process.wait()), 5.0)
@@ -248,6 +309,19 @@ def _no_worker(message: str) -> Failure:
     return Failure(
         "worker", "no-worker", message, "Choose a Python with the setting graphmend.interpreter, or --python."
     )
+
+
+async def _farewell(process: asyncio.subprocess.Process) -> None:
+    """Close its input and ask it to end: what runs elsewhere is out of reach of a signal and ends with its input."""
+    if process.stdin is not None:
+        process.stdin.close()
+    for ask in (None, signal.SIGTERM):
+        if ask is not None and sys.platform != "win32":
+            with contextlib.suppress(OSError):
+                os.killpg(process.pid, ask)
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(asyncio.shield(process.wait()), FAREWELL_SECONDS)
+            return
 
 
 def kill_group(process: asyncio.subprocess.Process) -> None:

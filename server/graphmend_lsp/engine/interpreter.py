@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+PYTHON_WORDS = ("-u", "-q", "-i")  # that mean the same to a program and to any number of shells on the way
 WORKER_SCRIPT = Path(__file__).resolve().parent.parent / "worker" / "__main__.py"
 
 
@@ -39,11 +40,17 @@ def _of_environment(folder: Path) -> str | None:
 def worker_command(python: str | None, command: tuple[str, ...]) -> list[str] | None:
     """The argument list that starts the worker; `command` (a setting) wins over the interpreter.
 
-    The word ``{worker}`` in `command` stands for the path of the worker's script; without it the path is appended.
+    The word ``{worker}`` in `command` stands for the path of the worker's script; a command without it ends in a Python,
+    to which the worker's files are sent (`graphmend_lsp.engine.remote`).
     """
     if command:
-        if any("{worker}" in word for word in command):
-            return [word.replace("{worker}", str(WORKER_SCRIPT)) for word in command]
-        return [*command, str(WORKER_SCRIPT)]
+        if is_sent(command):
+            return [*command, *PYTHON_WORDS]
+        return [word.replace("{worker}", str(WORKER_SCRIPT)) for word in command]
     found = find_python(python)
     return None if found is None else [found, "-u", str(WORKER_SCRIPT)]
+
+
+def is_sent(command: tuple[str, ...]) -> bool:
+    """Whether the worker's files are sent to what the command starts."""
+    return bool(command) and not any("{worker}" in word for word in command)

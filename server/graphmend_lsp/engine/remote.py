@@ -21,7 +21,6 @@ from graphmend_lsp.worker.wire import PROTOCOL
 WORKER = Path(__file__).resolve().parent.parent / "worker"
 ARRIVAL = "arrive.py"
 READY = b"graphmend-worker: send the files"  # what arrive.py says
-PYTHON_WORDS = ("-u", "-q", "-i")
 ARRIVE_SECONDS = 600.0  # that a queue of a scheduler, a container or a slow line may take
 ATTEMPTS = 12  # runs of one request, each with a file more that was not found there
 
