@@ -259,6 +259,7 @@ class Failure:
 class EntryResult:
     """How one entry fared: graphs compiled, operators in each, frames skipped because of breaks, or a failure.
 
+    `note` is what else the user is told of the run, as a clause; may be empty.
     Of a recorded run: one program, or one rank of it, with all graphs that it compiled; its `mode` says nothing.
     """
 
@@ -270,6 +271,16 @@ class EntryResult:
     error: Failure | None = None
     seconds: float = 0.0
     run: RunKind = "real"
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShardMark:
+    """Part `number` (from 1) of `count` of a check; `plan` is the same for the parts of one check, cut the same way."""
+
+    number: int
+    count: int
+    plan: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +293,7 @@ class Report:
     entries: tuple[EntryResult, ...]
     findings: tuple[Finding, ...]
     failures: tuple[Failure, ...] = ()
+    shard: ShardMark | None = None
 
 
 @dataclass(frozen=True, slots=True)

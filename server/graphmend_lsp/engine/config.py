@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from graphmend_lsp.engine.shard import Shard
 from graphmend_lsp.model import Entry, Finding, Mode, Progress
 
 Analysis = Literal["real", "fake", "both"]
@@ -29,6 +30,7 @@ class WorkerConfig:
     cwd: str | None = None
     env: Mapping[str, str] = field(default_factory=dict)
     path_map: tuple[tuple[str, str], ...] = ()
+    jobs: int = 1  # worker processes
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ class CheckRequest:
     unsafe: bool = False
     analysis: Analysis = "real"
     made_up: bool = False
+    shard: Shard | None = None  # run this part of the entries only
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, cast
 
-from graphmend_lsp.engine.client import WorkerClient, WorkerFailedError, failure_of
+from graphmend_lsp.engine.client import WorkerFailedError, failure_of
 from graphmend_lsp.engine.config import CheckRequest, OnFinding, OnProgress, WorkerConfig, WorkerStatus
 from graphmend_lsp.engine.entries import entries_in, python_files
 from graphmend_lsp.engine.files import Sources
@@ -15,13 +16,13 @@ from graphmend_lsp.engine.mender import Mender
 from graphmend_lsp.engine.plan import mend_all
 from graphmend_lsp.engine.programs import candidate_of, combine
 from graphmend_lsp.engine.runs import Key, Run, entry_results, findings_of, mended_run, run_of
+from graphmend_lsp.engine.tree import AT_ONCE, client_of
 from graphmend_lsp.engine.verdicts import judge, worst
 from graphmend_lsp.model import Candidate, Declined, Entry, Failure, Finding, Mend, Plan, Progress, Report, Verdict
 from graphmend_lsp.worker.wire import AnalyseParams, AnalyseResult, EntrySpec, Limits, VerifyParams, VerifyResult
 
 __all__ = ["CheckRequest", "Session", "WorkerConfig", "WorkerStatus"]
 
-_AT_ONCE = 2
 _SAFETY_ORDER = ("safe", "unverified", "unsafe", "wrong")
 
 
@@ -34,12 +35,13 @@ class Session:
 
     def __init__(self, config: WorkerConfig, on_status: Callable[[WorkerStatus], None] | None = None) -> None:
         self._config = config
-        self._client = WorkerClient(config.python, config.command, config.cwd, config.env)
+        self._client = client_of(config)
         self._on_status = on_status or (lambda _status: None)
-        self._at_once = asyncio.Semaphore(_AT_ONCE)
+        self._at_once = asyncio.Semaphore(AT_ONCE * max(1, config.jobs))
         self._mender = Mender()
         self._mending = asyncio.Lock()
         self._checked: tuple[CheckRequest, dict[Key, Run]] | None = None
+        self._folder = config.cwd or os.getcwd()
 
     async def check(self, request: CheckRequest, on_progress: OnProgress | None = None) -> Report:
         """Static and real breaks of the request's entries, with unverified candidates and declines."""
@@ -105,9 +107,9 @@ class Session:
 
     async def run(self, request: CheckRequest, on_progress: OnProgress | None = None) -> dict[Key, Run]:
         """Every entry of the request under Dynamo, in each mode."""
-        sources = Sources(request.texts)
-        entries = entries_in(tuple(python_files(request.paths)), request.entries, sources)
-        keys = [(entry, mode) for entry in entries for mode in request.modes]
+        keys = _keys(request)
+        if request.shard is not None:
+            keys = request.shard.share(keys, self._folder)
         if not keys:
             return {}
         done = 0
@@ -149,6 +151,7 @@ class Session:
             entries=results,
             findings=findings,
             failures=tuple(dict.fromkeys(result.error for result in results if result.error is not None)),
+            shard=request.shard.mark(_keys(request), self._folder) if request.shard else None,
         )
 
     async def verify(
@@ -217,6 +220,12 @@ class Session:
         hello = self._client.hello
         device = None if hello is None else "cuda" if hello["cuda"] else "cpu"
         return WorkerStatus(state, hello and hello["torch"], hello and hello["python"], device)
+
+
+def _keys(request: CheckRequest) -> list[Key]:
+    """What the request runs, all shards together."""
+    entries = entries_in(tuple(python_files(request.paths)), request.entries, Sources(request.texts))
+    return [(entry, mode) for entry in entries for mode in request.modes]
 
 
 def _tell(on_progress: OnProgress | None, message: str, percent: int | None = None) -> None:
