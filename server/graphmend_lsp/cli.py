@@ -91,8 +91,8 @@ def _parser() -> argparse.ArgumentParser:
     record.add_argument("--quiet", action="store_true", help="no summary on stderr")
     record.add_argument("words", nargs=argparse.REMAINDER, metavar="COMMAND")
     record.set_defaults(command=_record)
-    rules = commands.add_parser("rules", help="what each mending rule does")
-    rules.add_argument("name", nargs="?", metavar="NAME")
+    rules = commands.add_parser("rules", help="what each mending rule does, and what each kind of break is about")
+    rules.add_argument("name", nargs="?", metavar="NAME", help="a rule, or PyTorch's id of a kind of break (GB0170)")
     rules.set_defaults(command=_rules)
     doctor = commands.add_parser("doctor", help="say which Python and torch are used and whether the worker starts")
     doctor.add_argument("--python", metavar="PY")
@@ -213,15 +213,19 @@ def _write(plan: Plan) -> None:
 
 def _rules(arguments: argparse.Namespace) -> int:
     from graphmend_lsp.mending import rules_by_name
-    from graphmend_lsp.report.manual import rule_page
+    from graphmend_lsp.report.manual import break_page, break_pages, rule_page
 
     rules = rules_by_name()
     if arguments.name is None:
         for name, rule in rules.items():
             print(f"{name}: {(rule.__doc__ or '').strip().splitlines()[0]}")
         return DONE
+    if arguments.name.upper() in break_pages():
+        print(break_page(arguments.name.upper()), end="")
+        return DONE
     if arguments.name not in rules:
-        raise _UsageError(f"there is no rule {arguments.name!r}; the rules are {', '.join(rules)}")
+        known = f"the rules are {', '.join(rules)}; there are pages for {', '.join(break_pages())}"
+        raise _UsageError(f"there is no rule {arguments.name!r} and no page for it; {known}")
     print(rule_page(rules[arguments.name]), end="")
     return DONE
 

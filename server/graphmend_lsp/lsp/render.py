@@ -11,10 +11,11 @@ from graphmend_lsp.lsp.client import Client
 from graphmend_lsp.lsp.found import Known, failure_line
 from graphmend_lsp.lsp.units import location, to_range
 from graphmend_lsp.model import Break, Candidate, Failure, Frame
+from graphmend_lsp.report.manual import PAGES, break_pages
 from graphmend_lsp.text import Text
 
 SOURCE = "graphmend"
-_PAGES = "https://meta-pytorch.github.io/compile-graph-break-site/gb"
+_PYTORCH = "https://meta-pytorch.github.io/compile-graph-break-site/gb"
 _CHAIN_SHOWN = 12
 _PREFIX = re.compile(r"\s*mend graph break:", re.IGNORECASE)
 
@@ -62,15 +63,17 @@ def failure_words(failure: Failure) -> str:
 
 def severity(known: Known) -> types.DiagnosticSeverity:
     """Never Error: the program runs."""
-    if known.site.evidence == "dynamo":
+    if known.site.evidence in ("dynamo", "recorded"):
         return types.DiagnosticSeverity.Warning
     raised = known.site.outcome == "raised"
     return types.DiagnosticSeverity.Hint if raised else types.DiagnosticSeverity.Information
 
 
 def page_of(code: str) -> str | None:
-    """PyTorch's page about a kind of graph break."""
-    return f"{_PAGES}/{code.lower()}.html" if code[:2] == "GB" and code[2:].isdigit() else None
+    """Our page about a kind of graph break (a file beside this program, which links PyTorch's), else PyTorch's."""
+    if code in break_pages():
+        return (PAGES / f"{code}.md").as_uri()
+    return f"{_PYTORCH}/{code.lower()}.html" if code[:2] == "GB" and code[2:].isdigit() else None
 
 
 def message(known: Known, client: Client) -> str:
@@ -162,7 +165,7 @@ def hover(known: Known, client: Client, explain: Callable[[str], str]) -> str:
     if not known.offered and (reason := refusal(known)):
         parts.append(f"**Not mended:** {reason}")
     if page := page_of(site.code):
-        parts.append(f"[PyTorch on {site.code}]({page})")
+        parts.append(f"[About {site.code}]({page})")
     text = "\n\n".join(parts)
     return text if client.markdown else text.replace("**", "").replace("`", "")
 

@@ -1,10 +1,17 @@
-"""A rule's page, made from its own docstring and examples: for ``graphmend-lsp rules NAME``, the hover and ``docs/rules/``."""
+"""A rule's page, made from its own docstring and examples: for ``graphmend-lsp rules NAME``, the hover and ``docs/rules/``.
+
+And the pages about kinds of graph breaks, one Markdown file for each of PyTorch's ids that people meet, in ``pages/``.
+"""
 
 from __future__ import annotations
 
 import inspect
+from functools import cache
+from pathlib import Path
 
 from graphmend_lsp.mending.rule import Rule
+
+PAGES = Path(__file__).resolve().parent.parent / "pages"
 
 
 def rule_page(rule: Rule) -> str:
@@ -17,6 +24,23 @@ def rule_page(rule: Rule) -> str:
     for refusal in rule.REFUSALS:
         parts += [f"### {refusal.title}", _code(unmarked(refusal.source)), f"“… {refusal.reason} …”"]
     return "\n\n".join(parts) + "\n"
+
+
+@cache
+def break_pages() -> tuple[str, ...]:
+    """The ids that have a page, in order."""
+    return tuple(sorted(path.stem for path in PAGES.glob("GB*.md")))
+
+
+def break_page(gb_id: str) -> str:
+    """The page about a kind of graph break, in Markdown.
+
+    Raises:
+        KeyError: there is none for this id.
+    """
+    if gb_id not in break_pages():
+        raise KeyError(gb_id)
+    return (PAGES / f"{gb_id}.md").read_text("utf-8")
 
 
 def _sections(words: str) -> str:
