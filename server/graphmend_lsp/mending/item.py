@@ -15,13 +15,14 @@ Safety
 ------
 A tensor without dimensions does not change the dtype of a tensor of its kind, as a Python number does not. Python computes
 in float64: one step with numbers that every dtype holds gives the same bits; more is computed in float64 and brought to
-the dtype of the tensor that it meets. A tensor that may change in place later is copied. Python raises where a tensor
-gives NaN or infinity (division by 0, ``math.sqrt(-1)``, ``int(nan)``); that is told.
+the dtype of the tensor that it meets. A tensor that may change in place later is copied. ``int`` of NaN raises and a
+tensor does not; that is told.
 
 When it is refused
 ------------------
 Where only a number will do: in a text, as a key, the bound of a slice or the turns of a loop, returned, stored in an
-attribute or a list, passed to other functions; when the name is bound in several places or used in a nested function; when the
+attribute or a list, passed to other functions; where Python raises and a tensor would give NaN or infinity (a divisor that
+may be 0, ``math.sqrt`` of what may be negative); when the name is bound in several places or used in a nested function; when the
 condition that it decides cannot be chosen with `torch.where`.
 """
 

@@ -186,7 +186,7 @@ import math
 
 
 def fn(x):
-    return x / (x.abs().sum().detach() * 1.0).sqrt()
+    return x / x.abs().sum().detach().double().sqrt().to(x.dtype)
 """,
         run="import torch\n" + _POSITIVE,
         gb_id=_ID,
@@ -205,7 +205,7 @@ import math
 
 
 def fn(x):
-    return x * (x.abs().sum().detach() * 1.0).sqrt()
+    return x * x.abs().sum().detach().double().sqrt().to(x.dtype)
 """,
         run="import torch\n" + _POSITIVE,
         gb_id="GB0033",
@@ -268,6 +268,21 @@ def fn(x, y):
     return x * (x.max().detach() - y.max().detach())
 """,
         run="import torch\ncalls = [(torch.arange(1.0, 5.0), torch.ones(4)), (-torch.arange(1.0, 5.0), torch.ones(4))]",
+        gb_id=_ID,
+    ),
+    Example(
+        "a divisor that is never 0",
+        before="""\
+def fn(x):
+    scale = 1.0 / ⟦x.norm().clamp(min=1e-6).item()⟧
+    return x * scale
+""",
+        after="""\
+def fn(x):
+    scale = 1.0 / x.norm().clamp(min=1e-6).detach()
+    return x * scale
+""",
+        run="import torch\n" + _POSITIVE,
         gb_id=_ID,
     ),
     Example(
@@ -452,6 +467,18 @@ def fn(x):
         "an int or a float, whichever is chosen",
         "def fn(x):\n    return x / max(⟦x.norm().item()⟧, 1)\n",
         "write both as the same",
+        gb_id=_ID,
+    ),
+    Refusal(
+        "a divisor that may be 0",
+        "def fn(x):\n    return x * (1 / ⟦x.sum().item()⟧)\n",
+        "raises ZeroDivisionError",
+        gb_id=_ID,
+    ),
+    Refusal(
+        "a square root that may raise",
+        "import math\n\n\ndef fn(x):\n    return x * math.sqrt(⟦x.sum().item()⟧)\n",
+        "`math.sqrt` raises for a negative number",
         gb_id=_ID,
     ),
     Refusal(

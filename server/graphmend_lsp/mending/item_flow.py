@@ -26,17 +26,14 @@ _TAKES_TENSOR = frozenset((
 ))  # fmt: skip
 """Torch functions and methods that take a tensor without dimensions wherever they take a number."""
 
-_ZERO = "Python raises ZeroDivisionError where the divisor is 0; the tensor gives inf or NaN."
 _INT = "Python's `int` raises for NaN and infinity; the tensor does not."
-_DOMAIN = "Python's `math` raises ValueError for values outside the domain; the tensor gives NaN."
 _ROUND = "The last digit of a rounded number may differ from Python's."
 _MATH = {
-    "sqrt": ("sqrt", _DOMAIN), "fabs": ("abs", ""), "tanh": ("tanh", ""), "log": ("log", _DOMAIN), "exp": ("exp", ""),
-    "log2": ("log2", _DOMAIN), "log10": ("log10", _DOMAIN), "isnan": ("isnan", ""), "isinf": ("isinf", ""),
-    "isfinite": ("isfinite", ""), "sin": ("sin", _DOMAIN), "cos": ("cos", _DOMAIN), "log1p": ("log1p", _DOMAIN),
-    "erf": ("erf", ""), "atan": ("atan", ""),
+    "sqrt": "sqrt", "fabs": "abs", "tanh": "tanh", "log": "log", "log2": "log2", "log10": "log10", "isnan": "isnan",
+    "isinf": "isinf", "isfinite": "isfinite", "log1p": "log1p", "erf": "erf", "atan": "atan",
 }  # fmt: skip
-_CORRECTLY_ROUNDED = ("sqrt", "fabs", "isnan", "isinf", "isfinite")
+"""Functions of `math` that raise for no number but those outside a domain that can be proven."""
+_EXACT = ("abs", "isnan", "isinf", "isfinite")
 
 
 @dataclass
@@ -134,12 +131,31 @@ class Flow:
         self.steps += 1
         if isinstance(parent.op, (ast.Pow, ast.LShift, ast.RShift, ast.MatMult, ast.BitAnd, ast.BitOr, ast.BitXor)):
             raise Refused(f"{self._line(node)}: `{self._code(parent)}` is arithmetic of Python numbers only.")
-        if isinstance(parent.op, (ast.Div, ast.FloorDiv, ast.Mod)) and not (
-            parent.left is node and isinstance(other, ast.Constant) and other.value
-        ):
-            self._tell(_ZERO)
+        if isinstance(parent.op, (ast.Div, ast.FloorDiv, ast.Mod)):
+            self._refuse_zero(parent)
         if self.steps > 1 or (isinstance(other, ast.Constant) and not _exact_number(other)):
             self.inexact = True
+
+    def _refuse_zero(self, parent: ast.BinOp) -> None:
+        """Refuse a division of Python numbers whose divisor may be 0: Python raises there."""
+        divisor = parent.right
+        if isinstance(divisor, ast.Constant) and divisor.value:
+            return
+        tensor = self._tensor_of(divisor)
+        if tensor is None or not self.scalars.is_positive(tensor):
+            raise Refused(
+                f"{self._line(parent)}: `{self._code(parent)}` raises ZeroDivisionError where the divisor is 0, and a tensor "
+                "gives infinity or NaN."
+            )
+
+    def _tensor_of(self, node: ast.expr) -> ast.expr | None:
+        """The tensor that a number is read from, by itself or through a name that is bound to nothing else."""
+        if isinstance(node, ast.Name):
+            values = self.scalars.values(node)
+            return self._tensor_of(values[0]) if values and len(values) == 1 else None
+        if any(one.call is node for one in self.reads):
+            return next(one.tensor for one in self.reads if one.call is node)
+        return None
 
     def _is_number(self, node: ast.expr) -> bool:
         """Whether an operand is a constant or another read, which is then taken as well."""
@@ -244,24 +260,17 @@ class Flow:
             if is_builtin(self.source, call.func, name):
                 return self._builtin(name, node, call, text)
         name = dotted(self.source, call.func) or ""
-        if name in ("torch.tensor", "torch.as_tensor") and single and self.scalars.is_floating(self.reads[0].tensor):
-            self.inexact = self.inexact or False
-            return None
         if not (name.startswith("math.") and single):
             return None
-        known = _MATH.get(name[5:])
-        if known is None:
+        method = _MATH.get(name[5:])
+        if method is None:
             return None
-        method, told = known
-        if told:
-            self._tell(told)
-        self.inexact = self.inexact or method not in _CORRECTLY_ROUNDED
-        self.steps += method not in ("isnan", "isinf", "isfinite", "abs")
-        self.inexact = self.inexact or self.steps > 1
-        if not self.double and not self.scalars.is_floating(self.reads[0].tensor):
-            return (
-                f"({text} * 1.0).{method}()" if method not in ("isnan", "isinf", "isfinite") else f"{text}.{method}()"
-            )
+        inner = self._tensor_of(node)
+        if method in ("sqrt", "log1p") and not (inner is not None and self.scalars.is_nonnegative(inner)):
+            raise Refused(f"{self._line(node)}: `{name}` raises for a negative number, and a tensor gives NaN.")
+        if method in ("log", "log2", "log10") and not (inner is not None and self.scalars.is_positive(inner)):
+            raise Refused(f"{self._line(node)}: `{name}` raises for 0 and less, and a tensor gives infinity or NaN.")
+        self.inexact = self.inexact or method not in _EXACT
         return f"{text}.{method}()"
 
     def _builtin(self, name: str, node: ast.expr, call: ast.Call, text: str) -> str | None:

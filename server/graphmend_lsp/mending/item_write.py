@@ -18,6 +18,7 @@ from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.scalar import Read, plain, read_of
 from graphmend_lsp.mending.source import Source, Unreadable, read
 from graphmend_lsp.mending.where_condition import Refused
+from graphmend_lsp.mending.where_text import is_atom
 from graphmend_lsp.model import Mend, TextEdit
 from graphmend_lsp.text import apply_edits
 
@@ -66,8 +67,14 @@ def written(source: Source, flow: Flow) -> list[TextEdit]:
         parent = source.parents.get(node)
         alone = isinstance(parent, (ast.Assign, ast.Return, ast.Expr, ast.AugAssign)) and parent.value is node
         start, end = source.range(node)
-        around = source.text.value[start - 1 : start] + source.text.value[end : end + 1]
-        spots.append(edits.rewrite(source, node, plain(text) if alone or around == "()" else text))  # type: ignore[arg-type]
+        value = source.text.value
+        if value[start - 1 : start] + value[end : end + 1] == "()":
+            called = value[: start - 1].rstrip(" ")[-1:]
+            if is_atom(plain(text)) and not (called.isalnum() or called in ("_", ")", "]")):
+                spots.append(TextEdit(source.path, source.between(start - 1, end + 1), plain(text)))
+                continue
+            alone = True
+        spots.append(edits.rewrite(source, node, plain(text) if alone else text))  # type: ignore[arg-type]
     return spots
 
 

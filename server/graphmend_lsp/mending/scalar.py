@@ -47,6 +47,12 @@ _FLOATING = _words(
     "mean std var norm softmax log_softmax exp log sqrt rsqrt sin cos tanh sigmoid float double half bfloat16 erf "
     "log1p log2 log10 dropout gelu silu layer_norm expm1 reciprocal rand randn rand_like randn_like linear nanmean"
 )
+_NONNEGATIVE = _words(
+    "abs absolute square exp relu sigmoid norm std var sqrt softmax count_nonzero argmax argmin numel"
+)
+_SIGN_KEEPING = _words(
+    "sum mean max min amax amin prod median detach clone float double half reshape view flatten squeeze clamp_max contiguous"
+)
 _NEEDS_FLOATING = _words("mean std var norm softmax log_softmax")
 """Methods that refuse integers, so that a tensor on which one is called is floating."""
 
@@ -197,6 +203,54 @@ class Scalars:
             kept = name in _REDUCING | _ELEMENTWISE and not self.is_whole(node)
             return kept and bool(arguments) and self.is_floating(arguments[0])
         return False
+
+    def is_nonnegative(self, node: ast.expr) -> bool:
+        """Whether no element of a tensor can be less than 0 (it can be NaN)."""
+        if isinstance(node, ast.Constant):
+            return isinstance(node.value, (int, float)) and node.value >= 0
+        if isinstance(node, ast.BinOp):
+            if isinstance(node.op, ast.Pow):
+                power = node.right
+                return isinstance(power, ast.Constant) and isinstance(power.value, int) and power.value % 2 == 0
+            kept = isinstance(node.op, (ast.Add, ast.Mult, ast.Div))
+            return kept and self.is_nonnegative(node.left) and self.is_nonnegative(node.right)
+        if isinstance(node, ast.Name):
+            return self._all_values(node, self.is_nonnegative)
+        if isinstance(node, ast.Call):
+            name, arguments = self.called(node)
+            if name in _NONNEGATIVE or self._has_floor(node, name, strictly=False):
+                return True
+            if name in ("sum", "mean") and arguments and self.kinds.is_bool(arguments[0]):
+                return True
+            return name in _SIGN_KEEPING and bool(arguments) and self.is_nonnegative(arguments[0])
+        return self.kinds.is_bool(node)
+
+    def is_positive(self, node: ast.expr) -> bool:
+        """Whether every element of a tensor is greater than 0, or NaN."""
+        if isinstance(node, ast.Constant):
+            return isinstance(node.value, (int, float)) and node.value > 0
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            return (self.is_positive(node.left) and self.is_nonnegative(node.right)) or (
+                self.is_nonnegative(node.left) and self.is_positive(node.right)
+            )
+        if isinstance(node, ast.Name):
+            return self._all_values(node, self.is_positive)
+        if isinstance(node, ast.Call):
+            name, arguments = self.called(node)
+            if self._has_floor(node, name, strictly=True):
+                return True
+            kept = ("max", "min", "amax", "amin", "detach", "clone", "float", "double", "sqrt")
+            return name in kept and bool(arguments) and self.is_positive(arguments[0])
+        return False
+
+    def _has_floor(self, node: ast.Call, name: str, strictly: bool) -> bool:
+        """Whether a call is ``t.clamp(min=c)`` or ``t.clamp_min(c)`` with a constant that says enough."""
+        arguments = node.args[1:] if dotted(self.source, node.func) else node.args
+        floor = next((one.value for one in node.keywords if one.arg == "min"), arguments[0] if arguments else None)
+        if name not in ("clamp", "clip", "clamp_min") or not isinstance(floor, ast.Constant):
+            return False
+        value = floor.value
+        return isinstance(value, (int, float)) and (value > 0 if strictly else value >= 0)
 
     def called(self, node: ast.Call) -> tuple[str, list[ast.expr]]:
         """The last name of a torch function or tensor method, and its tensors: the receiver and the arguments."""
