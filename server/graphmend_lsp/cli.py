@@ -15,6 +15,8 @@ from graphmend_lsp.engine.client import WorkerClient, WorkerFailedError
 from graphmend_lsp.engine.config import CheckRequest, Device, WorkerConfig
 from graphmend_lsp.engine.entries import BadEntryError, ProjectConfig, parse_entry, python_files, read_config
 from graphmend_lsp.engine.files import UnreadableSourceError, read_source, write_source
+from graphmend_lsp.engine.path_map import BadPathMapError
+from graphmend_lsp.engine.shard import BadShardError
 from graphmend_lsp.model import Mode, Plan, Progress, Report
 
 DONE, BREAKS, ERROR = 0, 1, 2
@@ -39,7 +41,7 @@ def run(words: Sequence[str]) -> int:
     command: Callable[[argparse.Namespace], int] = arguments.command
     try:
         return command(arguments)
-    except (_UsageError, BadEntryError, UnreadableSourceError, OSError) as error:
+    except (_UsageError, BadEntryError, BadPathMapError, BadShardError, UnreadableSourceError, OSError) as error:
         print(f"graphmend-lsp: {error}", file=sys.stderr)
         return ERROR
     except KeyboardInterrupt:
@@ -64,7 +66,18 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument(
         "--prove", action="store_true", help="also run every mend that could be made and say how safe it is"
     )
+    check.add_argument(
+        "--run", choices=("real", "fake", "both"), default="both", help="with the entries' data, without, or both (default)"
+    )
+    check.add_argument("--jobs", type=int, metavar="N", help="worker processes (default: half the cores, if they fit)")
+    check.add_argument("--shard", metavar="I/N", help="run part I of N of the entries; see merge")
+    check.add_argument("--times", metavar="RECORD", help="balance shards by the times in an earlier record of a check")
     check.set_defaults(command=_check)
+    merge = commands.add_parser("merge", help="make one report of the records of a check's shards", **looks)
+    merge.add_argument("records", nargs="+", metavar="RECORD", help="what check --shard I/N --json wrote")
+    merge.add_argument("--format", choices=("text", "json", "sarif", "github"), default="text")
+    merge.add_argument("--json", dest="format", action="store_const", const="json", help="short for --format json")
+    merge.set_defaults(command=_merge)
     mend = commands.add_parser("mend", help="rewrite the source, as far as that is proven", **looks)
     _common(mend)
     mend.add_argument("--format", choices=("text", "json"), default="text")
@@ -104,6 +117,10 @@ def _common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files and folders to report on, and to change")
     parser.add_argument("--entry", action="append", default=[], metavar="FILE.py:FN", help="run this (may be repeated)")
     parser.add_argument("--python", metavar="PY", help="the interpreter that has torch and your program's packages")
+    parser.add_argument("--worker-command", metavar="WORDS", help="start the worker with this, e.g. 'ssh box python3'")
+    parser.add_argument(
+        "--map", action="append", default=[], metavar="HERE=THERE", help="the worker sees folder HERE as THERE"
+    )
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"))
     parser.add_argument("--mode", choices=("eval", "train", "both"))
     parser.add_argument("--timeout", type=float, default=120.0, metavar="SECONDS", help="for one run (default 120)")
@@ -171,6 +188,20 @@ def _print(report: Report, form: str, file: TextIO) -> None:
         from graphmend_lsp.report.record import check_record
 
         _print_json(check_record(report), file)
+
+
+def _merge(arguments: argparse.Namespace) -> int:
+    from graphmend_lsp.engine.merge import UnlikeShardsError, merge_reports, relocated
+    from graphmend_lsp.report.read import BadRecordError, read_report
+
+    try:
+        records = [read_report(path) for path in arguments.records]
+        root = records[0].root
+        report = merge_reports([relocated(record.report, record.root, root) for record in records], root)
+    except (BadRecordError, UnlikeShardsError) as error:
+        raise _UsageError(str(error)) from error
+    _print(report, arguments.format, sys.stdout)
+    return exit_code(report)
 
 
 def _mend(arguments: argparse.Namespace) -> int:
@@ -261,7 +292,7 @@ def exit_code(report: Report) -> int:
     if report.failures:
         return ERROR
     ran = bool(report.entries)
-    return BREAKS if any(finding.site.is_met or not ran for finding in report.findings) else DONE
+    return BREAKS if any(finding.site.evidence != "static" or not ran for finding in report.findings) else DONE
 
 
 def _request(arguments: argparse.Namespace) -> tuple[CheckRequest, WorkerConfig]:
@@ -290,6 +321,7 @@ def _request(arguments: argparse.Namespace) -> tuple[CheckRequest, WorkerConfig]
         modes=modes[mode],
         rules=tuple(getattr(arguments, "rule", ())),
         unsafe=getattr(arguments, "unsafe", False),
+        analysis=getattr(arguments, "run", "real"),
     )
     python = arguments.python or config.python
     return request, WorkerConfig(python=python, seconds=arguments.timeout, memory_mb=arguments.memory, cwd=here)

@@ -276,11 +276,15 @@ class EntryResult:
 
 @dataclass(frozen=True, slots=True)
 class ShardMark:
-    """Part `number` (from 1) of `count` of a check; `plan` is the same for the parts of one check, cut the same way."""
+    """Part `number` (from 1) of `count` of a check; `plan` is the same for the parts of one check, cut the same way.
+
+    `runs` are the entries of all parts, in order, each a word that is the same wherever the tree lies.
+    """
 
     number: int
     count: int
     plan: str
+    runs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

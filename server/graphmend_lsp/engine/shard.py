@@ -44,10 +44,10 @@ class Shard:
 
     def mark(self, keys: Sequence[tuple[Entry, Mode]], folder: str) -> ShardMark:
         """Which part this is, and a digest of what was cut and how: the parts of one check have the same."""
-        named = sorted(key_name(entry, mode, folder) for entry, mode in keys)
+        named = tuple(key_name(entry, mode, folder) for entry, mode in keys)
         times = sorted((self.seconds or {}).items())
-        cut = json.dumps([self.count, named, times])
-        return ShardMark(self.number, self.count, hashlib.sha256(cut.encode()).hexdigest()[:16])
+        cut = json.dumps([self.count, sorted(named), times])
+        return ShardMark(self.number, self.count, hashlib.sha256(cut.encode()).hexdigest()[:16], named)
 
 
 def parse_shard(written: str, times: str | None = None) -> Shard:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import os
 from typing import Any
 
-from graphmend_lsp.model import EntryResult, Failure, Finding, Plan, Report
+from graphmend_lsp.model import EntryResult, Failure, Finding, Plan, Report, ShardMark
 
 SCHEMA = 1
 
@@ -20,6 +21,8 @@ def check_record(report: Report) -> dict[str, Any]:
         "entries": [_entry(result) for result in report.entries],
         "breaks": [_break(finding) for finding in report.findings],
         "errors": [_failure(failure) for failure in report.failures],
+        "root": os.getcwd(),
+        **({} if report.shard is None else {"shard": _shard(report.shard)}),
     }
 
 
@@ -68,8 +71,12 @@ def diff(path: str, old: str, new: str) -> str:
 def _entry(result: EntryResult) -> dict[str, Any]:
     return {
         "name": result.entry.name,
+        "file": result.entry.file,
+        "function": result.entry.function,
+        "kind": result.entry.kind,
         "mode": None if result.run == "recorded" else result.mode,
         "run": result.run,
+        "note": result.note,
         "graphs": result.graphs,
         "skipped_frames": result.skipped_frames,
         "ops": list(result.ops),
@@ -90,6 +97,10 @@ def _break(finding: Finding) -> dict[str, Any]:
         "gb_type": site.root_gb_type or site.gb_type,
         "reason": site.reason,
         "evidence": site.evidence,
+        "answers": [
+            {"path": path, "line": span.start.line, "column": span.start.column, "value": value}
+            for path, span, value in site.answers
+        ],
         "outcome": site.outcome,
         "entries": list(site.entries),
         "modes": list(site.modes),
@@ -104,6 +115,10 @@ def _break(finding: Finding) -> dict[str, Any]:
         ],
         "declined": [{"rule": one.rule, "reason": one.reason} for one in finding.declined],
     }  # fmt: skip
+
+
+def _shard(mark: ShardMark) -> dict[str, Any]:
+    return {"number": mark.number, "count": mark.count, "plan": mark.plan, "runs": list(mark.runs)}
 
 
 def _failure(failure: Failure) -> dict[str, Any]:
