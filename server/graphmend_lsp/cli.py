@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import json
 import os
+import shlex
 import sys
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TextIO, TypeVar
@@ -15,8 +16,9 @@ from graphmend_lsp.engine.client import WorkerClient, WorkerFailedError
 from graphmend_lsp.engine.config import CheckRequest, Device, WorkerConfig
 from graphmend_lsp.engine.entries import BadEntryError, ProjectConfig, parse_entry, python_files, read_config
 from graphmend_lsp.engine.files import UnreadableSourceError, read_source, write_source
-from graphmend_lsp.engine.path_map import BadPathMapError
-from graphmend_lsp.engine.shard import BadShardError
+from graphmend_lsp.engine.path_map import BadPathMapError, parse_pair
+from graphmend_lsp.engine.shard import BadShardError, Shard, parse_shard
+from graphmend_lsp.engine.tree import usual_jobs
 from graphmend_lsp.model import Mode, Plan, Progress, Report
 
 DONE, BREAKS, ERROR = 0, 1, 2
@@ -322,9 +324,33 @@ def _request(arguments: argparse.Namespace) -> tuple[CheckRequest, WorkerConfig]
         rules=tuple(getattr(arguments, "rule", ())),
         unsafe=getattr(arguments, "unsafe", False),
         analysis=getattr(arguments, "run", "real"),
+        shard=_shard(arguments),
     )
-    python = arguments.python or config.python
-    return request, WorkerConfig(python=python, seconds=arguments.timeout, memory_mb=arguments.memory, cwd=here)
+    return request, WorkerConfig(
+        python=arguments.python or config.python,
+        command=tuple(shlex.split(arguments.worker_command or "")),
+        seconds=arguments.timeout,
+        memory_mb=arguments.memory,
+        cwd=here,
+        path_map=tuple(map(parse_pair, arguments.map)),
+        jobs=_jobs(arguments),
+    )
+
+
+def _shard(arguments: argparse.Namespace) -> Shard | None:
+    if getattr(arguments, "shard", None) is None:
+        return None
+    return parse_shard(arguments.shard, arguments.times)
+
+
+def _jobs(arguments: argparse.Namespace) -> int:
+    """As told; else as many as fit this machine, one where the worker is elsewhere."""
+    told: int | None = getattr(arguments, "jobs", 1)
+    if told is not None:
+        if told < 1:
+            raise _UsageError("--jobs is a number from 1 on")
+        return told
+    return 1 if arguments.worker_command else usual_jobs()
 
 
 def _run(work: Coroutine[Any, Any, _T]) -> _T:
