@@ -83,10 +83,10 @@ def _read_process(path: Path, result: Gathered, parts: dict[tuple[str, int | Non
         elif "event" in record:
             key = json.dumps(record["event"], sort_keys=True)
             numbered.append(key)
-            _count(part, key, record["event"])
+            count(part, key, record["event"])
         elif "again" in record and 0 <= record["again"] < len(numbered):
             key = numbered[record["again"]]
-            _count(part, key, part.events[key][0])
+            count(part, key, part.events[key][0])
         elif "graph" in record:
             part.graphs.append(record["graph"])
         elif "skip" in record:
@@ -105,7 +105,8 @@ def records(path: Path) -> Iterator[dict[str, Any]]:
                 yield record
 
 
-def _count(part: Part, key: str, event: BreakData) -> None:
+def count(part: Part, key: str, event: BreakData) -> None:
+    """Take note of an event that has come, perhaps once more."""
     seen = part.events.get(key)
     part.events[key] = (event, seen[1] + 1 if seen else 1)
 

@@ -56,15 +56,22 @@ def environment(own: os._Environ[str] | dict[str, str], folder: Path) -> dict[st
 
 
 def recording_of(gathered: Gathered, command: Sequence[str], folder: str) -> Recording:
-    """What was gathered, as sites of the files as they are now; a file that changed since it ran has no text here."""
+    """What the processes told, as sites of the files as they are now."""
     texts, changed = _texts(gathered)
+    return recording_from(gathered, command, folder, texts, changed, time.time())
+
+
+def recording_from(
+    gathered: Gathered, command: Sequence[str], folder: str, texts: dict[str, str], changed: set[str], ended: float
+) -> Recording:
+    """What was gathered as a recording; `texts` are the files as they ran, empty for those that have changed since."""
     sources = Sources(texts)
     groups = [_sites(part, sources) for part in gathered.parts]
     sites = merge_all(groups)
     return Recording(
         command=tuple(command),
         folder=folder,
-        ended=time.time(),
+        ended=ended,
         torch=gathered.torch,
         python=gathered.python,
         results=tuple(_result(part) for part in gathered.parts if part.events or part.graphs),
@@ -134,4 +141,4 @@ def _notes(gathered: Gathered, changed: set[str]) -> Iterator[str]:
     for defect in gathered.defects:
         yield f"Recording could not begin in a process: {defect}."
     for path in sorted(changed):
-        yield f"{path} changed while the program ran, so its breaks are told here and not kept for the editor."
+        yield f"{path} has changed since it ran, so its breaks are told here and not kept for the editor."
