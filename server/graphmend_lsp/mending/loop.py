@@ -158,6 +158,7 @@ class _Mending:
         else:
             spots += self._for(body, self.loop)
         spots += body.found
+        body.changes += self.conditions.told
         changes = (_COST, *body.changes) if body.done or body.on else tuple(body.changes)
         spans = [span for test in body.tests for span in test.spans(self.source)]
         title = _TITLES["done" if body.done else "count" if body.on else "skip"]

@@ -320,5 +320,5 @@ class _Mending:
             span=self.source.span(at),
             edits=tuple(spots),
             conditions=tuple((self.source.path, span) for span in dict.fromkeys(spans)),
-            changes=tuple(dict.fromkeys(lowering.changes)),
+            changes=tuple(dict.fromkeys((*lowering.changes, *self.conditions.told))),
         )

@@ -10,10 +10,11 @@ import ast
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from graphmend_lsp.mending.imports import dotted, is_builtin
+from graphmend_lsp.mending.imports import dotted, is_builtin, spell
 from graphmend_lsp.mending.kinds import Kinds
+from graphmend_lsp.mending.loop_index import iterates_statically
 from graphmend_lsp.mending.purity import hazards
 from graphmend_lsp.mending.source import Source, loaded
 from graphmend_lsp.mending.where_text import is_atom, operand, render
@@ -45,11 +46,12 @@ class Test:
 
 @dataclass(slots=True)
 class Conditions:
-    """Takes conditions apart. `spell` says how to write a ``torch.`` name here, `fresh` makes a new name."""
+    """Takes conditions apart. `fresh` makes a new name; `told` collects what the rewriting changes in behaviour."""
 
     source: Source
     kinds: Kinds
     fresh: Callable[[str], str]
+    told: list[str] = field(default_factory=list)
 
     def take(self, test: ast.expr) -> Test:
         """The parts of a condition.
@@ -210,6 +212,13 @@ class Conditions:
                 if simple and len(uses) == 1 and self.source.parents.get(uses[0]) is element:
                     text = render(self.source, element, {uses[0]: render(self.source, part.iter)})
                     return f"({text}).{name}()"
+            if plain and self.kinds.is_bool(generator.elt) and iterates_statically(self.source, part.iter):
+                self._refuse_hazards(generator.elt, later=True)
+                stack, added = spell(self.source, "torch.stack", node)
+                if added is None:
+                    over = render(self.source, part.iter)
+                    self.told.append(f"`{over}` must have an element: `{name}` of nothing was {name == 'all'}.")
+                    return f"{stack}([{_inner(render(self.source, generator))}]).{name}()"
         raise Refused(f"`{name}(...)` goes through its elements in Python; write it with `torch.{name}`.")
 
     def _is_tensor(self, node: ast.expr) -> bool:
@@ -339,6 +348,11 @@ def _same_shape(left: ast.expr, right: ast.expr) -> bool:
         if ast.dump(one) == other:
             return True
     return False
+
+
+def _inner(text: str) -> str:
+    """The text of a comprehension without brackets around it."""
+    return text[1:-1] if text[:1] in "([" and text[-1:] in ")]" else text
 
 
 def name_for(text: str) -> str:
