@@ -18,7 +18,7 @@ from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.scalar import Read, plain, read_of
 from graphmend_lsp.mending.source import Source, Unreadable, read
 from graphmend_lsp.mending.where_condition import Refused
-from graphmend_lsp.mending.where_text import is_atom
+from graphmend_lsp.mending.where_text import is_atom, render
 from graphmend_lsp.model import Mend, TextEdit
 from graphmend_lsp.text import apply_edits
 
@@ -91,12 +91,13 @@ def chained(
         return list(spots), []
     text = apply_edits(source.text.value, spots)
     changes: list[str] = []
-    names = {one.id for test in tests for one in ast.walk(test) if isinstance(one, ast.Name)}
+    wanted = {_shape(source, test, flow) for test in tests}
+    functions = {getattr(source.function(test), "name", "") for test in tests}
     for _ in range(_ROUNDS):
         now = read(source.path, text)
         if isinstance(now, Unreadable):
             raise Refused(now.reason)
-        test = _test_left(now, tests, names, source)
+        test = _test_left(now, wanted, functions)
         if test is None:
             break
         site = replace(
@@ -112,20 +113,19 @@ def chained(
     return _by_lines(source, text), changes
 
 
-def _test_left(now: Source, tests: Sequence[ast.expr], names: set[str], old: Source) -> ast.expr | None:
-    """The first condition of the new text that is one of the old ones."""
-    wanted = {_shape(old, test) for test in tests}
-    functions = {getattr(old.function(test), "name", "") for test in tests}
+def _test_left(now: Source, wanted: set[str], functions: set[str]) -> ast.expr | None:
+    """The first condition of the new text that a number decides."""
     for one in ast.walk(now.tree):
-        if isinstance(one, (ast.If, ast.IfExp)) and getattr(now.function(one), "name", "") in functions:
-            reads = {part.id for part in ast.walk(one.test) if isinstance(part, ast.Name)}
-            if reads & names and type(one).__name__ + ast.dump(one.test) in wanted:
-                return one.test
+        here = isinstance(one, (ast.If, ast.IfExp)) and getattr(now.function(one), "name", "") in functions
+        if here and isinstance(one, (ast.If, ast.IfExp)) and type(one).__name__ + ast.dump(one.test) in wanted:
+            return one.test
     return None
 
 
-def _shape(source: Source, test: ast.expr) -> str:
-    return type(source.parents[test]).__name__ + ast.dump(test)
+def _shape(source: Source, test: ast.expr, flow: Flow) -> str:
+    """What a condition will look like when the edits are made."""
+    text = render(source, test, flow.exchange)
+    return type(source.parents[test]).__name__ + ast.dump(ast.parse(text, mode="eval").body)
 
 
 def _by_lines(source: Source, text: str) -> list[TextEdit]:

@@ -1,0 +1,369 @@
+"""What the mask rule mends and what it declines: its tests, and its part of the user guide."""
+
+from __future__ import annotations
+
+from graphmend_lsp.mending.rule import Example, Refusal
+
+_ID = "GB0036"
+_X = """\
+import torch
+calls = [
+    (torch.arange(1.0, 5.0),),
+    (-torch.arange(1.0, 5.0),),
+    (torch.tensor([3.0, -2.0, 0.0, float("inf")]),),
+]
+"""
+_XM = """\
+import torch
+calls = [
+    (torch.arange(12.0).reshape(3, 4), torch.tensor([True, False, True])),
+    (torch.arange(12.0).reshape(3, 4), torch.arange(12).reshape(3, 4) % 2 == 0),
+    (torch.arange(12.0).reshape(3, 4), torch.tensor([False, False, False])),
+    (torch.arange(9.0).reshape(3, 3), torch.tensor([False, False, True])),
+]
+"""
+_XY = """\
+import torch
+calls = [
+    (torch.arange(1.0, 5.0), torch.ones(4)),
+    (-torch.arange(1.0, 5.0), torch.ones(4)),
+    (torch.arange(3.0), torch.tensor([4.0, float("nan"), 1.0])),
+]
+"""
+
+EXAMPLES: tuple[Example, ...] = (
+    Example(
+        "a sum",
+        before="def fn(x):\n    return ⟦x[x > 2]⟧.sum() + 1\n",
+        after="import torch\n\ndef fn(x):\n    return torch.where(x > 2, x, 0).sum() + 1\n",
+        run=_X,
+        gb_id=_ID,
+    ),
+    Example(
+        "a mean under a mask with a name",
+        before="""\
+import torch
+
+
+def fn(x):
+    keep = x > 1
+    return x - ⟦x[keep]⟧.mean()
+""",
+        after="""\
+import torch
+
+
+def fn(x):
+    keep = x > 1
+    return x - torch.where(keep, x, 0).sum() / keep.sum()
+""",
+        run=_X,
+        gb_id=_ID,
+    ),
+    Example(
+        "arithmetic that NaN must not reach",
+        before="""\
+import torch
+
+
+def fn(x, y):
+    keep = ~torch.isnan(y)
+    return (⟦x[keep]⟧ - y[keep]).pow(2).sum() + 1
+""",
+        after="""\
+import torch
+
+
+def fn(x, y):
+    keep = ~torch.isnan(y)
+    mask = keep.reshape(keep.shape + (1,) * (x.dim() - keep.dim())).expand_as(x)
+    return torch.where(mask, (torch.where(mask, x, 0) - torch.where(mask, y, 0)).pow(2), 0).sum() + 1
+""",
+        run=_XY,
+        gb_id=_ID,
+    ),
+    Example(
+        "masked_select",
+        before="""\
+import torch
+
+
+def fn(x):
+    return ⟦torch.masked_select(x, x > 2)⟧.sum() * 2
+""",
+        after="""\
+import torch
+
+
+def fn(x):
+    return torch.where(x > 2, x, 0).sum() * 2
+""",
+        run=_X,
+        gb_id=_ID,
+    ),
+    Example(
+        "a mask of rows, or of elements",
+        before="""\
+import torch
+
+
+def fn(x, m):
+    return ⟦x[m]⟧.sum() + 1
+""",
+        after="""\
+import torch
+
+
+def fn(x, m):
+    mask = m.bool().reshape(m.shape + (1,) * (x.dim() - m.dim())).expand_as(x)
+    return torch.where(mask, x, 0).sum() + 1
+""",
+        run=_XM,
+        gb_id=_ID,
+    ),
+    Example(
+        "any, over what is compared",
+        before="""\
+import torch
+
+
+def fn(x):
+    return x * (⟦x[x > 1]⟧ < 3).any()
+""",
+        after="""\
+import torch
+
+
+def fn(x):
+    return x * torch.where(x > 1, torch.where(x > 1, x, 0) < 3, False).any()
+""",
+        run=_X.replace('float("inf")', "5.0"),
+        gb_id=_ID,
+    ),
+    Example(
+        "a loss of chosen elements",
+        before="""\
+import torch.nn.functional as F
+
+
+def fn(x):
+    y = x.round()
+    m = y > 0
+    return F.mse_loss(⟦x[m]⟧, y[m]) + 1
+""",
+        after="""\
+import torch.nn.functional as F
+import torch
+
+
+def fn(x):
+    y = x.round()
+    m = y > 0
+    return torch.where(m, F.mse_loss(torch.where(m, x, 0), torch.where(m, y, 0), reduction="none"), 0).sum() / m.sum() + 1
+""",
+        run=_X.replace('float("inf")', "5.5"),
+        gb_id=_ID,
+    ),
+    Example(
+        "an update of a tensor of its own",
+        before="""\
+import torch
+
+
+def fn(x):
+    y = x.clone()
+    m = y > 2
+    y[m] = ⟦y[m]⟧ * 2  # louder
+    return y + 1
+""",
+        after="""\
+import torch
+
+
+def fn(x):
+    y = x.clone()
+    m = y > 2
+    y = torch.where(m, y * 2, y)  # louder
+    return y + 1
+""",
+        run=_X,
+        gb_id=_ID,
+    ),
+    Example(
+        "an update of a tensor that others hold",
+        before="""\
+import torch
+
+
+def fn(x):
+    y = x.clone()
+    kept = [y]
+    m = y > 2
+    y[m] = ⟦y[m]⟧.sqrt()
+    return y + kept[0]
+""",
+        after="""\
+import torch
+
+
+def fn(x):
+    y = x.clone()
+    kept = [y]
+    m = y > 2
+    y.copy_(torch.where(m, torch.where(m, y, 1).sqrt(), y))
+    return y + kept[0]
+""",
+        run=_X,
+        gb_id=_ID,
+    ),
+    Example(
+        "an update from another tensor",
+        before="""\
+import torch
+
+
+def fn(x):
+    y = torch.zeros_like(x)
+    m = x > 2
+    y[m] = ⟦x[m]⟧ + 1
+    return y * 2
+""",
+        after="""\
+import torch
+
+
+def fn(x):
+    y = torch.zeros_like(x)
+    m = x > 2
+    y = torch.where(m, x + 1, y)
+    return y * 2
+""",
+        run=_X,
+        gb_id=_ID,
+    ),
+    Example(
+        "an update by an operator",
+        before="""\
+import torch
+
+
+def fn(x):
+    y = x * 2
+    ⟦y[y > 2]⟧ += 1
+    return y * 2
+""",
+        after="""\
+import torch
+
+
+def fn(x):
+    y = x * 2
+    y = torch.where(y > 2, y + 1, y)
+    return y * 2
+""",
+        run=_X,
+        gb_id=_ID,
+    ),
+    Example(
+        "how many",
+        before="""\
+def fn(x):
+    n = len(⟦x[x > 2]⟧)
+    return x * n
+""",
+        after="""\
+def fn(x):
+    n = (x > 2).sum()
+    return x * n
+""",
+        run=_X,
+        gb_id=_ID,
+    ),
+    Example(
+        "whether there are any",
+        before="""\
+import torch
+
+
+def fn(x):
+    found = ⟦(x > 2).nonzero()⟧
+    if len(found) > 0:
+        x = x + 1
+    return x * 2
+""",
+        after="""\
+import torch
+
+
+def fn(x):
+    found = x > 2
+    x = torch.where(found.any(), x + 1, x)
+    return x * 2
+""",
+        run=_X,
+        gb_id=_ID,
+    ),
+    Example(
+        "whether there are none",
+        before="""\
+import torch
+
+
+def fn(x):
+    index = ⟦torch.where(x > 2)⟧[0]
+    if index.numel() == 0:
+        return x + 1
+    return x * index.shape[0]
+""",
+        after="""\
+import torch
+
+
+def fn(x):
+    index = x > 2
+    return torch.where(~index.any(), x + 1, x * index.sum())
+""",
+        run=_X,
+        gb_id=_ID,
+    ),
+)
+
+REFUSALS: tuple[Refusal, ...] = (
+    Refusal("returned", "def fn(x):\n    return ⟦x[x > 2]⟧ + 1\n", "and it is used as it is", gb_id=_ID),
+    Refusal(
+        "the largest of none",
+        "def fn(x):\n    return x + ⟦x[x > 2]⟧.max()\n",
+        "raises when the mask chooses nothing",
+        gb_id=_ID,
+    ),
+    Refusal(
+        "beside as many elements",
+        "def fn(x, w):\n    return (⟦x[x > 2]⟧ * w).sum() + 1\n",
+        "`w` beside `x[x > 2]` is not known to be a number",
+        gb_id=_ID,
+    ),
+    Refusal(
+        "a reduction without a form",
+        "def fn(x):\n    return x + ⟦x[x > 2]⟧.std()\n",
+        "has no form over all elements",
+        gb_id=_ID,
+    ),
+    Refusal(
+        "indices that are used",
+        "import torch\n\n\ndef fn(x):\n    rows, columns = ⟦torch.where(x > 2)⟧\n    return rows + columns\n",
+        "as many as the mask chooses; use the mask itself",
+        gb_id=_ID,
+    ),
+    Refusal(
+        "indices with a name that are used",
+        "def fn(x):\n    index = ⟦(x > 2).nonzero()⟧\n    return index + 1\n",
+        "is used for more than their number",
+        gb_id=_ID,
+    ),
+    Refusal(
+        "an update from something else",
+        "def fn(x, f):\n    y = x.clone()\n    m = y > 2\n    y[m] = f(⟦y[m]⟧)\n    return y\n",
+        "is more than elementwise arithmetic",
+        gb_id=_ID,
+    ),
+)
