@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+PYTHON = os.environ.get("GRAPHMEND_TEST_PYTHON", sys.executable)  # the user's interpreter (see tests/versions)
 SCRIPT = Path(__file__).parents[2] / "server" / "graphmend_lsp" / "worker" / "__main__.py"
 
 
@@ -20,7 +21,7 @@ class Worker:
     """A started worker; `hello` is what it said first."""
 
     def __init__(
-        self, env: Mapping[str, str] | None = None, cwd: Path | None = None, python: str = sys.executable
+        self, env: Mapping[str, str] | None = None, cwd: Path | None = None, python: str = PYTHON
     ) -> None:
         self.process = subprocess.Popen(
             [python, "-u", str(SCRIPT)],

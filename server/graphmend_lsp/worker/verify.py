@@ -11,6 +11,7 @@ import pickle
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
@@ -18,6 +19,7 @@ from typing import TypeVar
 from .compare import Comparison
 from .failures import FailedError, failure, failure_of
 from .isolate import call_in_children
+from .loaded import Watch
 from .observe import Observation
 from .plan import Plan
 from .processes import can_fork
@@ -54,6 +56,7 @@ class Request:
     files: tuple[str, ...]
     folder: str
     deadline: float
+    watch: Watch | None
 
 
 @dataclass(frozen=True)
@@ -76,13 +79,17 @@ class Caught:
     failure: FailureData
 
 
-def verify(params: VerifyParams, progress: Callable[[str], None]) -> VerifyResult:
-    """Run and compare; one result for each candidate. Never raises for what the programs do."""
+def verify(params: VerifyParams, progress: Callable[[str], None], watch: Watch | None = None) -> VerifyResult:
+    """Run and compare; one result for each candidate. Never raises for what the programs do.
+
+    `watch` is told what the programs' processes touch, where those are forks.
+    """
     started = time.monotonic()
     conditions = _conditions(params["candidates"])
     files = tuple(sorted({file for candidate in params["candidates"] for file in candidate["texts"]}))
     with tempfile.TemporaryDirectory(prefix="graphmend-") as folder:
-        request = Request(params, files, folder, started + params["limits"]["seconds"] - MARGIN)
+        deadline = started + params["limits"]["seconds"] - MARGIN
+        request = Request(params, files, folder, deadline, watch if can_fork() else None)
         jobs = [partial(_original, request, conditions)]
         jobs += [partial(_mended, request, candidate) for candidate in params["candidates"]]
         progress("running the original and the mended program")
@@ -107,7 +114,8 @@ def verify(params: VerifyParams, progress: Callable[[str], None]) -> VerifyResul
 
 
 def _side_by_side(request: Request, jobs: Sequence[Callable[[], Ran]]) -> list[Ran]:
-    outcomes = call_in_children(jobs, request.params["limits"], PROGRAMS_AT_ONCE, "call")
+    watched = [partial(_watched, request.watch, job) for job in jobs]
+    outcomes = call_in_children(watched, request.params["limits"], PROGRAMS_AT_ONCE, "call")
     return [outcome.value or Ran((), failed=outcome.failure) for outcome in outcomes]
 
 
@@ -218,8 +226,14 @@ def _outcomes(request: Request, jobs: Sequence[Callable[[], T | Caught]]) -> lis
     if left <= 0:
         return [Caught(_out_of_time()) for _ in jobs]
     limits = Limits(seconds=left, memory_mb=request.params["limits"]["memory_mb"])
-    outcomes = call_in_children(jobs, limits, len(jobs), "call")
+    outcomes = call_in_children([partial(_watched, request.watch, job) for job in jobs], limits, len(jobs), "call")
     return [one.value if one.value is not None else Caught(one.failure or _out_of_time()) for one in outcomes]
+
+
+def _watched(watch: Watch | None, function: Callable[[], T]) -> T:
+    """In a child: what the function returns; what it touches is told to the request's process."""
+    with watch.reporting() if watch is not None else nullcontext():
+        return function()
 
 
 def _in_turn(function: Callable[[], T], folder: str) -> T | Caught:

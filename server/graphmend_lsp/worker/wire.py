@@ -103,7 +103,7 @@ class Answer(Place):
 
 
 class _Answers(TypedDict, total=False):
-    answers: list[Answer]  # of a fake run: what had been answered when the break was met, in order
+    answers: list[Answer]  # of a fake run: those without which the break is not met, in the order they were asked in
 
 
 class BreakData(_Answers):
@@ -201,6 +201,7 @@ class Needs(TypedDict):
     suffixes: list[str]  # of files that this Python imports
     begun: int  # nanoseconds since the epoch
     standing: Standing | None
+    before: Needs | None  # of the process that this run was forked from, which began earlier
 
 
 class _Needing(TypedDict, total=False):
@@ -212,6 +213,7 @@ class _Seen(_Needing, total=False):
     explored: int  # of a fake run: how often it was made
     unexplored: int  # of a fake run: sides of conditions that were not taken because the budget was spent
     tensor_bytes: int  # of a fake run: what parameters, buffers and inputs would take
+    available_bytes: int  # of a fake run: memory that is free on the worker's machine
 
 
 class AnalyseResult(_Seen):
