@@ -5,6 +5,7 @@ Data and its look-up; used for static findings and for those of Dynamo alike. Th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 _LONGEST = 60
@@ -45,6 +46,17 @@ def consequence_of(inside: str) -> str:
     """What a break costs inside a ``loop``, a ``try`` or a ``context``, as a sentence; empty elsewhere."""
     where = {"loop": "a loop", "try": "a try block", "context": "a with block of your own context manager"}.get(inside)
     return f"Inside {where} it costs the whole function: none of it is compiled." if where else ""
+
+
+def only_when(conditions: Sequence[tuple[str, int, bool]]) -> str:
+    """On which side of conditions (code, 1-based line, truth) a break lies, as a sentence."""
+    parts = [f"{_named(code)} (line {line}) is {str(value).lower()}" for code, line, value in conditions]
+    return f"Only when {' and '.join([', '.join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)}."
+
+
+def in_mode(mode: str) -> str:
+    """That a break is in one of the modes only, as a sentence."""
+    return f"({mode} only)"
 
 
 def _named(segment: str) -> str:

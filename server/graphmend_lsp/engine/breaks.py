@@ -10,9 +10,9 @@ from pathlib import PurePath
 from graphmend_lsp.analysis.reasons import reason_for
 from graphmend_lsp.analysis.sites import narrow
 from graphmend_lsp.engine.files import Sources
-from graphmend_lsp.model import Break, Frame, Mode, Outcome, Span
+from graphmend_lsp.model import Break, Evidence, Frame, Mode, Outcome, Span
 from graphmend_lsp.text import Text
-from graphmend_lsp.worker.wire import BreakData, FrameData, Place
+from graphmend_lsp.worker.wire import Answer, BreakData, FrameData, Place
 
 # An explicit graph_break(), and calls of functions under torch.compiler.disable, seen from their caller or by Dynamo itself.
 INTENDED = frozenset({"GB0025", "GB0098", "GB0099"})
@@ -43,7 +43,13 @@ def is_installed(path: str) -> bool:
 
 
 def breaks_of(
-    events: Sequence[BreakData], graphs: int, entry: str, mode: Mode, scope: Scope, sources: Sources
+    events: Sequence[BreakData],
+    graphs: int,
+    entry: str,
+    mode: Mode,
+    scope: Scope,
+    sources: Sources,
+    evidence: Evidence = "dynamo",
 ) -> tuple[Break, ...]:
     """The sites of one run's events in the order in which they were met; intended breaks are left out.
 
@@ -62,6 +68,7 @@ def breaks_of(
         text = texts.get(place.path)
         span = narrow(text, place.span) if text is not None else place.span
         site = _break(event, place.path, span, text.slice(span) if text is not None else "", chain, entry, mode)
+        site = replace(site, evidence=evidence, answers=_answers(event.get("answers", ()), texts))
         key = (place.path, span)
         sites[key] = merge(sites[key], site) if key in sites else site
     return tuple(replace(site, graphs=min(site.graphs, max(graphs - 1, 0))) for site in sites.values())
@@ -87,6 +94,7 @@ def merge(one: Break, other: Break) -> Break:
         entries=tuple(dict.fromkeys((*one.entries, *other.entries))),
         modes=tuple(dict.fromkeys((*one.modes, *other.modes))),
         chain=max(one.chain, other.chain, key=len),
+        answers=min(one.answers, other.answers, key=len),
     )
 
 
@@ -126,6 +134,15 @@ def _break(
         modes=(mode,),
         chain=chain,
     )
+
+
+def _answers(answers: Iterable[Answer], texts: _Texts) -> tuple[tuple[str, Span, bool], ...]:
+    found = []
+    for answer in answers:
+        text = texts.get(answer["file"])
+        span = span_of(answer, text)
+        found.append((answer["file"], narrow(text, span) if text is not None else span, answer["value"]))
+    return tuple(dict.fromkeys(found))
 
 
 def _tidy(words: str) -> str:

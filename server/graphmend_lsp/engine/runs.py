@@ -11,9 +11,10 @@ from graphmend_lsp.analysis.suppress import is_suppressed
 from graphmend_lsp.engine.breaks import Scope, breaks_of, is_installed, merge_all
 from graphmend_lsp.engine.client import failure_of
 from graphmend_lsp.engine.config import CheckRequest
+from graphmend_lsp.engine.explored import fake_breaks, with_modes
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.mender import Mender
-from graphmend_lsp.model import Break, Candidate, Declined, Entry, EntryResult, Failure, Finding, Mode
+from graphmend_lsp.model import Break, Candidate, Declined, Entry, EntryResult, Failure, Finding, Mode, RunKind
 from graphmend_lsp.worker.wire import AnalyseResult, BreakData, CandidateResult, CountsData, GraphData
 
 Key = tuple[Entry, Mode]
@@ -21,7 +22,11 @@ Key = tuple[Entry, Mode]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one run of an entry's own calls showed; `failure` when it did not come to its end."""
+    """What one run of an entry's own calls showed; `failure` when it did not come to its end.
+
+    Of a fake run (`kind`): how often it was made, how many sides of conditions were left, what its tensors would take and
+    what memory the worker had free. `note` is for the user.
+    """
 
     events: tuple[BreakData, ...] = ()
     graphs: tuple[GraphData, ...] = ()
@@ -29,6 +34,13 @@ class Run:
     device: str | None = None
     seconds: float = 0.0
     failure: Failure | None = None
+    kind: RunKind = "real"
+    explored: int = 0
+    unexplored: int = 0
+    tensor_bytes: int | None = None
+    available_bytes: int | None = None
+    note: str = ""
+    cached: bool = False
 
     @property
     def ops(self) -> tuple[int, ...]:
@@ -44,7 +56,7 @@ class Run:
         return CountsData(graphs=len(self.ops), breaks=len(sites), skipped_frames=self.skipped_frames, recompiles=0)
 
 
-def run_of(result: AnalyseResult) -> Run:
+def run_of(result: AnalyseResult, kind: RunKind = "real", cached: bool = False) -> Run:
     """An analysis as a run."""
     return Run(
         events=tuple(result["events"]),
@@ -53,6 +65,12 @@ def run_of(result: AnalyseResult) -> Run:
         device=result["device"],
         seconds=result["seconds"],
         failure=failure_of(result["failure"]) if result["failure"] else None,
+        kind=kind,
+        explored=result.get("explored", 0),
+        unexplored=result.get("unexplored", 0),
+        tensor_bytes=result.get("tensor_bytes"),
+        available_bytes=result.get("available_bytes"),
+        cached=cached,
     )
 
 
@@ -70,22 +88,36 @@ def mended_run(result: CandidateResult, before: Run | None) -> Run:
 def entry_results(runs: Mapping[Key, Run]) -> tuple[EntryResult, ...]:
     """How each entry fared."""
     return tuple(
-        EntryResult(entry, mode, len(run.ops), run.skipped_frames, run.ops, run.failure, run.seconds)
+        EntryResult(
+            entry, mode, len(run.ops), run.skipped_frames, run.ops, run.failure, run.seconds, run.kind, run.note,
+            run.cached,
+        )
         for (entry, mode), run in runs.items()
     )
 
 
 def findings_of(
-    runs: Mapping[Key, Run], files: Sequence[str], request: CheckRequest, sources: Sources, mender: Mender
+    runs: Mapping[Key, Run],
+    files: Sequence[str],
+    request: CheckRequest,
+    sources: Sources,
+    mender: Mender,
+    explored: Mapping[Key, Run] | None = None,
 ) -> tuple[Finding, ...]:
-    """Every break of the runs and of the source, each with what the rules say. Reads files; waits for the mender."""
+    """Every break of the runs and of the source, each with what the rules say. Reads files; waits for the mender.
+
+    `explored` are the fake runs of the same entries.
+    """
+    explored = explored or {}
     scope = Scope(request.paths)
     real = merge_all(
         [breaks_of(run.events, len(run.ops), entry.name, mode, scope, sources) for (entry, mode), run in runs.items()]
     )
-    ran = any(run.failure is None for run in runs.values())
+    faked = fake_breaks(explored, real, runs, scope, sources)
+    met = with_modes(sorted((*real, *faked), key=lambda site: (site.path, site.span)), {**explored, **runs})
+    ran = any(run.failure is None for run in (*runs.values(), *explored.values()))
     found: list[Finding] = []
-    for site in (*real, *_static(files, real, sources)):
+    for site in (*met, *_static(files, met, sources)):
         text = sources.get(site.path)
         if text is not None and is_suppressed(site, text):
             continue

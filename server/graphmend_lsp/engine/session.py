@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, cast
 
+from graphmend_lsp.engine.cache import Cache
+from graphmend_lsp.engine.cached_client import CACHED, CachedClient
 from graphmend_lsp.engine.client import WorkerFailedError, failure_of
 from graphmend_lsp.engine.config import CheckRequest, OnFinding, OnProgress, WorkerConfig, WorkerStatus
 from graphmend_lsp.engine.entries import entries_in, python_files
+from graphmend_lsp.engine.explored import shown_runs, too_large
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.mender import Mender
 from graphmend_lsp.engine.plan import mend_all
@@ -33,9 +36,14 @@ class Session:
     `Failure` in the report.
     """
 
-    def __init__(self, config: WorkerConfig, on_status: Callable[[WorkerStatus], None] | None = None) -> None:
+    def __init__(
+        self,
+        config: WorkerConfig,
+        on_status: Callable[[WorkerStatus], None] | None = None,
+        cache: Cache | None = None,
+    ) -> None:
         self._config = config
-        self._client = client_of(config)
+        self._client = CachedClient(client_of(config), cache, config, lambda: self._on_status(self._status("starting")))
         self._on_status = on_status or (lambda _status: None)
         self._at_once = asyncio.Semaphore(AT_ONCE * max(1, config.jobs))
         self._mender = Mender()
@@ -44,10 +52,13 @@ class Session:
         self._folder = config.cwd or os.getcwd()
 
     async def check(self, request: CheckRequest, on_progress: OnProgress | None = None) -> Report:
-        """Static and real breaks of the request's entries, with unverified candidates and declines."""
-        runs = await self.run(request, on_progress)
+        """Static, fake and real breaks of the request's entries, with unverified candidates and declines."""
+        explored = {} if request.analysis == "real" else await self.explore(request, None, on_progress)
+        large = {key: why for key, run in explored.items() if (why := too_large(run)) is not None}
+        runs = {} if request.analysis == "fake" else await self.run(request, on_progress, leave=large)
         self._checked = (request, runs)
-        return await self.report(request, runs)
+        noted = {key: replace(run, note=large.get(key, "")) for key, run in explored.items()}
+        return await self.report(request, runs, noted)
 
     async def prove(
         self,
@@ -74,7 +85,7 @@ class Session:
                 if result.entry.name in finding.site.entries and result.mode in finding.site.modes
                 for candidate in finding.candidates
             ]
-            if result.error is not None or not mends:
+            if result.error is not None or result.run != "real" or not mends:
                 continue
             key = (result.entry, result.mode)
             programs = [(mend,) for mend in dict.fromkeys(mends)]
@@ -89,6 +100,15 @@ class Session:
                 on_finding(findings[-1])
         return replace(report, findings=tuple(findings), failures=tuple(dict.fromkeys((*report.failures, *failures))))
 
+    async def recall(self, request: CheckRequest) -> Report | None:
+        """The check and its proofs as far as they are kept; None when some entry's run is not. Runs nothing."""
+        with self._client.kept_only():
+            report = await self.check(request)
+            if not report.entries or report.failures:
+                return None
+            proven = await self.prove(request, report)
+            return replace(proven, failures=report.failures)
+
     async def mend(
         self, request: CheckRequest, on_progress: OnProgress | None = None, report: Report | None = None
     ) -> Plan:
@@ -101,53 +121,73 @@ class Session:
         self._on_status(WorkerStatus("stopped"))
 
     async def close(self) -> None:
-        """Kill the worker and wait until no process of it is left."""
+        """Kill the worker and wait until no process of it is left, and what was found is kept."""
         await self._client.kill()
         self._mender.close()
+        await self._client.settle()
 
-    async def run(self, request: CheckRequest, on_progress: OnProgress | None = None) -> dict[Key, Run]:
-        """Every entry of the request under Dynamo, in each mode."""
+    async def run(
+        self, request: CheckRequest, on_progress: OnProgress | None = None, leave: Collection[Key] = ()
+    ) -> dict[Key, Run]:
+        """Every entry of the request under Dynamo, in each mode, but for those to `leave`."""
+        keys = [key for key in self._keys(request) if key not in leave]
+        return await self._run_all(request, keys, "real", on_progress)
+
+    async def explore(
+        self, request: CheckRequest, keys: Iterable[Key] | None = None, on_progress: OnProgress | None = None
+    ) -> dict[Key, Run]:
+        """The entries (these, or all of the request) under Dynamo without data, on both sides of conditions on values."""
+        wanted = self._keys(request) if keys is None else list(keys)
+        return await self._run_all(request, wanted, "fake", on_progress)
+
+    def _keys(self, request: CheckRequest) -> list[Key]:
         keys = _keys(request)
-        if request.shard is not None:
-            keys = request.shard.share(keys, self._folder)
+        return keys if request.shard is None else request.shard.share(keys, self._folder)
+
+    async def _run_all(
+        self, request: CheckRequest, keys: Sequence[Key], kind: Literal["real", "fake"], on_progress: OnProgress | None
+    ) -> dict[Key, Run]:
         if not keys:
             return {}
+        how = "" if kind == "real" else ", without data"
         done = 0
 
         async def one(key: Key) -> Run:
             nonlocal done
             async with self._at_once:
-                run = await self._analyse(request, key)
+                if (failure := self._client.not_started) is not None:
+                    return Run(failure=failure, kind=kind)
+                run = await self._analyse(request, key, kind)
             done += 1
-            _tell(on_progress, f"ran {key[0].name} ({key[1]})", 100 * done // len(keys))
+            _tell(on_progress, f"ran {key[0].name} ({key[1]}{how})", 100 * done // len(keys))
             return run
 
-        running = self._client.running
-        _tell(on_progress, f"running {keys[0][0].name}" if running else "starting the worker", 0)
-        self._on_status(self._status("busy" if running else "starting"))
-        try:
-            await self._client.start()
-        except WorkerFailedError as error:
-            self._on_status(WorkerStatus("failed", message=error.failure.words))
-            return {key: Run(failure=error.failure) for key in keys}
+        _tell(on_progress, f"running {keys[0][0].name}", 0)
+        self._client.not_started = None
         self._on_status(self._status("busy"))
         try:
             return dict(zip(keys, await asyncio.gather(*map(one, keys)), strict=True))
         finally:
-            self._on_status(self._status("ready"))
+            self._tell_end()
 
-    async def report(self, request: CheckRequest, runs: Mapping[Key, Run]) -> Report:
-        """What the runs and the source show together, with what the rules propose."""
+    async def report(
+        self, request: CheckRequest, runs: Mapping[Key, Run], explored: Mapping[Key, Run] | None = None
+    ) -> Report:
+        """What the runs, the fake runs and the source show together, with what the rules propose.
+
+        The real run stands for its entry; a fake one where there is no other.
+        """
+        explored = explored or {}
         sources = Sources(request.texts)
         files = tuple(dict.fromkeys(python_files(request.paths)))
         async with self._mending:
-            findings = await asyncio.to_thread(findings_of, runs, files, request, sources, self._mender)
+            findings = await asyncio.to_thread(findings_of, runs, files, request, sources, self._mender, explored)
         hello = self._client.hello
-        results = entry_results(runs)
+        results = entry_results(shown_runs(runs, explored))
         return Report(
             torch=hello["torch"] if hello else None,
             python=hello["python"] if hello else None,
-            device=next((run.device for run in runs.values() if run.device), None),
+            device=next((run.device for run in (*runs.values(), *explored.values()) if run.device), None),
             entries=results,
             findings=findings,
             failures=tuple(dict.fromkeys(result.error for result in results if result.error is not None)),
@@ -192,7 +232,7 @@ class Session:
         except WorkerFailedError as error:
             return [], error.failure
         finally:
-            self._on_status(self._status("ready"))
+            self._tell_end()
         if answer["failure"] is not None:
             return [], failure_of(answer["failure"])
         by_id = {one["id"]: one for one in answer["candidates"]}
@@ -202,21 +242,29 @@ class Session:
             for mends, result in zip(programs, results, strict=True)
         ], None
 
-    async def _analyse(self, request: CheckRequest, key: Key) -> Run:
+    async def _analyse(self, request: CheckRequest, key: Key, kind: Literal["real", "fake"]) -> Run:
         params = AnalyseParams(
             entry=_spec(key[0]), texts=dict(request.texts), roots=list(request.roots),
-            device=request.device, mode=key[1], limits=self._limits(),
+            device=request.device, mode=key[1], limits=self._limits(), run=kind,
         )  # fmt: skip
         try:
             answer = await self._client.request("analyse", cast(dict[str, Any], params), self._config.seconds)
         except WorkerFailedError as error:
-            return Run(failure=error.failure)
-        return run_of(cast(AnalyseResult, answer))
+            return Run(failure=error.failure, kind=kind)
+        return run_of(cast(AnalyseResult, answer), kind, answer.get(CACHED) is True)
 
     def _limits(self, programs: int = 1) -> Limits:
         return Limits(seconds=self._config.seconds * programs, memory_mb=self._config.memory_mb)
 
-    def _status(self, state: Literal["starting", "busy", "ready"]) -> WorkerStatus:
+    def _tell_end(self) -> None:
+        """Say how the worker is after what was asked of it; it may not have been needed."""
+        if (failure := self._client.not_started) is not None:
+            self._on_status(WorkerStatus("failed", message=failure.words))
+        else:
+            running = self._client.running
+            self._on_status(replace(self._status("ready" if running else "stopped"), message=self._client.words))
+
+    def _status(self, state: Literal["starting", "busy", "ready", "stopped"]) -> WorkerStatus:
         hello = self._client.hello
         device = None if hello is None else "cuda" if hello["cuda"] else "cpu"
         return WorkerStatus(state, hello and hello["torch"], hello and hello["python"], device)

@@ -97,7 +97,8 @@ def events_of(runs: Sequence[Once]) -> list[BreakData]:
 def decisive(runs: Sequence[Once], once: Once, before: int, site: tuple[object, ...]) -> list[Answer]:
     """Of the answers `before` the site was met in the run `once`, those without which it was not met.
 
-    An answer is one when a run that answered it otherwise, and the others alike as far as it was asked, did not get there.
+    An answer is one when a run that answered it otherwise, and the others alike as far as it was asked, came to its end
+    and did not get there. (That a check did not raise goes without saying.)
     """
     sides = {_side(answer) for answer in once.answers[:before]}
     chosen: dict[_Side, Answer] = {}
@@ -107,7 +108,7 @@ def decisive(runs: Sequence[Once], once: Once, before: int, site: tuple[object, 
             continue
         for other in runs:
             taken = other.sides
-            if (place, not value) not in taken or (place, value) in taken:
+            if other.failure is not None or (place, not value) not in taken or (place, value) in taken:
                 continue
             if any(site_of(event) == site for _, event in other.events):
                 continue

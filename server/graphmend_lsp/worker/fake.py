@@ -122,6 +122,11 @@ class _Runs:
         if not self._made:
             self._result["calls"], self._result["device"] = len(program.calls), program.device
             self._result["tensor_bytes"] = _bytes(program, inputs)
+            free = available_bytes()
+            limit = params["limits"]["memory_mb"]
+            known = [one for one in (free, None if limit is None else limit * 2**20) if one is not None]
+            if known:
+                self._result["available_bytes"] = min(known)
             self._say(("calls", len(program.calls)))
             self._say(("device", program.device))
         return program
@@ -190,6 +195,18 @@ def _bytes(program: Program, inputs: list[Any]) -> int:
         except (RuntimeError, NotImplementedError):  # a tensor without a storage: sparse, nested
             sizes[id(tensor)] = tensor.numel() * tensor.element_size()
     return sum(sizes.values())
+
+
+def available_bytes() -> int | None:
+    """Memory that this machine has free for a new process; None where that is not known."""
+    try:
+        with open("/proc/meminfo") as file:
+            for line in file:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except (OSError, ValueError, IndexError):
+        pass
+    return None
 
 
 def _skipped(found: Explored) -> list[Any]:
