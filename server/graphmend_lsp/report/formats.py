@@ -44,7 +44,7 @@ def _sarif_result(finding: Finding) -> dict[str, Any]:
     site = finding.site
     return {
         "ruleId": site.code,
-        "level": "warning" if site.is_met else "note",
+        "level": "warning" if site.evidence != "static" else "note",
         "message": {"text": site.reason},
         "locations": [
             {
@@ -67,7 +67,7 @@ def github(report: Report) -> str:
     lines = []
     for finding in report.findings:
         site = finding.site
-        level = "warning" if site.is_met else "notice"
+        level = "warning" if site.evidence != "static" else "notice"
         place = (
             f"file={_property(os.path.relpath(site.path))},line={site.span.start.line},endLine={site.span.end.line},"
             f"col={site.span.start.column},endColumn={site.span.end.column},title={_property(f'graph break {site.code}')}"

@@ -65,7 +65,7 @@ def _finding(finding: Finding) -> RenderableType:
     start = site.span.start
     head = Line.assemble(
         (f"{_short(site.path)}:{start.line}:{start.column}: ", "bold"),
-        (site.code, "yellow" if site.is_met else "blue"),
+        (site.code, "blue" if site.evidence == "static" else "yellow"),
         f" {site.reason}",
     )
     lines: list[RenderableType] = [head]
@@ -93,7 +93,8 @@ def cost_of(site: Break) -> str:
         words.append("an exception")
     modes = f" ({' and '.join(site.modes)})" if site.modes else ""
     where = f" in {', '.join(site.entries)}{modes}" if site.entries else ""
-    return f"costs {', '.join(words)}{where}" if words else f"costs no graph{where}"
+    how = ", seen in a run without data" if site.evidence == "fake" else ""
+    return f"costs {', '.join(words) or 'no graph'}{where}{how}"
 
 
 def _failure(failure: Failure) -> Line:
@@ -108,11 +109,14 @@ def _entry(result: EntryResult) -> Line:
     if result.run == "recorded":
         return Line(f"{result.entry.name}: {result.graphs} graphs ({sum(result.ops)} operators){skipped}", style="dim")
     ops = " + ".join(map(str, result.ops)) or "0"
-    return Line(f"{result.entry.name} ({result.mode}): {result.graphs} graphs ({ops} operators){skipped}", style="dim")
+    how = f"{result.mode}, without data" if result.run == "fake" else result.mode
+    note = f"; {result.note}" if result.note else ""
+    words = f"{result.entry.name} ({how}): {result.graphs} graphs ({ops} operators){skipped}{note}{' (cached)' if result.cached else ''}"
+    return Line(words, style="dim")
 
 
 def _summary(report: Report) -> Line:
-    real = sum(finding.site.is_met for finding in report.findings)
+    real = sum(finding.site.evidence != "static" for finding in report.findings)
     static = len(report.findings) - real
     if report.entries and all(result.error is not None for result in report.entries):
         return Line("no entry could be run, so nothing is known of its graph breaks", style="bold")
@@ -120,6 +124,9 @@ def _summary(report: Report) -> Line:
     ran = (
         f"torch {report.torch}{device}" if report.torch else "static analysis only: no entry to run"
     )
+    if _is_recorded(report) and not report.torch:
+        ran, real = "torch of an unknown version", len(report.findings)
+        return Line(f"{real} graph break{'s' * (real != 1)} ({ran})", style="bold")
     also = f", {static} more in the source that no run reached" if static and report.torch else ""
     number = real if report.torch else static
     return Line(f"{number} graph break{'s' * (number != 1)}{also} ({ran})", style="bold")
