@@ -12,6 +12,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TextIO, TypeVar
 
 from graphmend_lsp import __version__
+from graphmend_lsp.engine.cache import Cache, cache_of
 from graphmend_lsp.engine.client import WorkerClient, WorkerFailedError
 from graphmend_lsp.engine.config import CheckRequest, Device, WorkerConfig
 from graphmend_lsp.engine.entries import BadEntryError, ProjectConfig, parse_entry, python_files, read_config
@@ -71,6 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument(
         "--run", choices=("real", "fake", "both"), default="both", help="with the entries' data, without, or both (default)"
     )
+    check.add_argument("--trace", metavar="DIR", help="run nothing; report what a TORCH_TRACE folder says (with --map)")
     check.add_argument("--jobs", type=int, metavar="N", help="worker processes (default: half the cores, if they fit)")
     check.add_argument("--shard", metavar="I/N", help="run part I of N of the entries; see merge")
     check.add_argument("--times", metavar="RECORD", help="balance shards by the times in an earlier record of a check")
@@ -127,16 +129,19 @@ def _common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mode", choices=("eval", "train", "both"))
     parser.add_argument("--timeout", type=float, default=120.0, metavar="SECONDS", help="for one run (default 120)")
     parser.add_argument("--memory", type=int, metavar="MIB", help="for one run (default: no limit)")
+    parser.add_argument("--no-cache", action="store_true", help="run everything, use and keep no earlier result")
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
 
 
 def _check(arguments: argparse.Namespace) -> int:
+    if arguments.trace:
+        return _check_trace(arguments)
     from graphmend_lsp.engine.session import Session
 
     request, worker = _request(arguments)
 
     async def work() -> Report:
-        session = Session(worker)
+        session = Session(worker, cache=_cache(arguments))
         try:
             report = await session.check(request, _progress(arguments))
             return await session.prove(request, report, on_progress=_progress(arguments)) if arguments.prove else report
@@ -145,6 +150,20 @@ def _check(arguments: argparse.Namespace) -> int:
 
     report = _run(work())
     _print(report, arguments.format, sys.stdout)
+    return exit_code(report)
+
+
+def _check_trace(arguments: argparse.Namespace) -> int:
+    from graphmend_lsp.engine.record_command import NoTraceError, report_trace
+
+    pairs = tuple(map(parse_pair, arguments.map))
+    try:
+        report, notes = report_trace(arguments.trace, pairs, tuple(map(os.path.abspath, arguments.paths)))
+    except NoTraceError as error:
+        raise _UsageError(str(error)) from error
+    _print(report, arguments.format, sys.stdout)
+    for note in () if arguments.quiet else notes:
+        print(f"graphmend-lsp: {note}", file=sys.stderr)
     return exit_code(report)
 
 
@@ -215,7 +234,7 @@ def _mend(arguments: argparse.Namespace) -> int:
     request, worker = _request(arguments)
 
     async def work() -> Plan:
-        session = Session(worker)
+        session = Session(worker, cache=_cache(arguments))
         try:
             return await session.mend(request, _progress(arguments))
         finally:
@@ -284,6 +303,10 @@ def _doctor(arguments: argparse.Namespace) -> int:
             await client.kill()
 
     return _run(work())
+
+
+def _cache(arguments: argparse.Namespace) -> Cache | None:
+    return None if arguments.no_cache else cache_of(os.environ)
 
 
 def exit_code(report: Report) -> int:

@@ -7,13 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from graphmend_lsp.engine.path_map import PathMap
 from graphmend_lsp.engine.recorded import Recording
 from graphmend_lsp.engine.recorded_report import report_of
 from graphmend_lsp.engine.recording import record
 from graphmend_lsp.engine.recordings import LOCAL, save, store
+from graphmend_lsp.engine.traces import read_trace
 from graphmend_lsp.model import Report
 
 NOT_TOLD = "name the command to record: graphmend-lsp record -- python train.py"
+
+
+class NoTraceError(Exception):
+    """There is no trace in the folder; the message is for the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +47,22 @@ def run_recorded(command: Sequence[str], *, here: bool) -> RecordedRun:
     return RecordedRun(
         recorded.status, report_of(recorded.recording), (*recorded.recording.notes, *_kept(recorded.recording, folder))
     )
+
+
+def report_trace(
+    folder: str, pairs: tuple[tuple[str, str], ...], paths: tuple[str, ...]
+) -> tuple[Report, tuple[str, ...]]:
+    """What a ``TORCH_TRACE`` folder (or file) says, of `paths` where there are some, and what to say besides.
+
+    `pairs` are folders (here, there) of a trace that was made on another machine.
+
+    Raises:
+        NoTraceError: there is none.
+    """
+    read = read_trace(Path(folder), PathMap(pairs))
+    if read.recording is None:
+        raise NoTraceError(" ".join(failure.words for failure in read.failures))
+    return report_of(read.recording, paths, read.failures), read.recording.notes
 
 
 def _kept(recording: Recording, folder: Path) -> tuple[str, ...]:

@@ -65,23 +65,27 @@ def _span(link: Link, text: Text, gb_id: str | None, innermost: bool) -> Span | 
     content = text.line(link.line)
     indent = len(content) - len(content.lstrip())
     if link.columns is not None:
-        first, last = _expression(link.code, link.columns)
+        first, last = link.columns
+        if last == len(link.code):  # torch 2.13 marks to the end of the line, whatever it means
+            known = _suspect(find_breaks(text.value, ""), link.line, gb_id)
+            if known is not None and known.start == Position(link.line, indent + first + 1):
+                return known
+            last = first + _expression(link.code[first:])
         return Span.of(link.line, indent + first + 1, link.line, indent + last + 1)
     if not innermost or not content.strip():
         return None
     return _suspect(find_breaks(text.value, ""), link.line, gb_id) or _statement(text, link.line, indent)
 
 
-def _expression(code: str, columns: tuple[int, int]) -> tuple[int, int]:
-    """The marked columns; torch 2.13 marks the colon behind a condition, too."""
-    first, last = columns
-    for end in (last, last - 1):
+def _expression(code: str) -> int:
+    """How long the longest expression is with which `code` begins; all of it when there is none."""
+    for end in range(len(code), 0, -1):
         try:
-            ast.parse(code[first:end].strip(), mode="eval")
+            found = ast.parse(code[:end], mode="eval").body
         except (SyntaxError, ValueError):
             continue
-        return first, end
-    return columns
+        return len(code.encode()[: found.end_col_offset].decode("utf-8", "ignore"))
+    return len(code)
 
 
 def _suspect(sites: Iterable[Break], line: int, gb_id: str | None) -> Span | None:

@@ -77,6 +77,7 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
 def _header(line: bytes, reading: Reading) -> tuple[int, dict[str, Any]] | None:
     match = _HEADER.match(line.rstrip(b"\r\n"))
     if match is None:
+        reading.damaged += line[:1] in b"VIWEC" and not line.endswith(b"\n")
         return None
     try:
         said = json.loads(match["json"])

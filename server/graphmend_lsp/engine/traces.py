@@ -28,6 +28,7 @@ from graphmend_lsp.worker.wire import BreakData, Cause, GraphData, SkipData
 COMMAND = "TORCH_TRACE"
 _WANTED = frozenset({"dynamo_graph_break_reason", "dynamo_error", "recompile_reasons", "torch_version"})
 _LIMIT = Cause(gb_id="GB0039", gb_type="Dynamo recompile limit exceeded", context="", explanation="", hints=[])
+_REMEDY = "Run the program with the environment variable TORCH_TRACE set to an empty folder, and name that folder."
 _VERSION = re.compile(r'"pytorch_version": "([^"]+)"')
 _RESUMED = re.compile(r"^torch_dynamo_resume_in_(.*)_at_\d+$")
 _Id = tuple[int, int]
@@ -66,6 +67,8 @@ class _Log:
 
 def read_trace(folder: Path, mapping: PathMap) -> TraceRead:
     """Read a folder of traces, or one file of it. `mapping` says where the files of another machine are here."""
+    if not folder.exists():
+        return TraceRead(None, (_failure(f"There is no file or folder {folder}", _REMEDY),))
     paths = sorted(path for path in folder.iterdir() if path.is_file()) if folder.is_dir() else [folder]
     logs: list[_Log] = []
     failures: list[Failure] = []
@@ -83,11 +86,7 @@ def read_trace(folder: Path, mapping: PathMap) -> TraceRead:
         if reading.is_trace:
             logs.append(log)
     if not logs:
-        words = f"There is no trace of torch in {folder}"
-        remedy = (
-            "Run the program with the environment variable TORCH_TRACE set to an empty folder and name that folder."
-        )
-        return TraceRead(None, (*failures, _failure(words, remedy)))
+        return TraceRead(None, (*failures, _failure(f"There is no trace of torch in {folder}", _REMEDY)))
     return TraceRead(_recording(logs, folder, max(path.stat().st_mtime for path in paths)), tuple(failures))
 
 
