@@ -124,6 +124,7 @@ def test_the_failure_of_a_program_there_is_told_at_its_line_here(box: Box, proje
     report = check((*box.ssh, box.python), project, (str(project), "/nowhere/there"))
     (failure,) = report.failures
     assert (failure.kind, failure.path, failure.line) == ("exception", str(project / "shapes.py"), 2)
+    assert f'"{project / "shapes.py"}", line 2' in failure.detail
     assert "/nowhere/there" not in failure.message + failure.detail
 
 

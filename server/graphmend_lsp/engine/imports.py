@@ -19,7 +19,9 @@ from graphmend_lsp.engine.files import UnreadableSourceError, read_source
 
 MOST_FILES = 4000
 MOST_CHARACTERS = 32 * 1024 * 1024
-_MISSING = re.compile(r"No module named '([\w.]+)'|cannot import name '(\w+)' from '([\w.]+)'")
+_MISSING = re.compile(
+    r"ModuleNotFoundError: No module named '([\w.]+)'|ImportError: cannot import name '(\w+)' from '([\w.]+)'"
+)
 _ROOT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
 
 

@@ -71,7 +71,7 @@ class Elsewhere:
     def learns(self, params: Mapping[str, Any], result: Mapping[str, Any]) -> bool:
         """Whether the run failed for a module that this side has and had not sent; it is sent from now on."""
         failure, entry = result.get("failure"), params.get("entry")
-        if not isinstance(failure, Mapping) or not isinstance(entry, Mapping) or failure.get("kind") != "import":
+        if not isinstance(failure, Mapping) or not isinstance(entry, Mapping):
             return False
         module = missing_module(str(failure.get("message", "")))
         known = self.missing.setdefault(entry["file"], set())
