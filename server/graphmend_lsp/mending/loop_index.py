@@ -42,6 +42,12 @@ def iterates_statically(source: Source, over: ast.expr) -> bool:
     return isinstance(over, ast.Name) and _is_collection(source, over)
 
 
+def is_size(source: Source, node: ast.expr) -> bool:
+    """Whether an expression is a name that was unpacked from a shape (``batch, length, _ = x.shape``)."""
+    statement = source.statement(node)
+    return isinstance(node, ast.Name) and statement is not None and _unpacked(source, node.id, statement) is not None
+
+
 def _is_collection(source: Source, name: ast.Name) -> bool:
     """Whether a name holds something with a length: a literal, an annotation or a use says so, or it is an argument.
 
@@ -158,7 +164,7 @@ def _unpacked(source: Source, name: str, at: ast.stmt) -> tuple[str, int] | None
                 found.append((ast.dump(shape.value), names.index(name)) if name in names else None)
             else:
                 found.append(None)
-    return found[0] if len(found) == 1 else None
+    return found[0] if len(set(found)) == 1 else None
 
 
 def _same(one: ast.expr, other: ast.expr) -> bool:
