@@ -89,7 +89,7 @@ def build(module: ModuleType, entry: EntrySpec, device: Literal["auto", "cpu", "
     target = choose_device(device)
     seed()
     try:
-        function, calls = _kernelbench(module, entry) if entry["kind"] == "kernelbench" else _function(module, entry)
+        function, calls = _program(module, entry, mode)
         seed()
         parts = list(parts_of(function))
         if device != "auto" or (target != "cpu" and all(_places(part) <= {"cpu"} for part in parts)):
@@ -103,6 +103,17 @@ def build(module: ModuleType, entry: EntrySpec, device: Literal["auto", "cpu", "
     except BaseException as error:
         raise FailedError(failure_of(error, "entry")) from error
     return Program(function, calls, module, target)
+
+
+def _program(module: ModuleType, entry: EntrySpec, mode: str) -> tuple[Callable[..., Any], list[Call]]:
+    if entry["kind"] == "kernelbench":
+        return _kernelbench(module, entry)
+    if entry["kind"] == "function":
+        return _function(module, entry)
+    from .made_up import make_up
+
+    function, calls = make_up(module, entry, mode)
+    return function, [Call(args, kwargs) for args, kwargs in calls]
 
 
 def choose_device(wanted: Literal["auto", "cpu", "cuda"]) -> str:

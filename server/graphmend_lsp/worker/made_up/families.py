@@ -1,0 +1,41 @@
+"""What cannot be seen from a transformers model's signature and configuration, by its ``model_type``. A table, no code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .values import Drawn
+
+
+@dataclass(frozen=True)
+class Family:
+    """`config`: values by dotted name, set after shrinking. `made_of`: parts that the configuration must be given, each with
+    the name of its class. `inputs`: values by argument. `give`: arguments to give although they may be left out;
+    `leave`: arguments not to give.
+    """
+
+    config: Mapping[str, Any] = field(default_factory=dict)
+    made_of: Mapping[str, str] = field(default_factory=dict)
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    give: tuple[str, ...] = ()
+    leave: tuple[str, ...] = ()
+
+
+_FORECAST = Family(config={"prediction_length": 8, "context_length": 16})
+_PICTURE_1 = Drawn("normal", (1, 3, 224, 224))
+
+FAMILIES: Mapping[str, Family] = {
+    "autoformer": _FORECAST,
+    "informer": _FORECAST,
+    "time_series_transformer": _FORECAST,
+    "chameleon": Family(config={"vocabulary_map": {"<image>": 8, "IMGIMGA": 9}}),
+    "clap": Family(inputs={"input_features": Drawn("normal", (2, 1, 1001, 64))}, give=("input_features",)),
+    "encoder-decoder": Family(made_of={"encoder": "BertConfig", "decoder": "BertConfig"}),
+    "speech-encoder-decoder": Family(made_of={"encoder": "Wav2Vec2Config", "decoder": "BertConfig"}),
+    "vision-encoder-decoder": Family(made_of={"encoder": "ViTConfig", "decoder": "BertConfig"}),
+    "vision-text-dual-encoder": Family(made_of={"vision_config": "ViTConfig", "text_config": "BertConfig"}),
+    "rag": Family(made_of={"question_encoder": "DPRConfig", "generator": "BartConfig"}),
+    "transfo-xl": Family(config={"vocab_size": 256, "cutoffs": [64, 128]}),
+}

@@ -1,0 +1,268 @@
+"""A configuration of a transformers model made small: few layers, narrow widths, few words; still consistent in itself.
+
+Whatever is not understood is left as the configuration's author had it: all widths are divided by one number that divides
+every count of heads, so that what is derived from them still fits. Knows configurations as objects with attributes only.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+VOCABULARY = 256
+LAYERS = 2
+MOST_LAYERS = 8
+MOST_PARAMETERS = 400_000_000
+_IMAGE = 224
+_NARROWEST = 32
+_EXPERTS = 4
+
+_HEADS = re.compile(
+    r"(^|_)(n_?heads?|num_heads|attention_heads|key_value_heads|kv_heads|n_head_kv|query_heads)$|^n_head$"
+)
+_KV = re.compile(r"key_value|kv")
+_LAYERS = re.compile(
+    r"^(num|n)_.*layers?$|^n_layers?$|_(layers|depth)$|^(depth|layers|num_blocks|num_block|num_hidden_groups)$"
+    r"|^(num_)?(encoder|decoder)_(layers|blocks)$"
+)
+_NO_LAYERS = re.compile(
+    r"head|mlp_num|conv|feature|window|query|dense_layers|first|adapter|interleave|skip|period|freq|predict|mtp|ctc|mask"
+    r"|prenet|postnet|num_mem_blocks|downsampl|upsampl|fpn|residual|feedforward_layers|num_ffn"
+)
+_WIDTH = re.compile(
+    r"hidden|embed|intermediate|ffn|inner|proj|width|(^|_)dim$|_dims?$|d_model|d_ff$|n_embd|d_inner|channels$|attention_size"
+    r"|cross_attention|_rank$|units$"
+)
+_NO_WIDTH = re.compile(
+    r"vocab|image|patch|kernel|window|head_dim|head_size|d_kv|max|position|chunk|block|sample|code|bucket|label|crop|conv|stride"
+    r"|context|frame|mel|rope|rotary|state|divis|batch|group|num_channels|in_channels|input_channels|audio|feat|relative|token"
+    r"|cache|layers|prob|dropout|act|std|scal|ratio|size_factor|num_hidden|is_|use_|norm|expand|num_|n_codes|mrope|nope"
+)
+_TOKEN = re.compile(r"(_token_(id|index)|_id|_token|_ids|_index)$")
+_KEPT = ("out_features", "is_folding_model")  # that a configuration does not keep under the name of its argument
+_EXPERT = re.compile(r"(num|n)(_local|_routed|_moe)?_experts$|^moe_num_experts$|^num_experts$")
+_TOP = re.compile(r"experts_per_tok(en)?$|moe_top_?k$|^moe_k$|num_selected_experts$")
+
+
+@dataclass(frozen=True)
+class Level:
+    """How far a configuration is shrunk. `apart`: each part of it by a factor of its own."""
+
+    layers: bool = True
+    widths: bool = True
+    words: bool = True
+    apart: bool = False
+
+
+LEVELS = (
+    Level(),
+    Level(apart=True),
+    Level(widths=False),
+    Level(layers=False),
+    Level(widths=False, words=False),
+    Level(False, False, False),
+)
+
+
+def shrunk(config: Any, level: Level, told: Mapping[str, Any] | None = None) -> Any:
+    """A new configuration of the same class, shrunk; `told` are values by dotted name that are set last."""
+    everything = list(every_part(config))
+    factor = _factor(everything) if level.widths and not level.apart else 1
+    words = _new_ids(everything) if level.words else {}
+    result = _rebuilt(config, level, factor, words)
+    for name, value in (told or {}).items():
+        _set(result, name, value)
+    return result
+
+
+def parts(config: Any) -> dict[str, Any]:
+    """The configurations within a configuration, by the name of their attribute."""
+    return {name: value for name, value in vars(config).items() if is_config(value) and not name.startswith("_")}
+
+
+def is_config(value: Any) -> bool:
+    """Whether something is a configuration object."""
+    return hasattr(value, "to_dict") and hasattr(value, "model_type") and not isinstance(value, type)
+
+
+def small_values(config: Any, level: Level) -> dict[str, Any]:
+    """The attributes of any object with numbers in it that are to be smaller, with their new values."""
+    return _changes(config, level, _factor([config]), {})
+
+
+def every_part(config: Any, depth: int = 0) -> Iterator[Any]:
+    """The configuration and all within it."""
+    yield config
+    if depth < 4:
+        for part in parts(config).values():
+            yield from every_part(part, depth + 1)
+
+
+def _numbers(config: Any) -> dict[str, int]:
+    return {
+        name: value
+        for name, value in vars(config).items()
+        if isinstance(value, int) and not isinstance(value, bool) and not name.startswith("_")
+    }
+
+
+def _factor(configs: list[Any]) -> int:
+    """The power of two by which all widths and counts of heads are divided."""
+    common, widest = 0, 0
+    for config in configs:
+        for name, value in vars(config).items():
+            if not _HEADS.search(name) or _KV.search(name):
+                continue
+            counts = value if isinstance(value, (list, tuple)) else [value]
+            if not all(isinstance(count, int) for count in counts):
+                continue
+            for count in counts:
+                common = math.gcd(common, count)
+        for name, number in _numbers(config).items():
+            if _is_width(name):
+                widest = max(widest, number)
+    factor = 1
+    while common % (factor * 2) == 0 and factor * 2 <= max(common // 2, 1) and factor < 16 and widest // factor > 256:
+        factor *= 2
+    if factor == 1 and common > 2 and widest > 1024:  # an odd count of heads
+        return common
+    return factor
+
+
+def _is_width(name: str) -> bool:
+    return bool(_WIDTH.search(name)) and not _NO_WIDTH.search(name)
+
+
+def _new_ids(configs: list[Any]) -> dict[int, int]:
+    """Ids of special tokens that the small vocabulary has no room for, each with the one it becomes."""
+    large: dict[int, int] = {}
+    free = VOCABULARY - 1
+    for config in configs:
+        for name, value in vars(config).items():
+            if not _TOKEN.search(name):
+                continue
+            for one in value if isinstance(value, (list, tuple)) else [value]:
+                if isinstance(one, int) and not isinstance(one, bool) and one >= VOCABULARY // 2 and one not in large:
+                    large[one] = free
+                    free = max(free - 1, VOCABULARY // 4)
+    return large
+
+
+def _rebuilt(config: Any, level: Level, factor: int, words: dict[int, int]) -> Any:
+    changes = _changes(config, level, _factor([config]) if level.apart else factor, words)
+    accepted = inspect.signature(type(config).__init__).parameters
+    kept = {
+        name: getattr(config, name) for name in _KEPT if name in accepted and getattr(config, name, None) is not None
+    }
+    given = {**kept, **{name: value for name, value in changes.items() if name in accepted}}
+    small: dict[str, Any] = {name: _rebuilt(part, level, factor, words) for name, part in parts(config).items()}
+    new = _made(type(config), [given, {}, {name: part.to_dict() for name, part in small.items()}], config)
+    for name, value in vars(config).items():  # what is set from outside of the class
+        if name not in vars(new):
+            vars(new)[name] = value
+    for name in small:
+        setattr(new, name, small[name])
+    for name, value in changes.items():
+        if not is_config(vars(new).get(name)):
+            vars(new)[name] = value
+    return new
+
+
+def _made(kind: Any, ways: list[dict[str, Any]], config: Any) -> Any:
+    """A new configuration: with the changes, else as the default, else from its parts (to be changed afterwards)."""
+    for given in ways:
+        try:
+            return kind(**given)
+        except Exception:  # a check that these do not pass
+            continue
+    return copy.deepcopy(config)
+
+
+def _changes(config: Any, level: Level, factor: int, words: dict[int, int]) -> dict[str, Any]:
+    changes: dict[str, Any] = {}
+    numbers = _numbers(config)
+    if level.layers:
+        changes.update(_fewer_layers(config, numbers))
+        changes.update(_fewer_experts(numbers))
+        changes.update(_smaller_images(config))
+    for name, number in numbers.items():
+        if factor > 1 and _HEADS.search(name):
+            changes[name] = max(number // factor, 1)
+        elif factor > 1 and _is_width(name) and number % factor == 0 and number // factor >= min(_NARROWEST, number):
+            changes[name] = number // factor
+        elif level.words and "vocab_size" in name and number > VOCABULARY and "type" not in name:
+            changes[name] = VOCABULARY
+    if getattr(config, "vocab_size", 0) is None:
+        changes["vocab_size"] = VOCABULARY // 4
+    for name, value in vars(config).items():
+        if words and _TOKEN.search(name):
+            if isinstance(value, int) and not isinstance(value, bool):
+                changes[name] = words.get(value, value)
+            elif isinstance(value, list) and value and all(isinstance(one, int) for one in value):
+                changes[name] = [words.get(one, one) for one in value]
+    return changes
+
+
+def _fewer_layers(config: Any, numbers: dict[str, int]) -> dict[str, Any]:
+    changes: dict[str, Any] = {}
+    counts = {
+        name: number
+        for name, number in numbers.items()
+        if _LAYERS.search(name) and not _NO_LAYERS.search(name) and LAYERS < number <= 512
+    }
+    lists = {
+        name: value
+        for name, value in vars(config).items()
+        if isinstance(value, (list, tuple)) and len(value) > LAYERS and not name.startswith("_")
+    }
+    wanted = LAYERS
+    for value in lists.values():
+        if len(value) in counts.values() and all(isinstance(one, (str, int, bool, float)) for one in value):
+            kinds = list(dict.fromkeys(value))
+            wanted = max(wanted, 1 + max(list(value).index(kind) for kind in kinds) if len(kinds) <= 4 else wanted)
+    for name in ("attn_layer_period", "sliding_window_pattern", "full_attn_mod", "attn_layer_offset"):
+        if isinstance(numbers.get(name), int):
+            wanted = max(wanted, numbers[name] + (name == "attn_layer_offset"))
+    if any(name.endswith(("out_indices", "out_features")) and value for name, value in vars(config).items()):
+        return {}  # names layers one by one
+    wanted = min(wanted, MOST_LAYERS)
+    for name, number in counts.items():
+        changes[name] = min(number, wanted)
+    for name, value in lists.items():
+        if len(value) in counts.values() and len(value) > wanted:
+            changes[name] = type(value)(value[:wanted])
+        elif re.search(r"depths?$|num_layers$|layers$|_blocks$", name) and all(isinstance(one, int) for one in value):
+            changes[name] = type(value)(min(one, 1) for one in value)
+    return changes
+
+
+def _fewer_experts(numbers: dict[str, int]) -> dict[str, Any]:
+    changes: dict[str, Any] = {}
+    groups = numbers.get("n_group", 1)
+    for name, number in numbers.items():
+        if _EXPERT.search(name) and number > _EXPERTS:
+            changes[name] = max(_EXPERTS, 2 * groups)
+        elif _TOP.search(name) and number > LAYERS:
+            changes[name] = LAYERS
+    return changes
+
+
+def _smaller_images(config: Any) -> dict[str, Any]:
+    size = getattr(config, "image_size", None)
+    patch = getattr(config, "patch_size", None)
+    if not isinstance(size, int) or size <= 384:
+        return {}
+    step = patch if isinstance(patch, int) and patch > 0 else 32
+    return {"image_size": _IMAGE if _IMAGE % step == 0 else step * max(_IMAGE // step, 2)}
+
+
+def _set(config: Any, name: str, value: Any) -> None:
+    *path, last = name.split(".")
+    for step in path:
+        config = getattr(config, step)
+    setattr(config, last, value)
