@@ -21,7 +21,7 @@ from types import CodeType
 from typing import Any
 
 from .places import kind_of
-from .texts import unsaved_text
+from .texts import TextLoader, unsaved_text
 from .wire import Loaded, Needs, Standing
 
 STARTED = time.time_ns()  # of this process; what it has imported is younger
@@ -59,9 +59,8 @@ class Watch:
     def install(self) -> None:
         """Watch from now on, for as long as this process lives."""
         self._mark()
-        for function in (self._hook(), self._watch_loading(), self._watch_finding()):
-            if function is not None:
-                _leave_alone(function)
+        for function in (self._hook(), self._watch_loading(), self._watch_texts(), self._watch_finding()):
+            _leave_alone(function)
 
     def go_on(self, folder: str) -> None:
         """In a fork of the process that installed it: a request with this folder begins; what was touched came before."""
@@ -80,7 +79,7 @@ class Watch:
         with open(os.path.join(self._folder, _CANARY), "w"):
             pass
 
-    def _hook(self) -> Callable[..., None] | None:
+    def _hook(self) -> Callable[..., None]:
         seen, odd, getframe, getcwd, taken = self._seen, self._odd, sys._getframe, os.getcwd, EVENTS
 
         def remember(event: str, args: tuple[Any, ...]) -> None:
@@ -105,6 +104,17 @@ class Watch:
             return loader.source_to_code(loader.get_data(loader.path), loader.path)
 
         importlib.machinery.SourceFileLoader.get_code = get_code  # type: ignore[assignment,method-assign]
+        return get_code
+
+    def _watch_texts(self) -> Callable[..., Any]:
+        original, modules = TextLoader.get_code, self._modules
+
+        @functools.wraps(original)
+        def get_code(loader: TextLoader, fullname: str) -> CodeType:
+            modules[loader.path] = None
+            return original(loader, fullname)
+
+        TextLoader.get_code = get_code  # type: ignore[method-assign,assignment]
         return get_code
 
     def _watch_finding(self) -> Callable[..., Any]:
@@ -183,11 +193,10 @@ class Watch:
                     listed[path] = None
             elif event in LIBRARY:
                 modules[path] = None
-            elif _reads(args):
-                if path not in written:
-                    read[path] = None
-            else:
+            elif (use := _use(args)) == "written":
                 written.add(path)
+            elif use == "read" and path not in written:
+                read[path] = None
         return Needs(
             modules=[path for path in modules if not self._is_nothing(path)],
             read=[path for path in read if path not in modules],
@@ -263,12 +272,18 @@ def _path(said: Any, cwd: str) -> str | None:
     return os.path.normpath(os.path.join(cwd, path)) if path else None
 
 
-def _reads(args: tuple[Any, ...]) -> bool:
-    """Whether what is in the file can matter: not for one that is opened to be written anew."""
+def _use(args: tuple[Any, ...]) -> str:
+    """What a file is opened for: to be ``read``, ``written`` anew, or neither (what is in it stays and does not matter)."""
     mode, flags = (args[1], args[2]) if len(args) > 2 else (None, 0)
     if isinstance(mode, str):
-        return not mode.startswith(("w", "x"))
-    return isinstance(flags, int) and (flags & (os.O_WRONLY | os.O_RDWR)) != os.O_WRONLY and not flags & os.O_TRUNC
+        if mode.startswith(("w", "x")):
+            return "written"
+        return "read" if "r" in mode or "+" in mode else ""
+    if not isinstance(flags, int):
+        return "read"
+    if flags & os.O_TRUNC:
+        return "written"
+    return "" if flags & (os.O_WRONLY | os.O_RDWR) == os.O_WRONLY else "read"
 
 
 def _listing(folder: str) -> list[str]:
