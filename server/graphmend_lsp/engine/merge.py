@@ -134,21 +134,13 @@ def _joined_finding(site: Break, parts: Sequence[Finding]) -> Finding:
 
 
 def _in_order(groups: Iterable[Sequence[Finding]]) -> list[Finding]:
-    """Each place once, the first group's word; every group's own order is kept, as they are parts of one order."""
+    """Each place once, the first group's word, in the order in which a tree's files are walked: before its folders."""
     found: dict[tuple[str, Span], Finding] = {}
-    after: dict[tuple[str, Span] | None, list[tuple[str, Span]]] = {}
-    for group in groups:
-        last: tuple[str, Span] | None = None
-        for one in group:
-            key = (one.site.path, one.site.span)
-            if key not in found:
-                found[key] = one
-                after.setdefault(last, []).append(key)
-            last = key
-    order: list[Finding] = []
-    waiting = [*after.get(None, ())]
-    while waiting:
-        key = waiting.pop()
-        order.append(found[key])
-        waiting += after.get(key, ())
-    return order
+    for one in (one for group in groups for one in group):
+        found.setdefault((one.site.path, one.site.span), one)
+
+    def walked(one: Finding) -> tuple[list[tuple[bool, str]], Span]:
+        *folders, name = one.site.path.replace("\\", "/").split("/")
+        return [*((True, folder) for folder in folders), (False, name)], one.site.span
+
+    return sorted(found.values(), key=walked)

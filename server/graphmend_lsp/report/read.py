@@ -89,6 +89,7 @@ def _entry(data: Mapping[str, Any]) -> EntryResult:
         seconds=data["seconds"],
         run=data.get("run", "real"),
         note=data.get("note", ""),
+        cached=data.get("cached", False),
     )
 
 
