@@ -7,6 +7,7 @@ now. Pure but for `Sources`.
 from __future__ import annotations
 
 import hashlib
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -17,6 +18,7 @@ from graphmend_lsp.text import Text
 
 _BOM = "\ufeff"
 _WORDS = 60
+TRACE = "TORCH_TRACE"  # the command of a recording that was read from a trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +58,23 @@ class Recording:
     notes: tuple[str, ...] = ()
 
     @property
+    def is_trace(self) -> bool:
+        """Whether it was read from a trace of torch's own."""
+        return self.command[:1] == (TRACE,)
+
+    @property
     def words(self) -> str:
-        """The command as a user would write it, shortened."""
-        words = shlex.join(self.command)
+        """The command as a user would write it, shortened; of a trace, its folder."""
+        if self.is_trace:
+            return self.folder
+        words = shlex.join((re.split(r"[\\/]", self.command[0])[-1], *self.command[1:]))
         return words if len(words) <= _WORDS else f"{words[: _WORDS - 1]}…"
+
+    def told(self, now: float) -> str:
+        """Which run this was, and how long ago, as a sentence; `now` is in seconds since the epoch."""
+        if self.is_trace:
+            return f"Read from the trace {self.words} of {_ago(now - self.ended)}."
+        return f"Recorded {_ago(now - self.ended)} by `{self.words}`."
 
 
 def anchored(site: Break, text: str | None) -> RecordedSite:
@@ -110,6 +125,14 @@ def hash_of(text: str) -> str:
 
 def _first(node: FunctionNode) -> int:
     return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+
+
+def _ago(seconds: float) -> str:
+    for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds >= size:
+            count = int(seconds // size)
+            return f"{count} {unit}{'s' * (count != 1)} ago"
+    return "just now"
 
 
 def _shifted(site: Break, lines: int) -> Break:

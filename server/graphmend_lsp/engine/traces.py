@@ -16,7 +16,7 @@ from typing import Any
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.gathering import Gathered, Part, count
 from graphmend_lsp.engine.path_map import PathMap
-from graphmend_lsp.engine.recorded import Recording
+from graphmend_lsp.engine.recorded import TRACE, Recording
 from graphmend_lsp.engine.recording import recording_from
 from graphmend_lsp.engine.trace_messages import Link, Told, read_error, read_reason
 from graphmend_lsp.engine.trace_places import chain_of, differs, frame_of, kind_of
@@ -25,7 +25,6 @@ from graphmend_lsp.model import Failure
 from graphmend_lsp.text import Text
 from graphmend_lsp.worker.wire import BreakData, Cause, GraphData, SkipData
 
-COMMAND = "TORCH_TRACE"
 _WANTED = frozenset({"dynamo_graph_break_reason", "dynamo_error", "recompile_reasons", "torch_version"})
 _LIMIT = Cause(gb_id="GB0039", gb_type="Dynamo recompile limit exceeded", context="", explanation="", hints=[])
 _REMEDY = "Run the program with the environment variable TORCH_TRACE set to an empty folder, and name that folder."
@@ -171,7 +170,7 @@ def _recording(logs: Sequence[_Log], folder: Path, ended: float) -> Recording:
         python=next((log.python for log in logs if log.python), None),
     )
     absolute = str(folder.absolute())
-    recording = recording_from(gathered, (COMMAND, absolute), absolute, texts, changed, ended)
+    recording = recording_from(gathered, (TRACE, absolute), absolute, texts, changed, ended)
     return replace(recording, notes=(*recording.notes, *_recompiles(logs)))
 
 

@@ -43,6 +43,7 @@ class Known:
     """A finding where it is now. `site.span` and the candidates' edits refer to the texts now.
 
     `stale`: the function around it has changed since the run. `proposed`: whether mends were looked for at all yet.
+    `origin`: which recorded run met it, as a sentence.
     """
 
     id: str
@@ -51,6 +52,7 @@ class Known:
     declined: tuple[Declined, ...] = ()
     stale: bool = False
     proposed: bool = True
+    origin: str = ""
 
     @property
     def best(self) -> Candidate | None:
@@ -64,15 +66,30 @@ class Known:
 
 
 def known_static(
-    sites: tuple[Break, ...], text: Text, proposals: Mapping[Break, tuple[tuple[Mend, ...], tuple[Declined, ...]]]
+    sites: tuple[Break, ...],
+    text: Text,
+    proposals: Mapping[Break, tuple[tuple[Mend, ...], tuple[Declined, ...]]],
+    origins: Mapping[Break, str] | None = None,
 ) -> tuple[Known, ...]:
-    """Static findings of the text now, with what mending proposed for each (not in `proposals`: nothing yet)."""
+    """Static and recorded findings of the text now, with what mending proposed for each (not in `proposals`: nothing yet).
+
+    `origins` say of recorded ones which run met them.
+    """
     found: list[Known] = []
     names = _Names()
     for site in sites:
         mends, declined = proposals.get(site, ((), ()))
         candidates = tuple(Candidate(mend) for mend in mends)
-        found.append(Known(names.name(site, text), site, candidates, declined, proposed=site in proposals))
+        found.append(
+            Known(
+                names.name(site, text),
+                site,
+                candidates,
+                declined,
+                proposed=site in proposals,
+                origin=(origins or {}).get(site, ""),
+            )
+        )
     return tuple(found)
 
 

@@ -17,6 +17,7 @@ from graphmend_lsp.text import Text
 SOURCE = "graphmend"
 _PYTORCH = "https://meta-pytorch.github.io/compile-graph-break-site/gb"
 _CHAIN_SHOWN = 12
+_HOW = {"dynamo": "", "fake": " in a run without data", "recorded": " in a recorded run"}
 _PREFIX = re.compile(r"\s*mend graph break:", re.IGNORECASE)
 
 UriOf = Callable[[str], "str | None"]
@@ -92,6 +93,7 @@ def message(known: Known, client: Client) -> str:
         lines.append(f"Not mended: {reason}" if not client.action_disabled else "")
     if known.site.evidence == "static":
         lines.append("Found in the source; not confirmed by a run yet.")
+    lines.append(known.origin)
     return "\n".join(line for line in lines if line)
 
 
@@ -150,14 +152,16 @@ def hover(known: Known, client: Client, explain: Callable[[str], str]) -> str:
     if site.explanation and site.explanation.strip() not in site.reason:
         parts.append(_sentence(site.explanation))
     facts = [cost(site)] if cost(site) else []
-    if site.evidence == "dynamo":
-        seen = f"seen {site.events} time{'s' if site.events != 1 else ''} by TorchDynamo"
+    if site.evidence != "static":
+        seen = f"seen {site.events} time{'s' if site.events != 1 else ''} by TorchDynamo{_HOW[site.evidence]}"
         seen += f" in {', '.join(f'`{entry}`' for entry in site.entries)}" if site.entries else ""
         facts.append(seen + (f" ({', '.join(site.modes)})" if site.modes else ""))
     else:
         facts.append("found in the source; a run has not confirmed it")
     if known.stale:
         facts.append("from before your edits")
+    if known.origin:
+        facts.append(known.origin)
     parts.append("\n".join(f"- {fact[0].upper()}{fact[1:]}" for fact in facts))
     if site.hints:
         parts.append("**What to do**\n" + "\n".join(f"- {hint}" for hint in site.hints))

@@ -20,8 +20,9 @@ from graphmend_lsp.lsp.client import Client
 from graphmend_lsp.lsp.documents import Change, Document, DocumentStore, Tracker
 from graphmend_lsp.lsp.edits import Target
 from graphmend_lsp.lsp.entry_stub import Stub, make_stub
-from graphmend_lsp.lsp.found import Known, Run, known_dynamo, known_static, merged
+from graphmend_lsp.lsp.found import Known, Run, known_dynamo, known_static, merged, same_site
 from graphmend_lsp.lsp.progress import ProgressBars
+from graphmend_lsp.lsp.recordings import Recordings
 from graphmend_lsp.lsp.render import diagnostic, failure_diagnostic
 from graphmend_lsp.lsp.rpc import log_exception
 from graphmend_lsp.lsp.services import Services
@@ -61,6 +62,7 @@ class OpenFile:
     analysed: asyncio.Event = field(default_factory=asyncio.Event)
     trackers: list[Tracker] = field(default_factory=list)
     hushed: frozenset[Break] = frozenset()
+    origins: dict[Break, str] = field(default_factory=dict)
     project: tuple[Entry, ...] = ()
     complaints: tuple[str, ...] = ()
     stub: tuple[Text, Stub] | None = None
@@ -81,6 +83,7 @@ class Workspace:
         self.progress = ProgressBars(server, client.progress)
         self.last_uri: str | None = None
         self._static = Background("static-analysis")
+        self._recordings = Recordings()
         self._slow = Background("mending")
         self._last_static = 0.0
         self._revision = 0
@@ -179,7 +182,7 @@ class Workspace:
         document = file.document
         static: tuple[Known, ...] = ()
         if file.static_text is not None:
-            static = known_static(file.static, file.static_text, file.proposals)
+            static = known_static(file.static, file.static_text, file.proposals, file.origins)
             if file.static_text is not document.text and file.static_text.value != document.text.value:
                 static = ()  # the text has moved on; its analysis is on the way
         dynamo = self._dynamo(file)
@@ -192,6 +195,10 @@ class Workspace:
         if file.run is None or document.path is None:
             return ()
         return known_dynamo(file.run, file.findings, document.path, document.text, self.text_at)
+
+    async def read_recordings(self, paths: list[str]) -> bool:
+        """Read what has been recorded since the last time of these files; whether anything has."""
+        return await self._static.run(self._recordings.look, paths)
 
     async def read_project(self, file: OpenFile) -> None:
         """Learn which entries the ``pyproject.toml`` of the document's project names; nothing in an untrusted one."""
@@ -287,14 +294,16 @@ class Workspace:
             document = file.document
             started = time.monotonic()
             confirmed = tuple(known.site for known in self._dynamo(file))
-            sites, entries, hushed = await self._static.run(_static_work, self.services, document, confirmed)
+            sites, entries, hushed, origins = await self._static.run(
+                _static_work, self.services, self._recordings, document, confirmed
+            )
             self._last_static = time.monotonic()
             file.static_seconds = self._last_static - started
             if file.document.text.value != document.text.value:
                 continue
             lens_before = bool(file.entries), bool(file.static)
             file.static, file.static_text, file.entries = sites, document.text, entries
-            file.hushed = hushed
+            file.hushed, file.origins = hushed, origins
             file.proposals = {site: file.proposals[site] for site in sites if site in file.proposals}
             self.touch()
             file.analysed.set()
@@ -316,7 +325,7 @@ class Workspace:
                 ignores[known.site] = await self._slow.run(self.services.ignore_edit, document.text.value, known.site)
         file.proposals = {}
         for known in self.known(file):
-            if known.site.evidence == "static":
+            if known.site.evidence in ("static", "recorded"):
                 sources = {document.name: document.text.value}
                 file.proposals[known.site] = await self._slow.run(self.services.propose, known.site, sources)
         if file.proposals and file.document is document:
@@ -326,22 +335,27 @@ class Workspace:
 
 
 def _static_work(
-    services: Services, document: Document, confirmed: tuple[Break, ...]
-) -> tuple[tuple[Break, ...], tuple[Entry, ...], frozenset[Break]]:
-    """The static findings and the entries of a text, and which findings (of a run, too) the text silences."""
+    services: Services, recordings: Recordings, document: Document, confirmed: tuple[Break, ...]
+) -> tuple[tuple[Break, ...], tuple[Entry, ...], frozenset[Break], dict[Break, str]]:
+    """The static and recorded findings and the entries of a text, and which findings (of a run, too) the text silences;
+    of the recorded ones, which run met them."""
     source = document.text.value
     sites: tuple[Break, ...] = ()
     entries: tuple[Entry, ...] = ()
     hushed = frozenset[Break]()
+    origins: dict[Break, str] = {}
     try:
         entries = services.find_entries(source, document.name)
         sites = services.find_breaks(source, document.name)
+        if document.path is not None:
+            origins = dict(recordings.sites(document.path, source))
+            sites = (*origins, *(site for site in sites if not any(same_site(site, other) for other in origins)))
         # Looking for the comments takes as long as the analysis: only where there can be one.
         if "graphmend" in source and "ignore" in source:
             hushed = frozenset(site for site in (*sites, *confirmed) if services.is_suppressed(site, source))
     except Exception as error:  # a defect there must not take what a run finds away
         log_exception("in static analysis", error)
-    return sites, entries, hushed
+    return sites, entries, hushed, origins
 
 
 def read_text(path: str) -> str | None:

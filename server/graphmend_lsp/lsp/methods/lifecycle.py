@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from graphmend_lsp.lsp.methods.configuration import fetch
+from graphmend_lsp.lsp.recordings import watch
 from graphmend_lsp.lsp.settings import SECTION
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ def initialized(ls: GraphMendServer, _params: types.InitializedParams) -> None:
         options = types.DidChangeConfigurationRegistrationOptions(section=SECTION)
         wanted = types.Registration("graphmend-configuration", types.WORKSPACE_DID_CHANGE_CONFIGURATION, options)
         ls.spawn(ls.client_register_capability_async(types.RegistrationParams([wanted])), "registration")
+    ls.spawn(watch(ls), "recordings")
     if client.configuration:
         ls.spawn(fetch(ls), "configuration")
 
