@@ -22,7 +22,8 @@ RUN_NOW = "graphmend.runNow"
 MEND_ALL = "graphmend.mendAll"
 WRITE_ENTRY = "graphmend.writeEntry"
 APPLY = "graphmend.apply"
-COMMANDS = (RESTART, RUN_NOW, MEND_ALL, WRITE_ENTRY, APPLY)
+READ_TRACE = "graphmend.readTrace"
+COMMANDS = (RESTART, RUN_NOW, MEND_ALL, WRITE_ENTRY, APPLY, READ_TRACE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from pygls.exceptions import JsonRpcException
 
 from graphmend_lsp.lsp.edits import smallest_edits, whole, workspace_edit
 from graphmend_lsp.lsp.methods.code_action import edit_for, why_not_all
-from graphmend_lsp.lsp.offer import APPLY, MEND_ALL, RESTART, RUN_NOW, WRITE_ENTRY
+from graphmend_lsp.lsp.methods.trace import TraceResult, read_trace
+from graphmend_lsp.lsp.offer import APPLY, MEND_ALL, READ_TRACE, RESTART, RUN_NOW, WRITE_ENTRY
 from graphmend_lsp.lsp.params import InvalidParamsError, at
 from graphmend_lsp.lsp.rpc import CONTENT_MODIFIED, INVALID_PARAMS, REQUEST_FAILED, RpcError
 from graphmend_lsp.lsp.workspace import OpenFile
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from graphmend_lsp.lsp.language_server import GraphMendServer
 
 
-async def execute(ls: GraphMendServer, params: types.ExecuteCommandParams) -> None:
-    """Carry out a command; its result is null."""
+async def execute(ls: GraphMendServer, params: types.ExecuteCommandParams) -> TraceResult | None:
+    """Carry out a command; its result is null, but for that of `READ_TRACE`."""
     name, arguments = params.command, params.arguments or []
     if name == RESTART:
         await ls.runs.restart()
@@ -37,8 +38,11 @@ async def execute(ls: GraphMendServer, params: types.ExecuteCommandParams) -> No
         if not arguments or not isinstance(arguments[0], dict):
             raise InvalidParamsError(("arguments",), "an array with the action's data")
         await _apply(ls, "Mend graph break", await edit_for(ls, arguments[0]))
+    elif name == READ_TRACE:
+        return await read_trace(ls, arguments)
     else:
         raise RpcError(INVALID_PARAMS, f"there is no command {name[:100]}")
+    return None
 
 
 async def mend_all_edit(ls: GraphMendServer, file: OpenFile, token: int | str | None) -> types.WorkspaceEdit | None:
