@@ -259,7 +259,8 @@ class Failure:
 class EntryResult:
     """How one entry fared: graphs compiled, operators in each, frames skipped because of breaks, or a failure.
 
-    `note` is what else the user is told of the run, as a clause; may be empty.
+    `note` is what else the user is told of the run, as a clause; may be empty. `cached`: not run now, as nothing that it
+    loaded has changed.
     Of a recorded run: one program, or one rank of it, with all graphs that it compiled; its `mode` says nothing.
     """
 
@@ -272,6 +273,7 @@ class EntryResult:
     seconds: float = 0.0
     run: RunKind = "real"
     note: str = ""
+    cached: bool = False
 
 
 @dataclass(frozen=True, slots=True)

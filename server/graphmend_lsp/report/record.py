@@ -77,6 +77,7 @@ def _entry(result: EntryResult) -> dict[str, Any]:
         "mode": None if result.run == "recorded" else result.mode,
         "run": result.run,
         "note": result.note,
+        "cached": result.cached,
         "graphs": result.graphs,
         "skipped_frames": result.skipped_frames,
         "ops": list(result.ops),
