@@ -17,7 +17,7 @@ ALLOWED: dict[str, set[str]] = {
     "text": {"model"},
     "analysis": {"model", "text"},
     "mending": {"model", "text", "libcst"},
-    "engine": {"model", "text", "analysis", "mending", "worker.wire", "tomli"},
+    "engine": {"model", "text", "analysis", "mending", "worker.wire", "tomli", "platformdirs"},
     "worker": {"torch", "numpy"},
     "report": {"model", "text", "mending.rule", "rich", ""},
     "lsp": {"model", "text", "analysis", "mending", "engine", "report", "pygls", "lsprotocol", ""},

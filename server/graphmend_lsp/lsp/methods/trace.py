@@ -1,7 +1,8 @@
 """The command ``graphmend.readTrace``: a ``TORCH_TRACE`` folder becomes a recording, which the editor shows like any other.
 
 Its argument is the folder's URI (or path), or an object ``{"folder": ..., "map": [[here, there], ...]}`` with the folders
-of a trace from another machine; those of the setting ``graphmend.worker.pathMapping`` hold, too. Files are read and nothing is run, so it may be done in an untrusted workspace.
+of a trace from another machine; those of the setting ``graphmend.worker.pathMapping`` hold, too. Files are read and
+nothing is run, so it may be done in an untrusted workspace.
 """
 
 from __future__ import annotations
