@@ -24,6 +24,7 @@ HOOKS: Mapping[str, Sequence[str]] = {
     ),
     "torch.utils._pytree": ("tree_leaves", "tree_map"),
     "torch.utils": ("swap_tensors",),
+    "torch._C": ("_swap_tensor_impl",),
     "torch.serialization": ("skip_data",),
 }
 

@@ -160,9 +160,13 @@ def _swapping(original: Callable[[Any, Any], None], fake: type) -> Callable[[Any
             return
         import torch
 
-        with torch.no_grad():
-            one.data = other.data
-        one.fake_device = other.fake_device
+        try:
+            with torch.no_grad():
+                one.data = other.data
+            one.fake_device = other.fake_device
+        except RuntimeError:  # to another kind of device
+            torch._C._swap_tensor_impl(one, other)
+            one.__dict__, other.__dict__ = other.__dict__, one.__dict__
         one.constant = None
 
     return swap_tensors
