@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -109,7 +109,12 @@ class FakeSession:
         self.on_status = on_status
         self.worker: subprocess.Popen[bytes] | None = None
 
-    async def check(self, request: CheckRequest, on_progress: Callable[[Progress], None] | None = None) -> Report:
+    async def check(
+        self,
+        request: CheckRequest,
+        on_progress: Callable[[Progress], None] | None = None,
+        on_real: Callable[[Report], Awaitable[None]] | None = None,
+    ) -> Report:
         told = {word for text in request.texts.values() for word in orders(text)}
         self.on_status(WorkerStatus("busy", "2.13.0", "3.11", "cpu"))
         if "worker" in told:

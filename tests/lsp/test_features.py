@@ -183,7 +183,7 @@ def test_the_quick_fix_is_resolved_where_that_is_known(start: Start, uri: str) -
     report = client.result("textDocument/diagnostic", pull)
     [shown] = report["items"]
     assert shown["severity"] == WARNING
-    assert shown["codeDescription"]["href"].endswith("/gb/gb0170.html")
+    assert shown["codeDescription"]["href"].endswith("/pages/GB0170.md")
     assert shown["data"]["id"]
     again = client.result("textDocument/diagnostic", {**pull, "previousResultId": report["resultId"]})
     assert again == {"kind": "unchanged", "resultId": report["resultId"]}

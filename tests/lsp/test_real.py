@@ -115,3 +115,22 @@ def test_a_broken_entry_is_told_with_a_remedy(start: Start, tmp_path: Path) -> N
     [failure] = [one for one in shown if "no data here" in one["message"]]
     assert failure["severity"] == 2
     assert failure["range"]["start"]["line"] == source[: source.index("raise")].count("\n")
+
+
+def test_a_break_on_the_side_that_is_not_taken_is_information(start: Start, tmp_path: Path) -> None:
+    source = SOURCE.replace("            y = y * 2\n", "            y = y * 2\n            print('large')\n")
+    source = source.replace("y.sum() > 0", "y.sum() > 1000")
+    path = tmp_path / "model.py"
+    path.write_text(source, encoding="utf-8")
+    client = start(REAL)
+    client.initialize(NEOVIM, initializationOptions=OPTIONS)
+    client.open(path.as_uri(), source)
+    client.save(path.as_uri())
+    line = source[: source.index("print(")].count("\n")
+    shown = client.until(
+        lambda m: m.get("method") == "textDocument/publishDiagnostics" and "is true" in str(m["params"]), LONG
+    )["params"]["diagnostics"]
+    [other] = [one for one in shown if one["range"]["start"]["line"] == line]
+    assert other["severity"] == 3
+    assert "only when `y.sum() > 1000`" in other["message"].replace("Only", "only")
+    assert [one["severity"] for one in shown if one["range"]["start"]["line"] == line - 2] == [2]

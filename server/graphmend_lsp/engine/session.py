@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, cast
 
@@ -12,7 +12,7 @@ from graphmend_lsp.engine.cache import Cache
 from graphmend_lsp.engine.cached_client import CACHED, CachedClient
 from graphmend_lsp.engine.client import WorkerFailedError, failure_of
 from graphmend_lsp.engine.config import CheckRequest, OnFinding, OnProgress, WorkerConfig, WorkerStatus
-from graphmend_lsp.engine.entries import entries_in, python_files
+from graphmend_lsp.engine.entries import entries_in, excused, python_files
 from graphmend_lsp.engine.explored import shown_runs, too_large
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.mender import Mender
@@ -49,14 +49,30 @@ class Session:
         self._mender = Mender()
         self._mending = asyncio.Lock()
         self._checked: tuple[CheckRequest, dict[Key, Run]] | None = None
+        self._small: set[Key] = set()  # entries that no fake run showed to be too large for memory
         self._folder = config.cwd or os.getcwd()
 
-    async def check(self, request: CheckRequest, on_progress: OnProgress | None = None) -> Report:
-        """Static, fake and real breaks of the request's entries, with unverified candidates and declines."""
-        explored = {} if request.analysis == "real" else await self.explore(request, None, on_progress)
+    async def check(
+        self,
+        request: CheckRequest,
+        on_progress: OnProgress | None = None,
+        on_real: Callable[[Report], Awaitable[None]] | None = None,
+    ) -> Report:
+        """Static, fake and real breaks of the request's entries, with unverified candidates and declines.
+
+        The fake runs come first: they tell which entry is too large to be run. Where they said before that none is, the
+        real runs come first and `on_real` is told what they show.
+        """
+        fake, real = request.analysis != "real", request.analysis != "fake"
+        early = on_real is not None and fake and real and self._small.issuperset(self._keys(request))
+        explored = await self.explore(request, None, on_progress) if fake and not early else {}
         large = {key: why for key, run in explored.items() if (why := too_large(run)) is not None}
-        runs = {} if request.analysis == "fake" else await self.run(request, on_progress, leave=large)
+        runs = await self.run(request, on_progress, leave=large) if real else {}
         self._checked = (request, runs)
+        if early and on_real is not None:
+            await on_real(await self.report(request, runs))
+            explored = await self.explore(request, None, on_progress)
+        self._small |= {key for key, run in explored.items() if too_large(run) is None}
         noted = {key: replace(run, note=large.get(key, "")) for key, run in explored.items()}
         return await self.report(request, runs, noted)
 
@@ -251,7 +267,8 @@ class Session:
             answer = await self._client.request("analyse", cast(dict[str, Any], params), self._config.seconds)
         except WorkerFailedError as error:
             return Run(failure=error.failure, kind=kind)
-        return run_of(cast(AnalyseResult, answer), kind, answer.get(CACHED) is True)
+        run = run_of(cast(AnalyseResult, answer), kind, answer.get(CACHED) is True)
+        return replace(run, failure=excused(key[0], run.failure))
 
     def _limits(self, programs: int = 1) -> Limits:
         return Limits(seconds=self._config.seconds * programs, memory_mb=self._config.memory_mb)
@@ -272,7 +289,7 @@ class Session:
 
 def _keys(request: CheckRequest) -> list[Key]:
     """What the request runs, all shards together."""
-    entries = entries_in(tuple(python_files(request.paths)), request.entries, Sources(request.texts))
+    entries = entries_in(tuple(python_files(request.paths)), request.entries, Sources(request.texts), request.made_up)
     return [(entry, mode) for entry in entries for mode in request.modes]
 
 

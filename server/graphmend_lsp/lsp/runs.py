@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _COALESCE = 0.05  # seconds
 _CLOSE_PATIENCE = 2.0
+_WORKER = ("command", "path_mapping", "timeout", "memory")  # settings that another worker is started for
 
 
 class Runs:
@@ -109,7 +110,12 @@ class Runs:
 
     async def _check_and_prove(self, number: int, request: CheckRequest, run: Run, wanted: list[OpenFile]) -> None:
         async with self._workspace.progress.bar("Finding graph breaks") as bar:
-            report = await self.session().check(request, bar.report)
+
+            async def on_real(report: Report) -> None:
+                if self.is_known(number):
+                    await self._install(run, report, wanted)
+
+            report = await self.session().check(request, bar.report, on_real)
             if not self.is_known(number):
                 return
             await self._install(run, report, wanted)
@@ -131,12 +137,15 @@ class Runs:
         }
         roots = workspace.client.roots or tuple(dict.fromkeys(str(Path(path).parent) for path in paths))
         settings = workspace.settings
-        return CheckRequest(paths, texts, entries, roots, settings.device, settings.modes)
+        return CheckRequest(
+            paths, texts, entries, roots, settings.device, settings.modes,
+            analysis="both" if settings.explore else "real", made_up=settings.guess,
+        )  # fmt: skip
 
     async def _install(self, run: Run, report: Report, wanted: list[OpenFile]) -> None:
         """Show a report's findings in the documents it is about."""
         workspace = self._workspace
-        findings = tuple(finding for finding in report.findings if finding.site.evidence == "dynamo")
+        findings = tuple(finding for finding in report.findings if finding.site.evidence in ("dynamo", "fake"))
         missing = {frame.path for finding in findings for frame in finding.site.chain}
         missing |= {edit.path for f in findings for c in f.candidates for edit in c.mend.edits}
         missing -= run.trackers.keys() | run.foreign.keys()
@@ -209,18 +218,20 @@ class Runs:
 
     def _config(self) -> WorkerConfig:
         from graphmend_lsp.engine.config import WorkerConfig
+        from graphmend_lsp.engine.path_map import parse_pair
 
         settings = self._workspace.settings
         roots = self._workspace.client.roots
         cwd = roots[0] if roots and Path(roots[0]).is_dir() else None
         return WorkerConfig(
-            settings.interpreter, settings.worker_command, settings.worker_timeout, settings.worker_memory, cwd
-        )
+            settings.interpreter, settings.worker_command, settings.worker_timeout, settings.worker_memory, cwd,
+            path_map=tuple(map(parse_pair, settings.worker_path_mapping)),
+        )  # fmt: skip
 
     def settings_changed(self, before: Settings) -> None:
         """Begin anew with another worker when the settings that it was started with are others."""
         now = self._workspace.settings
-        names = ("interpreter", "worker_command", "worker_timeout", "worker_memory", "enable", "run")
+        names = ("interpreter", "enable", "run", *(f"worker_{name}" for name in _WORKER))
         if any(getattr(before, name) != getattr(now, name) for name in names):
             self._workspace.server.spawn(self.stop(), "worker stop")
 

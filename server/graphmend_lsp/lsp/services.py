@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -15,8 +15,13 @@ if TYPE_CHECKING:
 class SessionLike(Protocol):
     """`graphmend_lsp.engine.session.Session`, as far as it is used here."""
 
-    async def check(self, request: CheckRequest, on_progress: Callable[[Progress], None] | None = None) -> Report:
-        """Breaks, with candidates that are not verified."""
+    async def check(
+        self,
+        request: CheckRequest,
+        on_progress: Callable[[Progress], None] | None = None,
+        on_real: Callable[[Report], Awaitable[None]] | None = None,
+    ) -> Report:
+        """Breaks, with candidates that are not verified; `on_real` may be told those of real runs before."""
         ...
 
     async def prove(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
+from graphmend_lsp.engine.path_map import BadPathMapError, parse_pair
 from graphmend_lsp.lsp.params import at
 from graphmend_lsp.model import Entry, Mode
 
@@ -15,15 +16,22 @@ SECTION = "graphmend"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`graphmend.*`. `timeout` is in seconds, `memory` in MiB."""
+    """`graphmend.*`. `timeout` is in seconds, `memory` in MiB.
+
+    `explore`: also follow, without data, the sides of branches that the inputs do not take. `guess`: make inputs up for models
+    without an entry.
+    """
 
     enable: bool = True
+    explore: bool = True
+    guess: bool = True
     interpreter: str | None = None
     run: Literal["onSave", "manual", "off"] = "onSave"
     entries: tuple[str, ...] = ()
     device: Literal["auto", "cpu", "cuda"] = "auto"
     mode: Literal["eval", "train", "both"] = "eval"
     worker_command: tuple[str, ...] = ()
+    worker_path_mapping: tuple[str, ...] = ()
     worker_timeout: float = 120.0
     worker_memory: int | None = None
     log_level: Literal["error", "warning", "info", "debug"] = "info"
@@ -35,7 +43,7 @@ class Settings:
 
 
 _KEYS = {"logLevel": "log_level", "worker.command": "worker_command", "worker.timeout": "worker_timeout"}
-_KEYS |= {"worker.memory": "worker_memory"}
+_KEYS |= {"worker.memory": "worker_memory", "worker.pathMapping": "worker_path_mapping"}
 _CHOICES = {
     "run": ("onSave", "manual", "off"),
     "device": ("auto", "cpu", "cuda"),
@@ -100,7 +108,7 @@ def _flat(value: dict[Any, Any], prefix: str = "") -> dict[str, Any]:
 def _read(name: str, given: Any) -> Any:
     if name in _CHOICES:
         return given if given in _CHOICES[name] else _Complaint(" or ".join(_CHOICES[name]))
-    if name == "enable":
+    if name in ("enable", "explore", "guess"):
         return given if isinstance(given, bool) else _Complaint("true or false")
     if name == "interpreter":
         if isinstance(given, list) and all(isinstance(part, str) for part in given):
@@ -109,6 +117,11 @@ def _read(name: str, given: Any) -> Any:
     if name in ("entries", "worker_command"):
         ok = isinstance(given, list) and all(isinstance(part, str) for part in given)
         return tuple(given) if ok else _Complaint("a list of strings")
+    if name == "worker_path_mapping":
+        try:
+            return tuple("=".join(parse_pair(pair)) for pair in given)
+        except (TypeError, AttributeError, BadPathMapError):
+            return _Complaint('a list of strings like "/FOLDER/HERE=/FOLDER/THERE"')
     if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 <= given < 1e9:
         return _Complaint("a number that is not negative")
     if name == "worker_memory":

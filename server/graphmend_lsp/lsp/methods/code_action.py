@@ -152,7 +152,7 @@ def why_not_all(ls: GraphMendServer, file: OpenFile) -> str:
     if needs_entry(ls.state, file) and not ls.runs.entries(file):
         return "Only mends that were proven are made in one go: write a graphmend_entry, so that the model can be run."
     found = ls.state.known(file)
-    settled = bool(found) and all(known.site.evidence == "dynamo" and not known.stale for known in found)
+    settled = bool(found) and all(known.site.evidence != "static" and not known.stale for known in found)
     if settled and not any(c.safety in ("safe", "unverified") for known in found for c in known.candidates):
         return "No mend of this file is proven safe."
     return ""
