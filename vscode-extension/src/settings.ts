@@ -14,7 +14,13 @@ export interface Settings {
   readonly entries: readonly string[];
   readonly device: "auto" | "cpu" | "cuda";
   readonly mode: "eval" | "train" | "both";
-  readonly worker: { readonly command: readonly string[]; readonly timeout: number; readonly memory: number | null };
+  readonly worker: {
+    readonly command: readonly string[];
+    /** Folders that the worker sees elsewhere, `HERE=THERE`. */
+    readonly pathMapping: readonly string[];
+    readonly timeout: number;
+    readonly memory: number | null;
+  };
   readonly environmentSource: string;
   readonly showNotifications: Notifications;
   readonly logLevel: "error" | "warning" | "info" | "debug";
@@ -47,6 +53,7 @@ export function readSettings(get: (key: string) => unknown, variables: Variables
     mode: oneOf(get("mode"), ["eval", "train", "both"]),
     worker: {
       command: list("worker.command"),
+      pathMapping: list("worker.pathMapping"),
       timeout: positive(get("worker.timeout")) ?? 120,
       memory: positive(get("worker.memory")),
     },

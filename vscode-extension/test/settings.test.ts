@@ -49,7 +49,7 @@ test("every change of a setting is acted upon", () => {
 
 test("settings that name programs, or what of the workspace is run, are restricted", () => {
   const restricted = new Set(MANIFEST.capabilities.untrustedWorkspaces.restrictedConfigurations);
-  for (const name of ["path", "interpreter", "args", "importStrategy", "run", "entries", "worker.command", "environment.source"]) {
+  for (const name of ["path", "interpreter", "args", "importStrategy", "run", "entries", "worker.command", "worker.pathMapping", "environment.source"]) {
     assert.ok(restricted.has(`graphmend.${name}`), name);
   }
   for (const name of restricted) assert.ok(name in PROPERTIES, `${name} is no setting`);
@@ -64,13 +64,13 @@ test("values of the wrong kind fall back", () => {
   assert.equal(read.device, "auto");
   assert.deepEqual(read.interpreter, ["/usr/bin/python3"]);
   assert.deepEqual(read.entries, ["m.py:entry"]);
-  assert.deepEqual(read.worker, { command: [], timeout: 120, memory: null });
+  assert.deepEqual(read.worker, { command: [], pathMapping: [], timeout: 120, memory: null });
 });
 
 test("the server is told the interpreter that was found, and 0 for no memory limit", () => {
   const told = serverSettings(readSettings(() => undefined, VARIABLES), "/v/bin/python");
   assert.deepEqual(told["interpreter"], ["/v/bin/python"]);
-  assert.deepEqual(told["worker"], { command: [], timeout: 120, memory: 0 });
+  assert.deepEqual(told["worker"], { command: [], pathMapping: [], timeout: 120, memory: 0 });
   assert.deepEqual(serverSettings(readSettings(() => undefined, VARIABLES), undefined)["interpreter"], []);
 });
 
