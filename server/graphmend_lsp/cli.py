@@ -113,6 +113,7 @@ def _parser() -> argparse.ArgumentParser:
     rules.set_defaults(command=_rules)
     doctor = commands.add_parser("doctor", help="say which Python and torch are used and whether the worker starts")
     doctor.add_argument("--python", metavar="PY")
+    doctor.add_argument("--worker-command", metavar="WORDS", help="start the worker with this, e.g. 'ssh box python3'")
     doctor.set_defaults(command=_doctor)
     return parser
 
@@ -120,6 +121,7 @@ def _parser() -> argparse.ArgumentParser:
 def _common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files and folders to report on, and to change")
     parser.add_argument("--entry", action="append", default=[], metavar="FILE.py:FN", help="run this (may be repeated)")
+    parser.add_argument("--no-guess", action="store_true", help="run nothing whose inputs would have to be made up")
     parser.add_argument("--python", metavar="PY", help="the interpreter that has torch and your program's packages")
     parser.add_argument("--worker-command", metavar="WORDS", help="start the worker with this, e.g. 'ssh box python3'")
     parser.add_argument(
@@ -286,10 +288,11 @@ def _doctor(arguments: argparse.Namespace) -> int:
     from graphmend_lsp.engine.interpreter import worker_command
 
     async def work() -> int:
-        command = worker_command(arguments.python, ())
+        told = tuple(shlex.split(arguments.worker_command or ""))
+        command = worker_command(arguments.python, told)
         print(f"graphmend-lsp {__version__} on Python {sys.version.split()[0]}")
         print(f"worker: {' '.join(command) if command else 'no interpreter found'}")
-        client = WorkerClient(arguments.python, (), None, {})
+        client = WorkerClient(arguments.python, told, None, {})
         try:
             hello = await client.start()
         except WorkerFailedError as error:
@@ -314,9 +317,9 @@ def exit_code(report: Report) -> int:
 
     Breaks that only the static tier sees count when nothing could be run: no entry ran, so nothing said they are not there.
     """
-    if report.failures:
+    if any(failure.kind != "no-inputs" for failure in report.failures):
         return ERROR
-    ran = bool(report.entries)
+    ran = any(result.error is None for result in report.entries)
     return BREAKS if any(finding.site.evidence != "static" or not ran for finding in report.findings) else DONE
 
 
@@ -346,6 +349,7 @@ def _request(arguments: argparse.Namespace) -> tuple[CheckRequest, WorkerConfig]
         modes=modes[mode],
         rules=tuple(getattr(arguments, "rule", ())),
         unsafe=getattr(arguments, "unsafe", False),
+        made_up=not arguments.no_guess,
         analysis=getattr(arguments, "run", "real"),
         shard=_shard(arguments),
     )
