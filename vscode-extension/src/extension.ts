@@ -12,6 +12,7 @@ import { activePython, isProgram, onActivePythonChange, probe, which } from "./p
 import { MOST_RESTARTS, Restarts } from "./restarts";
 import { needsRestart, needsTelling, readSettings, serverSettings, shows, type Settings } from "./settings";
 import { StatusItem } from "./status";
+import { commonFolder, readPair, type FolderPair, type TraceResult } from "./traces";
 
 /** Restarts asked for within this time are one. */
 const TOGETHER_MS = 100;
@@ -69,6 +70,7 @@ class Extension {
       command("showServerLogs", () => this.serverLog.show()),
       command("runNow", (...args) => this.passOn("graphmend.runNow", args)),
       command("mendAll", (...args) => this.passOn("graphmend.mendAll", args)),
+      command("readTrace", (folder) => this.readTrace(folder)),
       command("createEnvironment", () => this.createEnvironment()),
       command("debugInformation", () => this.debugInformation()),
       vscode.workspace.onDidGrantWorkspaceTrust(() => this.restart()),
@@ -209,6 +211,31 @@ class Extension {
     }
   }
 
+  /** Has the server read a TORCH_TRACE folder, the one given or one that is chosen; asks where its files are here. */
+  private async readTrace(given: unknown): Promise<void> {
+    const chosen = given instanceof vscode.Uri ? given : await chooseTrace();
+    const client = this.client;
+    if (chosen === undefined) return;
+    if (client === undefined) {
+      this.fail(this.status.state.kind === "failed" ? this.status.state.message : "The server is not running.", []);
+      return;
+    }
+    const read = (map: readonly FolderPair[]): Promise<TraceResult> =>
+      client.sendRequest(ExecuteCommandRequest.type, {
+        command: "graphmend.readTrace",
+        arguments: [{ folder: client.code2ProtocolConverter.asUri(chosen), map }],
+      });
+    try {
+      const first = await read([]);
+      const pair = first.missing.length > 0 ? await askForFolder(first.missing) : undefined;
+      if (pair !== undefined) await read([pair]);
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      this.log.error(`graphmend.readTrace: ${message}`);
+      if (shows(this.settings().showNotifications, "error")) void vscode.window.showErrorMessage(`GraphMend: ${message}`);
+    }
+  }
+
   private async createEnvironment(): Promise<void> {
     const settings = this.settings();
     const interpreter = await findInterpreter(settings, vscode.workspace.isTrusted, this.host);
@@ -261,6 +288,29 @@ const BUTTONS: Readonly<Record<Remedy, Button>> = {
   selectInterpreter: { title: "Select Interpreter", command: "python.setInterpreter" },
   settings: { title: "Open Settings", command: "workbench.action.openSettings", args: ["@ext:graphmend.graphmend"] },
 };
+
+async function chooseTrace(): Promise<vscode.Uri | undefined> {
+  const chosen = await vscode.window.showOpenDialog({
+    canSelectFiles: false,
+    canSelectFolders: true,
+    title: "A folder that TORCH_TRACE named when the program ran",
+    openLabel: "Read Trace",
+  });
+  return chosen?.[0];
+}
+
+/** Where the files of a trace from another machine are here; nothing when that is not told. */
+async function askForFolder(missing: readonly string[]): Promise<FolderPair | undefined> {
+  const here = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? "";
+  const written = await vscode.window.showInputBox({
+    title: "The trace names files that are not here",
+    prompt: `${missing[0] ?? ""}: which folder here is which folder there, as HERE=THERE`,
+    value: `${here}=${commonFolder(missing)}`,
+    ignoreFocusOut: true,
+    validateInput: (text) => (readPair(text) === undefined ? "Write two absolute folders as HERE=THERE." : undefined),
+  });
+  return written === undefined ? undefined : readPair(written);
+}
 
 function hasPythonExtension(): boolean {
   return vscode.extensions.getExtension("ms-python.python") !== undefined;
