@@ -138,7 +138,10 @@ class Masked:
             return
         number = isinstance(other, ast.Constant) and isinstance(other.value, (int, float))
         known = self.kinds.of(other) == "python" and not isinstance(other, (ast.List, ast.Tuple))
-        if number or known or self.scalars.is_zero_dim(other):
+        if number or known:
+            return
+        if self.scalars.is_zero_dim(other):
+            self.guard(0)  # its gradient is a sum over all elements
             return
         raise Refused(
             f"`{render(self.source, other)}` beside `{render(self.source, self.first.node)}` is not known to be a number; "

@@ -1,0 +1,150 @@
+"""The rules on numbers, indices and masks beyond their examples: dtypes, gradients, names, places, what is left alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from graphmend_lsp.mending import propose, rules_by_name
+from graphmend_lsp.mending.rule import Example
+from graphmend_lsp.text import apply_edits
+
+from .conftest import PATH, unmark
+
+_FN = "import math\nimport torch\n\n\ndef fn(x, y):\n    return {expression}\n"
+_DTYPES = ("float32", "float64", "float16", "bfloat16", "int64", "int32")
+
+
+def _after(rule: str, source: str, gb_id: str = "GB0124") -> str:
+    value, site = unmark(source, None, gb_id)
+    answer = propose(site, {PATH: value}, [rule])
+    assert answer.mends, [one.reason for one in answer.declined]
+    return apply_edits(value, answer.mends[0].edits)
+
+
+def _reasons(rule: str, source: str, gb_id: str = "GB0124") -> list[str]:
+    value, site = unmark(source, None, gb_id)
+    answer = propose(site, {PATH: value}, [rule])
+    assert not answer.mends, apply_edits(value, answer.mends[0].edits)
+    return [one.reason for one in answer.declined]
+
+
+def _fn(source: str) -> Any:
+    space: dict[str, Any] = {}
+    exec(compile(source, PATH, "exec"), space)
+    return space["fn"]
+
+
+_DIRECT = [
+    "x * ⟦x.sum().item()⟧", "x + ⟦x.max().item()⟧", "x - ⟦x[0].item()⟧", "x / ⟦x.abs().sum().item()⟧",
+    "x * ⟦float(x.sum())⟧", "x * ⟦int(x.sum())⟧", "x * ⟦bool(x.sum() > 0)⟧", "x * (⟦x.sum().item()⟧ * 2)",
+    "x * (⟦x.max().item()⟧ > 1)", "(x > ⟦x.min().item()⟧) * x", "torch.where(x > 0, x, ⟦x.min().item()⟧)",
+    "x.clamp(max=⟦x.min().item()⟧)", "x.masked_fill(x > 1, ⟦x.min().item()⟧)", "-⟦x.sum().item()⟧ + x",
+    "x * abs(⟦x.min().item()⟧)", "x + ⟦x.argmax().item()⟧", "x ** ⟦x[0].item()⟧",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("expression", _DIRECT)
+def test_result_is_the_same_in_every_dtype(expression: str) -> None:
+    """Values, bit for bit, and dtypes: a number does not change the dtype of the tensor that it meets."""
+    import torch
+
+    source = _FN.format(expression=expression)
+    before, after = _fn(unmark(source)[0]), _fn(_after("item", source))
+    for name in _DTYPES:
+        x = torch.tensor([2, 1, 3], dtype=getattr(torch, name))
+        expected, got = before(x, x), after(x, x)
+        assert got.dtype == expected.dtype, name
+        assert torch.equal(got, expected), name
+
+
+_EXACT = [
+    "x * (⟦x.mean().item()⟧ * 0.9 + 0.1)", "x * math.sqrt(⟦x.abs().sum().item()⟧)", "x / (⟦x.std().item()⟧ * 3 - 0.7)",
+    "x * math.log(⟦x.norm().clamp(min=0.1).item()⟧)", "x * (⟦x.mean().item()⟧ > 0.1)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("expression", _EXACT)
+def test_arithmetic_is_that_of_python(expression: str) -> None:
+    import torch
+
+    source = _FN.format(expression=expression)
+    before, after = _fn(unmark(source)[0]), _fn(_after("item", source))
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(50):
+        x = torch.randn(7, generator=generator) * 100
+        assert torch.equal(after(x, x), before(x, x))
+
+
+def _examples() -> list[tuple[str, Example]]:
+    rules = rules_by_name()
+    return [(name, one) for name in ("item", "index", "mask") for one in rules[name].EXAMPLES if one.run]
+
+
+@pytest.mark.parametrize(("name", "case"), _examples(), ids=lambda one: getattr(one, "title", one))
+def test_gradients_are_the_same(name: str, case: Example) -> None:
+    """No gradient goes through a number; none of what a mask leaves out reaches the sum."""
+    import torch
+
+    space: dict[str, Any] = {}
+    exec(case.run or "", {"torch": torch}, space)
+    for arguments in space["calls"]:
+        seen = []
+        for source in (unmark(case.before)[0], case.after):
+            inputs = [one.clone().requires_grad_(one.is_floating_point()) for one in arguments]
+            output = _fn(source)(*inputs)
+            if output.requires_grad:
+                output.sum().backward()
+            seen.append([one.grad for one in inputs])
+        torch.testing.assert_close(seen[1], seen[0], rtol=1e-6, atol=0, equal_nan=True)
+
+
+def test_two_numbers_with_names_are_mended_one_after_the_other() -> None:
+    source = "def fn(x):\n    a = ⟦x.max().item()⟧\n    b = x.min().item()\n    return x * a - x * b\n"
+    once = _after("item", source)
+    assert "a = x.max().detach()\n    b = x.min().item()" in once
+    twice = _after("item", once.replace("x.min().item()", "⟦x.min().item()⟧"))
+    assert "b = x.min().detach()" in twice
+
+
+def test_branches_that_both_read_are_taken_together() -> None:
+    source = (
+        "def fn(x, n: int):\n    if n > 1:\n        s = ⟦x.max().item()⟧\n    else:\n        s = x.min().item()\n"
+        "    return x * s\n"
+    )
+    new = _after("item", source)
+    assert "s = x.max().detach()" in new
+    assert "s = x.min().detach()" in new
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        (
+            "def fn(x):\n    d = {}\n    d['a'] = ⟦x.sum().item()⟧\n    return x\n",
+            "stored where others may need a number",
+        ),
+        ("def fn(x):\n    s = ⟦x.sum().item()⟧\n    return [x * s for _ in range(3)]\n", "comprehension of its own"),
+        ("def fn(x):\n    global s\n    s = ⟦x.sum().item()⟧\n    return x * s\n", "is not bound here only"),
+        ("def fn(x):\n    print(⟦x.sum().item()⟧)\n    return x\n", "is passed to `print`"),
+        ("def fn(x):\n    return x.reshape(⟦int(x[0])⟧, -1)\n", "is passed to `x.reshape`"),
+    ],
+)
+def test_numbers_that_stay(source: str, reason: str) -> None:
+    assert any(reason in one for one in _reasons("item", source))
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_only_the_expressions_change(newline: str) -> None:
+    source = "def fn(x):  # über\n    s = ⟦x.sum().item()⟧  # the sum\n\n    return x * s  # scaled\n".replace(
+        "\n", newline
+    )
+    new = _after("item", source)
+    assert new == unmark(source)[0].replace(".item()", ".detach()")
+
+
+def test_an_index_is_not_a_number_for_the_item_rule() -> None:
+    value, site = unmark("def fn(x):\n    i = ⟦x.argmax().item()⟧\n    return x[i] + 1\n", None, "GB0124")
+    assert propose(site, {PATH: value}, ["item"]).mends == ()
+    assert propose(site, {PATH: value}, ["index"]).mends

@@ -1,0 +1,100 @@
+"""Masks at full size beyond the examples: values under random masks, shapes, gradients, and who holds the tensor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from graphmend_lsp.mending import propose
+from graphmend_lsp.text import apply_edits
+
+from .conftest import PATH, unmark
+
+_FN = "import torch\nimport torch.nn.functional as F\n\n\ndef fn(x, y, m):\n    return {expression}\n"
+_REDUCED = [
+    "⟦x[m]⟧.sum()", "⟦x[m]⟧.mean()", "torch.sum(⟦x[m]⟧)", "⟦x[m]⟧.norm()", "(⟦x[m]⟧ > 0).any()", "(⟦x[m]⟧ > 0).all()",
+    "(⟦x[m]⟧ * 2 - 1).sum()", "(⟦x[m]⟧ - y[m]).pow(2).mean()", "(⟦x[m]⟧ / y[m]).sum()", "⟦x[m]⟧.abs().log().sum()",
+    "(x.sum() * ⟦x[m]⟧).sum()", "F.l1_loss(⟦x[m]⟧, y[m])", "⟦x.masked_select(m)⟧.sum()", "x * len(⟦x[m]⟧)",
+    "(⟦x[m]⟧ ** 2).sum() + 1", "(-⟦x[m]⟧).exp().sum()",
+]  # fmt: skip
+
+
+def _mended(source: str) -> str:
+    value, site = unmark(source, None, "GB0036")
+    answer = propose(site, {PATH: value}, ["mask"])
+    assert answer.mends, [one.reason for one in answer.declined]
+    return apply_edits(value, answer.mends[0].edits)
+
+
+def _fn(source: str) -> Any:
+    space: dict[str, Any] = {}
+    exec(compile(source, PATH, "exec"), space)
+    return space["fn"]
+
+
+@pytest.mark.parametrize("expression", _REDUCED)
+def test_reductions_under_random_masks(expression: str) -> None:
+    """Values and gradients, with what must not count being NaN, 0 or infinite; masks of elements and of rows."""
+    import torch
+
+    source = _FN.format(expression=expression)
+    before, after = _fn(unmark(source)[0]), _fn(_mended(source))
+    generator = torch.Generator().manual_seed(0)
+    for turn in range(12):
+        kept = torch.rand((5, 3) if turn % 2 or "masked_select" in expression else 5, generator=generator) > 0.4
+        left_out = ~(kept if kept.dim() == 2 else kept[:, None].expand(5, 3))
+        x, y = (torch.randn(5, 3, generator=generator).masked_fill(left_out, value) for value in _left_out(turn))
+        if ("exp" in expression or "x.sum" in expression or "x *" in expression) and turn % 3:
+            x = x.nan_to_num()
+        seen = []
+        for fn in (before, after):
+            inputs = [x.clone().requires_grad_(), y.clone().requires_grad_()]
+            output = fn(*inputs, kept)
+            if output.is_floating_point():
+                output.sum().backward()
+            seen.append([output.detach(), *(torch.zeros_like(x) if one.grad is None else one.grad for one in inputs)])
+        torch.testing.assert_close(seen[1], seen[0], rtol=1e-5, atol=1e-6, equal_nan=True)
+
+
+def _left_out(turn: int) -> tuple[float, float]:
+    return ((0.0, 0.0), (float("nan"), float("nan")), (float("inf"), 0.0))[turn % 3]
+
+
+_UPDATES = [
+    "y[m] = ⟦y[m]⟧ * 2", "⟦y[m]⟧ += 1", "⟦y[m]⟧ *= y[m]", "y[m] = ⟦x[m]⟧", "y[m] = ⟦x[m]⟧ / y[m]", "⟦y[m]⟧ -= x[m]",
+    "y[m] = ⟦y[m]⟧.abs().sqrt()", "y[m] = -⟦y[m]⟧", "⟦y[m]⟧ /= 2",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("held", [False, True])
+@pytest.mark.parametrize("statement", _UPDATES)
+def test_updates_and_who_holds_the_tensor(statement: str, held: bool) -> None:
+    import torch
+
+    keep = "    other = y.view(-1)\n" if held else ""
+    end = "y * 2 + other.reshape(x.shape)" if held else "y * 2"
+    source = f"import torch\n\n\ndef fn(x, m):\n    y = x + 1\n{keep}    {statement}\n    return {end}\n"
+    new = _mended(source)
+    assert (".copy_(" in new) == held
+    before, after = _fn(unmark(source)[0]), _fn(new)
+    generator = torch.Generator().manual_seed(1)
+    for turn in range(8):
+        mask = torch.rand((5, 3) if turn % 2 else 5, generator=generator) > 0.4
+        data = torch.randn(5, 3, generator=generator)
+        seen = []
+        for fn in (before, after):
+            x = data.clone().requires_grad_()
+            output = fn(x, mask)
+            output.sum().backward()
+            seen.append([output.detach(), x.grad])
+        torch.testing.assert_close(seen[1], seen[0], rtol=1e-6, atol=1e-7, equal_nan=True)
+
+
+def test_an_argument_is_changed_in_place_as_before() -> None:
+    import torch
+
+    source = "import torch\n\n\ndef fn(x):\n    x[x > 0] = ⟦x[x > 0]⟧ * 2\n"
+    x = torch.tensor([1.0, -1.0])
+    _fn(_mended(source))(x)
+    assert x.tolist() == [2.0, -1.0]
