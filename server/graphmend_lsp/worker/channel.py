@@ -49,6 +49,11 @@ class Channel:
         except OSError as error:
             raise ChannelLostError(str(error)) from error
 
+    def close(self) -> None:
+        """Close the pipe in this process."""
+        with contextlib.suppress(OSError):
+            os.close(self._fd)
+
 
 class Messages:
     """The reading end: bytes in, whole messages out. A torn or strange message is dropped, never an error."""

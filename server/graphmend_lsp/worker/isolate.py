@@ -8,6 +8,7 @@ Standard library only; runs in the user's interpreter.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import pickle
 import signal
@@ -109,6 +110,7 @@ class Child(Generic[T]):
 
     `top` children get a process group of their own, which is killed as a whole, and may send plain data only; the
     others stay in the caller's group. `posts` says that the function takes a `Post`; what it posts goes to `on_post`.
+    A `starter` starts the job in another way than from this process.
     """
 
     def __init__(
@@ -123,6 +125,7 @@ class Child(Generic[T]):
         top: bool = False,
         private: Sequence[int] = (),
         folder: str | None = None,
+        starter: Callable[[Job], Started] | None = None,
     ) -> None:
         self.outcome: Outcome[T] | None = None
         self.stage: FailureStage = stage
@@ -133,11 +136,13 @@ class Child(Generic[T]):
         self._kill_at: float | None = None
         self._due = time.monotonic() + max(START_SECONDS, limits["seconds"])
         self._alive = False
-        self._base_mb = resident_mb([os.getpid()]) if can_fork() else 0.0
         self._started: Started | None = None
         job = Job(function, posts, stage, limits["memory_mb"])
         try:
-            self._started = fork(job, top, private) if can_fork() else spawn(job, top, folder)
+            if starter is not None:
+                self._started = starter(job)
+            else:
+                self._started = fork(job, top, private) if can_fork() else spawn(job, top, folder)
         except (OSError, pickle.PicklingError, AttributeError, TypeError) as error:
             said = f"No process could be started for the program: {type(error).__name__}: {error}"
             self.outcome = Outcome(
@@ -169,9 +174,10 @@ class Child(Generic[T]):
 
     def patience(self) -> float:
         """For how many seconds nothing needs to be done with this child, unless it says something."""
-        now = time.monotonic()
         due = self._kill_at if self._kill_at is not None else self._due
-        return min(max(0.0, due - now), TICK)
+        if due == math.inf and self._limits["memory_mb"] is None:
+            return math.inf
+        return min(max(0.0, due - time.monotonic()), TICK)
 
     def check(self) -> None:
         """Look at its life, its time and its memory."""
@@ -194,6 +200,16 @@ class Child(Generic[T]):
             self._condemn("timeout")
         elif self._limits["memory_mb"] is not None and self._used_mb(process.pid) > self._limits["memory_mb"]:
             self._condemn("memory")
+
+    def rest(self) -> None:
+        """It may live, and take memory, as long as it likes from now on."""
+        self._due = math.inf
+        self._limits = Limits(seconds=self._limits["seconds"], memory_mb=None)
+
+    @property
+    def pid(self) -> int | None:
+        """Its process, while there is one."""
+        return self._started.process.pid if self._started is not None else None
 
     def close(self) -> None:
         """End it, if it still runs, with all it started, and forget it."""
@@ -222,7 +238,8 @@ class Child(Generic[T]):
                 os.kill(self._started.process.pid, signal.SIGUSR2)
 
     def _used_mb(self, pid: int) -> float:
-        return sum(max(0.0, resident_mb([one]) - self._base_mb) for one in family(pid))
+        base = self._started.base_mb if self._started is not None else 0.0
+        return sum(max(0.0, resident_mb([one]) - base) for one in family(pid))
 
     def _death(self, status: int) -> FailureData:
         text = self._tail.decode("utf-8", "replace")

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from .places import kind_of
 
 _PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
 _DUMPED = re.compile(r'^  File "(?P<file>.+)", line (?P<line>\d+) in ?', re.MULTILINE)
 _UNITS = 1024
 
@@ -25,6 +26,19 @@ def die_with_parent() -> None:
     if sys.platform == "linux":
         with contextlib.suppress(OSError, AttributeError):
             ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def adopt_orphans(wanted: bool = True) -> bool:
+    """Have processes that descend from this one, and whose parent ended, become its children, or not (Linux).
+
+    Whether that was taken note of.
+    """
+    if sys.platform != "linux":
+        return False
+    try:
+        return bool(ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, int(wanted), 0, 0, 0) == 0)
+    except (OSError, AttributeError):
+        return False
 
 
 def restrain(memory_mb: int | None) -> None:
@@ -61,11 +75,28 @@ def family(pid: int) -> list[int]:
     while queue:
         one = queue.pop()
         found.append(one)
-        with contextlib.suppress(OSError, ValueError):
-            for task in os.listdir(f"/proc/{one}/task"):
-                with open(f"/proc/{one}/task/{task}/children") as file:
-                    queue += [int(child) for child in file.read().split()]
+        queue += children_of(one)
     return found
+
+
+def children_of(pid: int) -> list[int]:
+    """The process's children."""
+    children: list[int] = []
+    with contextlib.suppress(OSError, ValueError):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children") as file:
+                children += [int(child) for child in file.read().split()]
+    return children
+
+
+def free_mb() -> float | None:
+    """Memory that new processes may take, in MiB; None where that is not told."""
+    with contextlib.suppress(OSError, ValueError), open("/proc/meminfo") as file:
+        for line in file:
+            name, _, rest = line.partition(":")
+            if name == "MemAvailable":
+                return int(rest.split()[0]) / _UNITS
+    return None
 
 
 def dumped_place(text: str) -> tuple[str | None, int | None]:

@@ -15,13 +15,13 @@ import signal
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from .channel import Channel, ChannelLostError
 from .failures import failure, failure_of
-from .limits import die_with_parent, family, restrain
+from .limits import adopt_orphans, children_of, die_with_parent, family, resident_mb, restrain
 from .texts import inherit_sources
 from .wire import FailureStage
 
@@ -52,6 +52,10 @@ class Post:
         with contextlib.suppress(ChannelLostError):
             self._channel.say("post", value)
 
+    def forget(self) -> None:
+        """In a fork: give up the pipe, which is the parent's."""
+        self._channel.close()
+
     def stage(self, stage: FailureStage) -> None:
         """Say what begins now, so that a death is told of the right thing."""
         self.current = stage
@@ -75,12 +79,16 @@ class Process(Protocol):
 
 @dataclass(frozen=True)
 class Started:
-    """A started child and the reading ends of its pipes; `bell` becomes readable when it ends, where there is such."""
+    """A started child and the reading ends of its pipes; `bell` becomes readable when it ends, where there is such.
+
+    `base_mb` is the memory that it shares with the process it is a fork of.
+    """
 
     process: Process
     messages: int
     output: int
     bell: int | None
+    base_mb: float = 0.0
 
 
 def can_fork() -> bool:
@@ -101,9 +109,10 @@ def fork(job: Job, own_group: bool, private: Sequence[int]) -> Started:
                 die_with_parent()
                 if own_group:
                     os.setpgid(0, 0)
+                    adopt_orphans()
                 for fd in (messages, output, *private):
                     os.close(fd)
-                status = _live(job, messages_out, output_out)
+                status = live(job, messages_out, output_out)
             finally:
                 os._exit(status)
     os.close(messages_out)
@@ -111,10 +120,32 @@ def fork(job: Job, own_group: bool, private: Sequence[int]) -> Started:
     if own_group:
         with contextlib.suppress(OSError):
             os.setpgid(pid, pid)
+    return started(pid, messages, output, own_group, resident_mb([os.getpid()]))
+
+
+def started(pid: int, messages: int, output: int, own_group: bool, base_mb: float) -> Started:
+    """A child of this process that runs, with the reading ends of its pipes."""
     bell = None
     with contextlib.suppress(OSError, AttributeError):
         bell = os.pidfd_open(pid)
-    return Started(_Forked(pid, own_group), messages, output, bell)
+    return Started(_Forked(pid, own_group), messages, output, bell, base_mb)
+
+
+def reap_strangers(known: Iterable[int]) -> None:
+    """End the children of this process that are not among the known: what dead children have left behind."""
+    if not hasattr(os, "fork"):
+        return
+    own, kept = os.getpid(), set(known)
+    for _ in range(100):  # an end can leave others behind
+        strangers = [pid for pid in children_of(own) if pid not in kept]
+        if not strangers:
+            return
+        for pid in strangers:
+            for member in family(pid):
+                with contextlib.suppress(OSError):
+                    os.kill(member, signal.SIGKILL)
+            with contextlib.suppress(OSError):
+                os.waitpid(pid, 0)
 
 
 def spawn(job: Job, own_group: bool, folder: str | None) -> Started:
@@ -156,11 +187,14 @@ def live_once() -> int:
         said = f"The job could not be read: {type(error).__name__}: {error}"
         Channel(messages).say("failed", failure("worker", "protocol", said))
         return 1
-    return _live(job, messages, output)
+    return live(job, messages, output)
 
 
-def _live(job: Job, messages: int, output: int) -> int:
-    """The child's life: its streams, its limits, the function, the last message. Returns the exit status."""
+def live(job: Job, messages: int, output: int, given: object = None) -> int:
+    """The child's life: its streams, its limits, the function, the last message. Returns the exit status.
+
+    What is `given` of the process that it is a fork of is handed to a function that posts.
+    """
     channel = Channel(messages)
     os.set_inheritable(messages, False)
     _quiet_streams(output)
@@ -174,7 +208,8 @@ def _live(job: Job, messages: int, output: int) -> int:
     post.stage(job.stage)  # from here on its time counts
     try:
         try:
-            value = job.function(post) if job.posts else job.function()
+            extra = () if given is None else (given,)
+            value = job.function(post, *extra) if job.posts else job.function()
         except BaseException as error:
             channel.say("failed", failure_of(error, post.current))
             return 0
@@ -270,10 +305,10 @@ class _Spawned:
 
 
 def _kill_posix(pid: int, own_group: bool) -> None:
-    members = [] if own_group else family(pid)
-    for member in members or [pid]:
+    members = family(pid)  # also those that left the group
+    if own_group:
         with contextlib.suppress(OSError):
-            if own_group:
-                os.killpg(member, signal.SIGKILL)
-            else:
-                os.kill(member, signal.SIGKILL)
+            os.killpg(pid, signal.SIGKILL)
+    for member in members:
+        with contextlib.suppress(OSError):
+            os.kill(member, signal.SIGKILL)

@@ -20,6 +20,8 @@ from typing import Any
 
 from .failures import failure
 from .isolate import Child, new_pump, step
+from .preloads import Grown, Preloads
+from .processes import reap_strangers
 from .tasks import carry_out, hello, passing_folder, warm_up
 from .wire import AnalyseParams, AnalyseResult, FailureData, Hello, Limits, VerifyParams
 
@@ -43,17 +45,25 @@ class Running:
     folder: str
     partial: AnalyseResult
     method: str
+    params: dict[str, Any]
+    grown: Grown | None
+    imported: object = None
 
 
 @dataclass
 class Server:
-    """The requests at hand. `say` writes one message; `prepared` says why no request can be carried out, if so."""
+    """The requests at hand. `say` writes one message; `refusal` says why no request can be carried out, if so.
+
+    Requests in `cold` are run from this process: from one with packages imported they did not fare as they should.
+    """
 
     say: Callable[[Mapping[str, Any]], None]
     private: tuple[int, ...]
     refusal: FailureData | None
     at_once: int
     pump: Any
+    preloads: Preloads
+    cold: set[int] = field(default_factory=set)
     waiting: deque[tuple[int, str, dict[str, Any]]] = field(default_factory=deque)
     running: dict[int, Running] = field(default_factory=dict)
 
@@ -108,6 +118,7 @@ class Server:
         """Give waiting requests a child each, as many as may run side by side."""
         while self.waiting and len(self.running) < self.at_once:
             number, method, params = self.waiting.popleft()
+            grown = None if number in self.cold else self.preloads.pick(params)
             folder = tempfile.mkdtemp(prefix="graphmend-")
             so_far = AnalyseResult(
                 events=[], graphs=[], skipped=[], calls=0, device="cpu", seconds=0.0, failure=None
@@ -120,10 +131,14 @@ class Server:
                 posts=True,
                 on_post=partial(self.posted, number, so_far),
                 top=True,
-                private=self.private,
+                private=(*self.private, *self.preloads.descriptors),
                 folder=folder,
+                starter=grown.start if grown is not None else None,
             )
-            self.running[number] = Running(child, folder, so_far, method)
+            self.running[number] = Running(child, folder, so_far, method, params, grown)
+            if grown is not None and child.pid is None:
+                self.preloads.drop(grown)
+                self.run_cold(number)
 
     def posted(self, number: int, so_far: AnalyseResult, value: Any) -> None:
         """Something a child says while it runs."""
@@ -142,6 +157,8 @@ class Server:
             so_far["calls"] = data
         elif kind == "device":
             so_far["device"] = data
+        elif kind == "imported" and number in self.running:
+            self.running[number].imported = data
 
     def settle(self) -> None:
         """Answer the requests whose child is done."""
@@ -149,23 +166,53 @@ class Server:
             outcome = request.child.outcome
             if outcome is None:
                 continue
+            result = outcome.value
             if outcome.failure is not None:
-                self.say({"id": number, "result": _failed(request.method, outcome.failure, request.partial)})
-            else:
-                self.say({"id": number, "result": outcome.value})
+                result = _failed(request.method, outcome.failure, request.partial)
+            if request.grown is not None and self.is_doubtful(request, result):
+                self.run_cold(number)
+                continue
+            self.say({"id": number, "result": result})
+            if request.method == "analyse":
+                self.preloads.learn(request.params, request.imported)
             self.forget(number)
+            self.cold.discard(number)
+        if not self.waiting and len(self.running) < self.at_once:
+            self.preloads.grow()
+
+    def is_doubtful(self, request: Running, result: Any) -> bool:
+        """Whether a run whose packages were imported before may have failed because of that, or has changed what they see."""
+        why = result.get("failure") if isinstance(result, dict) else None
+        if request.method == "analyse" and request.imported is None and why is None:
+            return True
+        return why is not None and (why["stage"] == "load" or why["kind"] in ("crash", "import"))
+
+    def run_cold(self, number: int) -> None:
+        """Have a request carried out once more, from this process."""
+        request = self.running[number]
+        self.forget(number)
+        self.cold.add(number)
+        self.waiting.appendleft((number, request.method, request.params))
 
     def forget(self, number: int) -> None:
         """End a request's child and remove what it left on disk."""
         request = self.running.pop(number)
         request.child.close()
+        self.reap()
         shutil.rmtree(request.folder, ignore_errors=True)
+
+    def reap(self) -> None:
+        """End what children left behind that are no more."""
+        children = [*(request.child for request in self.running.values()), *self.preloads.children]
+        reap_strangers(child.pid for child in children if child.pid is not None)
 
     def close(self) -> None:
         """End everything."""
         self.waiting.clear()
         for number in list(self.running):
             self.forget(number)
+        self.preloads.close()
+        self.reap()
 
 
 def serve(path: list[str]) -> int:
@@ -186,7 +233,8 @@ def serve(path: list[str]) -> int:
             if refusal is None:
                 warm_up()
         cores = os.cpu_count() or 1
-        server = Server(say, (incoming, outgoing), refusal, 2 if cores <= 4 else 4, pump)
+        pipes = (incoming, outgoing)
+        server = Server(say, pipes, refusal, 2 if cores <= 4 else 4, pump, Preloads(pump, pipes))
         pump.add(incoming, (STDIN, 0))
         _loop(server, pump)
     except (StoppedError, BrokenPipeError, ConnectionError):
@@ -228,7 +276,8 @@ def _loop(server: Server, pump: Any) -> None:
     rest = bytearray()
     while True:
         server.start()
-        for _, data in step(pump, [request.child for request in server.running.values()], IDLE):
+        children = [*(request.child for request in server.running.values()), *server.preloads.children]
+        for _, data in step(pump, children, IDLE):
             if not data:
                 return
             rest += data

@@ -17,6 +17,7 @@ from typing import Any, cast
 
 from .failures import failure
 from .loaded import Watch, loaded_of
+from .preload import Learner, Preloaded
 from .processes import TEMPORARY, Post, can_fork
 from .texts import install_sources
 from .wire import PROTOCOL, AnalyseParams, Hello, VerifyParams
@@ -25,20 +26,32 @@ OLDEST = (2, 9)
 NO_TORCH = "This interpreter has no torch: {}"
 
 
-def carry_out(method: str, params: dict[str, Any], folder: str, post: Post) -> Any:
-    """The result of one request, as plain data; a failure of the program is part of it."""
+def carry_out(
+    method: str, params: dict[str, Any], folder: str, post: Post, preloaded: Preloaded | None = None
+) -> Any:
+    """The result of one request, as plain data; a failure of the program is part of it.
+
+    An analysis also posts ``("imported", what)``: see `preload.Learner.told`.
+    """
     tempfile.tempdir = folder
     os.environ.update(dict.fromkeys(TEMPORARY, folder))
     install_sources(params.get("sources") or {}, folder)
-    watch = Watch(folder)
-    watch.install()
+    learner = Learner(preloaded.before if preloaded is not None else sys.modules)
+    if preloaded is not None:
+        watch = preloaded.watch
+        watch.go_on(folder)
+    else:
+        watch = Watch(folder)
+        watch.install()
     standing = params.get("standing") is True
     if method == "analyse":
         from .analyse import analyse
 
         result = analyse(cast(AnalyseParams, params), post.stage, post)
         result["needs"] = watch.needs(standing=standing)
-        result["loaded"] = loaded_of(result["needs"])
+        earlier = result["needs"]["before"]
+        result["loaded"] = [*(loaded_of(earlier) if earlier else []), *loaded_of(result["needs"])]
+        post(("imported", learner.told(params["texts"])))
         return result
     from .verify import verify
 
@@ -106,22 +119,12 @@ def hello() -> Hello:
 
 
 def warm_up() -> None:
-    """Compile something tiny, so that children find Dynamo's modules imported and its registry read."""
-    import torch
-
-    from . import analyse, recorder, verify  # noqa: F401
-
-    def tiny(x: Any) -> Any:
-        y = x + 1
-        torch._dynamo.graph_break()
-        return y * 2
+    """Compile something small, so that children find Dynamo's modules imported, its caches filled and its registry read."""
+    from . import analyse, recorder, verify, warming  # noqa: F401
 
     try:
         recorder.gb_id("Call to `torch._dynamo.graph_break()`")
-        for backend in ("eager", "aot_eager"):
-            torch._dynamo.reset()
-            torch.compile(tiny, backend=backend)(torch.zeros(1))
-        torch._dynamo.reset()
+        warming.warm()
     except Exception as error:
         print(f"graphmend worker: warming up failed: {type(error).__name__}: {error}", file=sys.stderr)
     gc.collect()
