@@ -49,7 +49,7 @@ def client_of(config: WorkerConfig) -> WorkerClient | WorkerPool:
 
 
 class WorkerPool:
-    """Several worker processes as one: a request goes to the one that has least to do. Each is started when needed."""
+    """Several worker processes as one. A request goes to one that has room; another is started when none has."""
 
     def __init__(self, clients: Sequence[WorkerClient]) -> None:
         self._clients = list(clients)
@@ -77,12 +77,17 @@ class WorkerPool:
         self, method: str, params: Mapping[str, Any], seconds: float, on_progress: Callable[[str], None] | None = None
     ) -> dict[str, Any]:
         """Ask one of them, as `WorkerClient.request` does."""
-        number = min(range(len(self._clients)), key=lambda index: (self._busy[index], index))
+        number = min(range(len(self._clients)), key=self._burden)
         self._busy[number] += 1
         try:
             return await self._clients[number].request(method, params, seconds, on_progress)
         finally:
             self._busy[number] -= 1
+
+    def _burden(self, index: int) -> tuple[bool, bool, int, int]:
+        """What is least for the worker to ask: one with room, rather one that is up, rather one with nothing to do."""
+        busy = self._busy[index]
+        return busy >= AT_ONCE, not (busy or self._clients[index].running), busy, index
 
     async def kill(self, *, forget_deaths: bool = True) -> None:
         """End them all, with all their children."""
