@@ -220,9 +220,8 @@ def test_an_undone_edit_is_known_again(project: Project) -> None:
 
 
 def test_another_torch_or_package_is_another_result(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    original = cached_needs.signature_of
+    original, real = cached_needs.signature_of, Hashes.get
     for ending in (os.path.join("torch", "version.py"), os.path.join("sympy", "__init__.py")):
-        real = Hashes.get
         with monkeypatch.context() as patch:
             patch.setattr(
                 cached_needs,
@@ -419,15 +418,15 @@ def test_a_text_is_not_taken_for_bytes_of_another_encoding(tmp_path: Path, text:
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda data: b"",
+        lambda _data: b"",
         lambda data: data[: len(data) // 2],
         lambda data: b"garbage" + data,
-        lambda data: zlib.compress(b"[1, 2]"),
-        lambda data: zlib.compress(b"{}"),
+        lambda _data: zlib.compress(b"[1, 2]"),
+        lambda _data: zlib.compress(b"{}"),
         lambda data: zlib.compress(
             json.dumps({**json.loads(zlib.decompress(data)), "needs": {"files": [[1]]}}).encode()
         ),
-        lambda data: zlib.compress(b"[" * 100_000),
+        lambda _data: zlib.compress(b"[" * 100_000),
     ],
 )
 @pytest.mark.parametrize("which", ["answer", "environment"])

@@ -95,3 +95,18 @@ CASES: dict[str, tuple[str, Expected]] = {
         [("GB0170", R, "if torch.isinf(y).any():\n            y = y.clamp(-1, 1)")],
     ),
 }  # fmt: skip
+
+# Where a version of torch (its first two numbers, from the first to the last given) has it otherwise.
+ELSEWHERE: dict[tuple[tuple[int, int], tuple[int, int]], dict[str, Expected]] = {
+    ((2, 9), (2, 11)): {"repr": [("GB0059", R, "repr(x)")]},
+    ((2, 15), (2, 15)): {"time": [("GB9193", R, "time.time()")], "random": []},
+}
+
+
+def expected_of(name: str, torch: str) -> Expected:
+    """The breaks of a construct under that version of torch."""
+    major, minor = torch.split(".")[:2]
+    for (first, last), others in ELSEWHERE.items():
+        if first <= (int(major), int(minor)) <= last and name in others:
+            return others[name]
+    return CASES[name][1]

@@ -37,6 +37,7 @@ def program(body: str, entry: str = ENTRY) -> str:
 
 
 # name: (program, stage, kind, words of the message, line or None)
+MEMORY = 1200  # MiB; a torch for CUDA takes 700 by itself
 FAILURES: dict[str, tuple[str, str, str, str, int | None]] = {
     "syntax": (program("def f(x:\n    return x\n"), "load", "syntax", "SyntaxError", 2),
     "missing package": (program("import no_such_package_at_all\n" + ADD_ONE), "load", "import", "no_such_package_at_all", 2),
@@ -59,7 +60,7 @@ FAILURES: dict[str, tuple[str, str, str, str, int | None]] = {
     "abort": (program("def f(x):\n    os.abort()\n"), "call", "crash", "SIGABRT", 3),
     "one huge tensor": (program("def f(x):\n    return x + torch.ones(10**13)[:4]\n"), "call", "memory", "memory", None),
     "memory grows": (
-        program("def f(x):\n    kept = []\n    while True:\n        kept.append(b'x' * 10**7)\n"), "call", "memory", "more than 300 MiB", None,
+        program("def f(x):\n    kept = []\n    while True:\n        kept.append(b'x' * 10**7)\n"), "call", "memory", f"more than {MEMORY} MiB", None,
     ),
     "killed": (program("def f(x):\n    os.kill(os.getpid(), signal.SIGKILL)\n"), "call", "memory", "killed by the system", None),
     "closes everything": (program("def f(x):\n    os.closerange(0, 4096)\n    return x\n"), "call", "exit", "file descriptors", None),
@@ -71,7 +72,7 @@ def test_a_failure_is_typed_and_the_worker_lives(worker: Worker, tmp_path: Path,
     text, stage, kind, words, line = FAILURES[name]
     file = tmp_path / "model.py"
     file.write_text(text)
-    result = worker.analyse(file, seconds=1.5 if kind == "timeout" else 30, memory_mb=300)
+    result = worker.analyse(file, seconds=1.5 if kind == "timeout" else 30, memory_mb=MEMORY)
     failure = result["failure"]
     assert (failure["stage"], failure["kind"]) == (stage, kind), failure
     assert words in failure["message"]

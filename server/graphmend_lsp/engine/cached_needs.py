@@ -19,6 +19,7 @@ from graphmend_lsp.worker.wire import Needs, Standing
 
 RACY = 2.0  # seconds, the coarsest clock of a file system in use
 SLACK = 0.02  # seconds by which the clock of files may be behind the system's
+_SOURCES = (".py", ".pyw", ".pyc")
 _INSTALLED = (".dist-info", ".egg-info", ".egg-link", ".pth")
 Signature = tuple[int, int, int, int]
 
@@ -175,13 +176,17 @@ def _any_there(names: Sequence[str], suffixes: Sequence[str], unsaved: _Unsaved)
         present = folders.get(folder)
         if present is None:
             present = folders[folder] = frozenset(_names(folder))
-        modules_only = name.endswith(".")
-        name = name.rstrip(".")
+        mark, name = name[-1:], name.rstrip(".!")
+        wanted = [suffix for suffix in suffixes if mark != "!" or suffix not in _SOURCES]
+        if any(f"{name}{suffix}" in present for suffix in wanted):
+            return True
+        if mark == "!":
+            continue
         if unsaved.get(os.path.join(folder, f"{name}.py")) is not None:
             return True
-        if any(f"{name}{suffix}" in present for suffix in suffixes):
+        if unsaved.get(os.path.join(folder, name, "__init__.py")) is not None:
             return True
-        if not modules_only and name in present and os.path.isdir(os.path.join(folder, name)):
+        if mark != "." and name in present and os.path.isdir(os.path.join(folder, name)):
             return True
     return False
 

@@ -99,10 +99,13 @@ def cost_of(site: Break) -> str:
 
 def _failure(failure: Failure) -> Line:
     place = f"{_short(failure.path)}:{failure.line}: " if failure.path and failure.line else ""
-    return Line.assemble((place, "bold"), ("error ", "red"), failure.words)
+    word = ("note ", "yellow") if failure.kind == "no-inputs" else ("error ", "red")
+    return Line.assemble((place, "bold"), word, failure.words)
 
 
 def _entry(result: EntryResult) -> Line:
+    if result.error is not None and result.error.kind == "no-inputs":
+        return Line(f"{result.entry.name} ({result.mode}): was not run", style="yellow")
     if result.error is not None:
         return Line(f"{result.entry.name} ({result.mode}): did not run to its end", style="red")
     skipped = f", {result.skipped_frames} skipped frames" if result.skipped_frames else ""
@@ -111,7 +114,8 @@ def _entry(result: EntryResult) -> Line:
     ops = " + ".join(map(str, result.ops)) or "0"
     how = f"{result.mode}, without data" if result.run == "fake" else result.mode
     note = f"; {result.note}" if result.note else ""
-    words = f"{result.entry.name} ({how}): {result.graphs} graphs ({ops} operators){skipped}{note}{' (cached)' if result.cached else ''}"
+    cached = " (cached)" if result.cached else ""
+    words = f"{result.entry.name} ({how}): {result.graphs} graphs ({ops} operators){skipped}{note}{cached}"
     return Line(words, style="dim")
 
 

@@ -128,8 +128,10 @@ class Watch:
                 names[stem] = None
             elif spec.loader is None:  # a folder without __init__: a module of that name would come first
                 names[f"{stem}."] = names[join(stem, "__init__")] = None
-            elif spec.submodule_search_locations is None:  # a package would come first
+            elif spec.submodule_search_locations is None:  # a package and an extension module would come first
                 names[join(stem, "__init__")] = None
+                if spec.origin is not None and spec.origin.endswith(".py"):
+                    names[f"{stem}!"] = None
             return spec
 
         importlib.machinery.FileFinder.find_spec = find_spec  # type: ignore[assignment,method-assign]

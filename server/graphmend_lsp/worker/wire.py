@@ -190,7 +190,8 @@ class Standing(TypedDict):
 class Needs(TypedDict):
     """What a result stands on; it holds as long as all of it is as it was when the run began.
 
-    A name is a path without suffix: no module of that name was there; one that ends in a dot may be a folder.
+    A name is a path without suffix: no module of that name was there; one that ends in a dot may be a folder, of one that
+    ends in an exclamation mark there may be a source.
     """
 
     modules: list[str]  # files that were imported; an unsaved text takes the file's place
