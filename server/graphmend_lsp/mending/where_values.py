@@ -20,9 +20,12 @@ from graphmend_lsp.mending.where_text import operand, render
 
 _SAFE_OPERAND = {
     "sqrt": "1", "rsqrt": "1", "log": "1", "log2": "1", "log10": "1", "reciprocal": "1", "acosh": "2", "log1p": "0",
-    "acos": "0", "arccos": "0", "asin": "0", "arcsin": "0", "atanh": "0", "logit": "0.5", "erfinv": "0",
+    "acos": "0", "arccos": "0", "asin": "0", "arcsin": "0", "atanh": "0", "arctanh": "0", "logit": "0.5", "erfinv": "0",
+    "arccosh": "2", "exp": "0", "exp2": "0", "expm1": "0", "sinh": "0", "cosh": "0", "lgamma": "1", "digamma": "1",
 }  # fmt: skip
 """What is put in the place of an operand whose side is not taken: a number at which value and gradient are finite."""
+
+_POWERS = ("pow", "float_power")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +162,7 @@ class Writer:
         if isinstance(node, ast.BinOp):
             if isinstance(node.op, ast.Div) and self._varies(node.right):
                 return node.right, "1"
-            fixed = isinstance(node.right, ast.Constant) and isinstance(node.right.value, int) and node.right.value > 0
-            if isinstance(node.op, ast.Pow) and not fixed and self._varies(node.left):
+            if isinstance(node.op, ast.Pow) and not _is_whole_power(node.right) and self._varies(node.left):
                 return node.left, "1"
             return None
         if not isinstance(node, ast.Call):
@@ -172,17 +174,31 @@ class Writer:
                 return None
             if last in ("div", "divide", "true_divide") and len(node.args) > 1 and self._varies(node.args[1]):
                 return node.args[1], "1"
+            if (
+                last in _POWERS
+                and len(node.args) > 1
+                and not _is_whole_power(node.args[1])
+                and self._varies(node.args[0])
+            ):
+                return node.args[0], "1"
             return (node.args[0], _SAFE_OPERAND[last]) if last in _SAFE_OPERAND and self._varies(node.args[0]) else None
         if isinstance(node.func, ast.Attribute):
             last = node.func.attr
             if last in ("div", "divide", "true_divide") and node.args and self._varies(node.args[0]):
                 return node.args[0], "1"
+            if last in _POWERS and node.args and not _is_whole_power(node.args[0]) and self._varies(node.func.value):
+                return node.func.value, "1"
             if last in _SAFE_OPERAND and not node.args and self._varies(node.func.value):
                 return node.func.value, _SAFE_OPERAND[last]
         return None
 
     def _varies(self, node: ast.expr) -> bool:
         return not isinstance(node, ast.Constant) and self.kinds.of(node) != "python"
+
+
+def _is_whole_power(node: ast.expr) -> bool:
+    """Whether an exponent is a whole number above 0: then the power and its gradient are finite for all finite numbers."""
+    return isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value > 0
 
 
 def differing_arguments(one: ast.Call, other: ast.Call) -> list[tuple[ast.expr, ast.expr]] | None:
