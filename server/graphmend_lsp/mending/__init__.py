@@ -14,8 +14,11 @@ from graphmend_lsp.mending import soundness
 from graphmend_lsp.mending.rule import Proposals, Request, Rule
 from graphmend_lsp.model import Break, Declined, Mend
 
-RULES = ("known", "where", "loop", "defer", "guard", "item", "index", "mask", "flow", "copy", "hoist")
+RULES = ("known", "where", "loop", "defer", "guard", "item", "index", "mask", "flow", "copy", "hoist", "isolate")
 """The rules' names, in the order in which their mends are offered; each is the module of that name in this room."""
+
+LAST_RESORT = frozenset({"isolate"})
+"""Rules that remove no break; they are asked only where no other rule mends."""
 
 
 def rules_by_name() -> dict[str, Rule]:
@@ -28,7 +31,7 @@ def propose(site: Break, sources: Mapping[str, str], rules: Sequence[str] = ()) 
     mends: list[Mend] = []
     declined: list[Declined] = []
     for name, rule in rules_by_name().items():
-        if rules and name not in rules:
+        if (rules and name not in rules) or (mends and not rules and name in LAST_RESORT):
             continue
         for answer in _answers(name, rule, site, sources):
             if isinstance(answer, Mend):

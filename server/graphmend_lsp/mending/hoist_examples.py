@@ -71,7 +71,6 @@ def fn(x):
     shift = drawn  # at most three
     return y + shift
 ''',
-        run=_X,
         gb_id="GB0007",
     ),
     Example(
