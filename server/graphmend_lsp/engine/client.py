@@ -157,7 +157,7 @@ class WorkerClient:
         if not await asyncio.wait_for(ready(process.stdout), ARRIVE_SECONDS):
             raise WorkerFailedError(self._dead("The command ended before a Python was there."))
         folder = self._cwd or os.getcwd()
-        process.stdin.write(parcel(self._place.paths.there(folder) if self._place else folder))
+        process.stdin.write(await asyncio.to_thread(parcel, self._place.paths.there(folder) if self._place else folder))
         await process.stdin.drain()
 
     async def _read_hello(self, process: asyncio.subprocess.Process) -> Hello:

@@ -40,7 +40,7 @@ def main() -> int:
                 file.write(text)
         cwd = parcel["cwd"] if parcel["cwd"] and os.path.isdir(parcel["cwd"]) else None
         script = os.path.join(folder, "worker", "__main__.py")
-        worker = subprocess.Popen([sys.executable, "-B", "-u", script], cwd=cwd)
+        worker = subprocess.Popen([sys.executable, "-u", script], cwd=cwd)
         for name in ("SIGTERM", "SIGHUP", "SIGINT"):
             if hasattr(signal, name):
                 signal.signal(getattr(signal, name), lambda *_: worker.terminate())
