@@ -51,10 +51,10 @@ def run_around(source: Source, place: Site) -> Run | None:
     breaking = [one is holder or _breaks(source, one) for one in block]
     first = last = at
     for index in range(at - 1, -1, -1):
-        if breaking[index] and first - index - 1 <= _APART:
+        if breaking[index] and first - index - 1 <= _APART and all(_is_light(one) for one in block[index + 1 : first]):
             first = index
     for index in range(at + 1, len(block)):
-        if breaking[index] and index - last - 1 <= _APART:
+        if breaking[index] and index - last - 1 <= _APART and all(_is_light(one) for one in block[last + 1 : index]):
             last = index
     while isinstance(block[last], ast.Return) and last > at:
         last -= 1
@@ -89,6 +89,13 @@ def _is_grad_mode(source: Source, statement: ast.stmt) -> bool:
 def _breaks(source: Source, statement: ast.stmt) -> bool:
     """Whether a statement surely or likely breaks the graph where it stands."""
     return any(_is_break(source, one) for one in ast.walk(statement))
+
+
+def _is_light(statement: ast.stmt) -> bool:
+    """Whether a statement computes so little that it is no loss to run it uncompiled: no call, no product of matrices."""
+    return not hasattr(statement, "body") and not any(
+        isinstance(one, (ast.Call, ast.MatMult)) for one in ast.walk(statement)
+    )
 
 
 def _several(source: Source, statement: ast.stmt) -> bool:
