@@ -286,4 +286,4 @@ def test_ray_checks_a_tree(tree: Path) -> None:
     assert done.returncode == 1, done.stderr
     record = json.loads(done.stdout[done.stdout.index("{") :])
     assert [one["name"] for one in record["entries"]] == ["m0.py:graphmend_entry", "m1.py:graphmend_entry"]
-    assert {Path(one["path"]).name for one in record["breaks"] if one["evidence"] == "dynamo"} == {"m0.py", "shared.py"}
+    assert {Path(one["path"]).name for one in record["breaks"] if one["evidence"] == "dynamo"} == {"m0.py", "m1.py"}

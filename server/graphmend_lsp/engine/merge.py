@@ -32,12 +32,13 @@ def merge_reports(reports: Sequence[Report], root: str) -> Report:
             "other known times; give every part the same PATHs, options and --times file"
         )
     ordered = sorted(reports, key=lambda report: report.shard.number if report.shard else 0)
+    entries = _entries(ordered, marks[0].runs if marks else (), root)
     return Report(
         torch=_joined(report.torch for report in ordered),
         python=_joined(report.python for report in ordered),
         device=_joined(report.device for report in ordered),
-        entries=_entries(ordered, marks[0].runs if marks else (), root),
-        findings=_findings(ordered),
+        entries=entries,
+        findings=_findings(ordered, tuple(dict.fromkeys(result.entry.name for result in entries))),
         failures=tuple(dict.fromkeys((*_missing(marks), *(one for report in ordered for one in report.failures)))),
     )
 
@@ -101,14 +102,25 @@ def _entries(reports: Sequence[Report], order: Sequence[str], root: str) -> tupl
     )  # fmt: skip
 
 
-def _findings(reports: Sequence[Report]) -> tuple[Finding, ...]:
-    """As one check orders them: what runs met, by place, then what only the source shows and no run met."""
-    met = [[one for one in report.findings if one.site.evidence != "static"] for report in reports]
-    sites = merge_all([[one.site for one in group] for group in met])
+def _findings(reports: Sequence[Report], names: Sequence[str]) -> tuple[Finding, ...]:
+    """As one check orders them: what runs met, by place, then what only the source shows and no run met.
+
+    `names` are the entries in order: of equal words about a site those of the first entry stay.
+    """
+    places = {name: number for number, name in enumerate(names)}
+
+    def first(finding: Finding) -> int:
+        return min((places.get(name, len(places)) for name in finding.site.entries), default=len(places))
+
+    met = sorted((one for report in reports for one in report.findings if one.site.evidence != "static"), key=first)
+    sites = merge_all([[one.site] for one in met])
     by_place: dict[tuple[str, Span], list[Finding]] = {}
-    for one in (one for group in met for one in group):
+    for one in met:
         by_place.setdefault((one.site.path, one.site.span), []).append(one)
-    found = [_joined_finding(site, by_place[site.path, site.span]) for site in sites]
+    found = []
+    for site in sites:
+        entries = sorted(site.entries, key=lambda name: places.get(name, len(places)))
+        found.append(_joined_finding(replace(site, entries=tuple(entries)), by_place[site.path, site.span]))
     ran = sorted(reports, key=lambda report: not any(one.error is None for one in report.entries))
     shown = _in_order([[one for one in report.findings if one.site.evidence == "static"] for report in ran])
     return (*found, *(one for one in shown if not any(_hides(site, one.site) for site in sites)))
