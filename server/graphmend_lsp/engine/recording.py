@@ -15,12 +15,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from graphmend_lsp.engine.breaks import Scope, breaks_of, merge, merge_all
+from graphmend_lsp.engine.breaks import Scope, breaks_of, is_installed, merge, merge_all, place_of
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.gathering import Gathered, Part, gather
 from graphmend_lsp.engine.recorded import Recording, anchored, hash_of
 from graphmend_lsp.engine.running import run_command
+from graphmend_lsp.engine.trace_places import meant_on
 from graphmend_lsp.model import Break, Entry, EntryResult
+from graphmend_lsp.text import Text
+from graphmend_lsp.worker.wire import BreakData, FrameData
 
 FOLDER = "GRAPHMEND_RECORD"
 SITE = Path(__file__).resolve().parent.parent / "worker" / "record_site"
@@ -107,9 +110,11 @@ def _texts(gathered: Gathered) -> tuple[dict[str, str], set[str]]:
 def _sites(part: Part, sources: Sources) -> tuple[Break, ...]:
     """The sites of one part. Every distinct event is placed once and counts as often as it came."""
     name, scope = entry_of(part).name, Scope(())
+    texts: dict[str, Text] = {}
     sites: dict[object, Break] = {}
     for event, count in part.events.values():
-        for found in breaks_of([event], _UNLIMITED, name, "eval", scope, sources):
+        placed = _placed(event, sources, texts)
+        for found in breaks_of([placed], _UNLIMITED, name, "eval", scope, sources):
             site = replace(
                 found, evidence="recorded", modes=(), events=found.events * count, graphs=found.graphs * count
             )
@@ -117,6 +122,26 @@ def _sites(part: Part, sources: Sources) -> tuple[Break, ...]:
             sites[key] = merge(sites[key], site) if key in sites else site
     most = max(len(part.graphs) - 1, 0)
     return tuple(replace(site, graphs=min(site.graphs, most)) for site in sites.values())
+
+
+def _placed(event: BreakData, sources: Sources, texts: dict[str, Text]) -> BreakData:
+    """The event with columns where it is shown: Python 3.10 tells the line only."""
+    frames = event["frames"]
+    at = next((at for at in range(len(frames) - 1, -1, -1) if _is_users(frames[at])), None)
+    if at is None or frames[at]["column"] is not None:
+        return event
+    file = frames[at]["file"]
+    if file not in texts:
+        texts[file] = Text(sources.get(file) or "")
+    span = meant_on(texts[file], frames[at]["line"], event["root"]["gb_id"])
+    if span is None:
+        return event
+    frame: FrameData = {**frames[at], **place_of(file, span, texts[file])}
+    return {**event, "frames": [*frames[:at], frame, *frames[at + 1 :]]}
+
+
+def _is_users(frame: FrameData) -> bool:
+    return frame["kind"] == "code" and not is_installed(frame["file"])
 
 
 def _result(part: Part) -> EntryResult:

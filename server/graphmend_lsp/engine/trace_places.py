@@ -72,9 +72,16 @@ def _span(link: Link, text: Text, gb_id: str | None, innermost: bool) -> Span | 
                 return known
             last = first + _expression(link.code[first:])
         return Span.of(link.line, indent + first + 1, link.line, indent + last + 1)
-    if not innermost or not content.strip():
+    return meant_on(text, link.line, gb_id) if innermost else None
+
+
+def meant_on(text: Text, line: int, gb_id: str | None) -> Span | None:
+    """The expression or statement of a line that a break is about, where nothing is told but the line."""
+    content = text.line(line)
+    if not content.strip():
         return None
-    return _suspect(find_breaks(text.value, ""), link.line, gb_id) or _statement(text, link.line, indent)
+    indent = len(content) - len(content.lstrip())
+    return _suspect(find_breaks(text.value, ""), line, gb_id) or _statement(text, line, indent)
 
 
 def _expression(code: str) -> int:
