@@ -110,7 +110,7 @@ def chained(
             raise Refused(f"Line {tests[0].lineno}: the condition on it stays. {reasons[0] if reasons else ''}".strip())
         text = apply_edits(text, mend.edits)
         changes += mend.changes
-    return _by_lines(source, text), changes
+    return by_lines(source, text), changes
 
 
 def _test_left(now: Source, wanted: set[str], functions: set[str]) -> ast.expr | None:
@@ -128,7 +128,7 @@ def _shape(source: Source, test: ast.expr, flow: Flow) -> str:
     return type(source.parents[test]).__name__ + ast.dump(ast.parse(text, mode="eval").body)
 
 
-def _by_lines(source: Source, text: str) -> list[TextEdit]:
+def by_lines(source: Source, text: str) -> list[TextEdit]:
     """The difference of two texts as edits of whole runs of lines."""
     old, new = source.text.value.splitlines(keepends=True), text.splitlines(keepends=True)
     starts = [0]

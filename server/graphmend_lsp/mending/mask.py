@@ -5,7 +5,7 @@ What it does
 Reductions of chosen elements (``x[m].sum()``, ``.mean()``, ``.any()``, ``.norm()``, ``masked_select``, losses of two
 chosen tensors) reduce all elements, with those left out set to what does not count. Updates (``y[m] = y[m] * 2``,
 ``y[m] += v``) become ``torch.where``. Counts and tests of emptiness (``len(m.nonzero()) > 0``, ``x[m].numel()``)
-become ``m.any()`` and ``m.sum()``.
+become ``m.any()`` and ``m.sum()``. A list of row numbers, ``i = torch.where(m)[0]``, that only is an index becomes the mask.
 
 Why it costs
 ------------
@@ -33,6 +33,7 @@ from graphmend_lsp.mending.mask_count import counted
 from graphmend_lsp.mending.mask_examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.mask_form import Chosen, chosen
 from graphmend_lsp.mending.mask_reduce import reduced
+from graphmend_lsp.mending.mask_rows import listed
 from graphmend_lsp.mending.mask_update import updated
 from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.source import Source, Unreadable, read
@@ -69,7 +70,8 @@ def _mends(request: Request, source: Source, node: ast.AST) -> tuple[Mend | Decl
     target = _target(statement, node)
     first = chosen(source, node if target is None or isinstance(node, ast.expr) else target)
     if first is None:
-        return counted(request, source, kinds, node)
+        rows = listed(request, source, node, propose)
+        return (rows,) if rows is not None else counted(request, source, kinds, node)
     kinds = Kinds(source, frozenset({first.tensor}))
     if isinstance(statement, (ast.Assign, ast.AugAssign)) and (place := _written(source, statement, first)) is not None:
         return (updated(source, kinds, statement, place, first),)

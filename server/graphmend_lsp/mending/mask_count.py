@@ -63,7 +63,7 @@ def counted(request: Request, source: Source, kinds: Kinds, node: ast.AST) -> tu
     Raises:
         Refused: when the indices themselves are used.
     """
-    found = _indices(source, node)
+    found = indices(source, node)
     if found is None:
         return ()
     listed, mask, pair = found
@@ -177,7 +177,7 @@ def _is_nonzero(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("nonzero", "where", "argwhere")
 
 
-def _indices(source: Source, node: ast.AST) -> tuple[ast.expr, ast.expr, bool] | None:
+def indices(source: Source, node: ast.AST) -> tuple[ast.expr, ast.expr, bool] | None:
     """The call that lists the indices of a mask, the mask, and whether it gives one list for each dimension."""
     if not isinstance(node, ast.Call):
         return None

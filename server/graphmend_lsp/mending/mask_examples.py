@@ -265,6 +265,53 @@ def fn(x):
         gb_id=_ID,
     ),
     Example(
+        "rows that are listed and updated",
+        before="""\
+import torch
+
+
+def fn(x):
+    y = x.clone()
+    rows = ⟦torch.where(x > 2)⟧[0]
+    y[rows] = y[rows] * 2
+    return y + 1
+""",
+        after="""\
+import torch
+
+
+def fn(x):
+    y = x.clone()
+    rows = (x > 2)[:, None].flatten(1).any(1)
+    mask = rows.reshape(rows.shape + (1,) * (y.dim() - rows.dim())).expand_as(y)
+    y = torch.where(mask, y * 2, y)
+    return y + 1
+""",
+        run=_X + "calls += [(torch.arange(6.0).reshape(2, 3),), (torch.arange(12.0).reshape(4, 3),)]",
+        gb_id=_ID,
+    ),
+    Example(
+        "rows of a mask with one dimension",
+        before="""\
+import torch
+
+
+def fn(x):
+    (rows,) = ⟦torch.where(x > 2)⟧
+    return x[rows].sum() + x
+""",
+        after="""\
+import torch
+
+
+def fn(x):
+    rows = x > 2
+    return torch.where(rows, x, 0).sum() + x
+""",
+        run=_X.replace('float("inf")', "5.0"),
+        gb_id=_ID,
+    ),
+    Example(
         "how many",
         before="""\
 def fn(x):
@@ -358,6 +405,19 @@ REFUSALS: tuple[Refusal, ...] = (
         "indices with a name that are used",
         "def fn(x):\n    index = ⟦(x > 2).nonzero()⟧\n    return index + 1\n",
         "is used for more than their number",
+        gb_id=_ID,
+    ),
+    Refusal(
+        "rows that may be listed twice",
+        "import torch\n\n\ndef fn(x):\n    rows = ⟦torch.where(x > 2)⟧[0]\n    return x[rows].sum() + x\n",
+        "would count it once",
+        gb_id=_ID,
+    ),
+    Refusal(
+        "rows that are given to a module",
+        "import torch\n\n\ndef fn(x, f):\n    y = x.clone()\n    rows = ⟦torch.where(x > 2)⟧[0]\n    y[rows] = f(y[rows])\n"
+        "    return y\n",
+        "is more than elementwise arithmetic",
         gb_id=_ID,
     ),
     Refusal(

@@ -1,0 +1,130 @@
+"""Lists of row numbers made from a mask: ``i = torch.where(m)[0]`` becomes the mask of those rows.
+
+Every use of the list must be an index of rows that are updated or reduced; each is then mended as one of a mask.
+Which row is listed twice does not matter to an update; a reduction needs the mask to have one dimension.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import replace
+
+from graphmend_lsp.mending import edits
+from graphmend_lsp.mending.item_write import by_lines
+from graphmend_lsp.mending.kinds import Kinds
+from graphmend_lsp.mending.mask_count import indices
+from graphmend_lsp.mending.rule import Request
+from graphmend_lsp.mending.source import Function, Source, Unreadable, local_names, parameters, read
+from graphmend_lsp.mending.where_condition import Refused
+from graphmend_lsp.mending.where_text import operand, render
+from graphmend_lsp.model import Declined, Mend
+from graphmend_lsp.text import apply_edits
+
+NAME = "mask"
+_TITLE = "Keep the mask instead of the rows' numbers"
+_MOST = 8
+
+Propose = Callable[[Request], tuple[Mend | Declined, ...]]
+
+
+def listed(request: Request, source: Source, node: ast.AST, propose: Propose) -> Mend | None:
+    """The mend of a name that holds row numbers and is used as an index; None when the break is no such list.
+
+    Raises:
+        Refused: when a use of the list has no form with the mask.
+    """
+    found = _list_of(source, node)
+    if found is None:
+        return None
+    statement, name, mask, flat = found
+    function = source.function(statement)
+    if function is None or name not in local_names(function) or name in parameters(function):
+        return None
+    uses = [one for one in _names(function, name) if isinstance(one.ctx, ast.Load)]
+    places = [source.parents.get(one) for one in uses]
+    if not uses or not all(isinstance(one, ast.Subscript) and one.slice in uses for one in places):
+        return None
+    if sum(not isinstance(one.ctx, ast.Load) for one in _names(function, name)) != 1:
+        raise Refused(f"`{name}` is bound in more than one place.")
+    text = operand(render(source, mask))
+    if not Kinds(source).is_bool(mask):
+        text = f"({text} != 0)"
+    line = f"{name} = {render(source, mask) if text == operand(render(source, mask)) else text[1:-1]}"
+    if not flat:
+        line = f"{name} = {text}[:, None].flatten(1).any(1)"
+    new = apply_edits(source.text.value, [edits.replace(source, statement, statement, [line])])
+    changes: list[str] = []
+    for _ in range(_MOST):
+        now = read(source.path, new)
+        if isinstance(now, Unreadable):
+            raise Refused(now.reason)
+        place = _indexed(now, function.name, name)
+        if place is None:
+            return Mend(
+                NAME, _TITLE, source.path, source.span(statement), tuple(by_lines(source, new)), changes=tuple(changes)
+            )
+        if not flat and not _is_update(now, place):
+            raise Refused(
+                f"`{name}` lists a row more than once when the mask has more than one dimension, and "
+                f"`{render(now, place)}` would count it once."
+            )
+        site = replace(request.site, span=now.span(place), gb_id="GB0036", root_gb_id=None)
+        answers = propose(Request(site, {source.path: new}))
+        mend = next((one for one in answers if isinstance(one, Mend)), None)
+        if mend is None:
+            raise Refused(
+                next((one.reason for one in answers if isinstance(one, Declined)), f"`{name}` stays an index.")
+            )
+        new = apply_edits(new, mend.edits)
+        changes += [one for one in mend.changes if one not in changes]
+    raise Refused(f"`{name}` is used in too many places.")
+
+
+def _list_of(source: Source, node: ast.AST) -> tuple[ast.Assign, str, ast.expr, bool] | None:
+    """The assignment of row numbers to a name, the mask, and whether the mask surely has one dimension."""
+    found = indices(source, node)
+    if found is None:
+        return None
+    call, mask, pair = found
+    parent = source.parents.get(call)
+    if not pair:
+        return None
+    if isinstance(parent, ast.Subscript) and isinstance(parent.slice, ast.Constant) and parent.slice.value == 0:
+        statement = source.parents.get(parent)
+        if isinstance(statement, ast.Assign) and [type(one) for one in statement.targets] == [ast.Name]:
+            return statement, statement.targets[0].id, mask, False  # type: ignore[attr-defined]
+    if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Tuple):
+        names = parent.targets[0].elts
+        if len(names) == 1 and isinstance(names[0], ast.Name):
+            return parent, names[0].id, mask, True
+    return None
+
+
+def _names(function: Function, name: str) -> list[ast.Name]:
+    return [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == name]
+
+
+def _indexed(source: Source, function: str, name: str) -> ast.Subscript | None:
+    """A subscript of the function whose index is the name; one that is read before one that is written."""
+    found: list[ast.Subscript] = []
+    for one in ast.walk(source.tree):
+        by_name = isinstance(one, ast.Subscript) and isinstance(one.slice, ast.Name) and one.slice.id == name
+        if by_name and isinstance(one, ast.Subscript) and getattr(source.function(one), "name", "") == function:
+            found.append(one)
+    return min(found, key=lambda one: (one.lineno, not isinstance(one.ctx, ast.Load)), default=None)
+
+
+def _is_update(source: Source, place: ast.Subscript) -> bool:
+    """Whether the statement of a subscript writes to the same rows."""
+    statement = source.statement(place)
+    targets: list[ast.expr] = []
+    if isinstance(statement, ast.Assign):
+        targets = statement.targets
+    elif isinstance(statement, ast.AugAssign):
+        targets = [statement.target]
+    return (
+        len(targets) == 1
+        and isinstance(targets[0], ast.Subscript)
+        and ast.dump(targets[0].slice) == ast.dump(place.slice)
+    )
