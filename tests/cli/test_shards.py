@@ -1,9 +1,12 @@
 """A tree in parts: the parts together are the whole, in the same order, whoever runs them; and several workers are as one."""
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -287,3 +290,33 @@ def test_ray_checks_a_tree(tree: Path) -> None:
     record = json.loads(done.stdout[done.stdout.index("{") :])
     assert [one["name"] for one in record["entries"]] == ["m0.py:graphmend_entry", "m1.py:graphmend_entry"]
     assert {Path(one["path"]).name for one in record["breaks"] if one["evidence"] == "dynamo"} == {"m0.py", "m1.py"}
+
+
+def marked(mark: str) -> list[str]:
+    """The processes whose environment holds the mark."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if folder.name.isdigit() and mark.encode() in (folder / "environ").read_bytes():
+                found.append((folder / "cmdline").read_text())
+    return found
+
+
+@pytest.mark.slow
+def test_a_stopped_check_leaves_none_of_its_workers(tmp_path: Path) -> None:
+    for number in range(5):
+        hang = f"def graphmend_entry():\n    import time\n    open('up{number}', 'w').close()\n    time.sleep(600)\n"
+        (tmp_path / f"m{number}.py").write_text(hang)
+    mark = f"graphmend-mark-{os.getpid()}"
+    words = [sys.executable, "-m", "graphmend_lsp", "check", ".", "--run", "real", "--jobs", "2", "--no-cache"]
+    env = {**os.environ, "GRAPHMEND_MARK": mark}
+    process = subprocess.Popen(words, cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    end = time.monotonic() + 120
+    while len(list(tmp_path.glob("up*"))) < 3:  # more than one worker is given
+        assert process.poll() is None and time.monotonic() < end
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 130
+    while (left := marked(mark)) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert left == []
