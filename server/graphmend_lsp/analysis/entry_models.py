@@ -57,10 +57,22 @@ def pick_models(chunks: Iterable[Chunk], most: int = MOST) -> list[str]:
     )
     heads = sorted((name for name in models if name.endswith(tuple(_HEADS))), key=lambda name: (_head(name), len(name)))
     chosen = [*whole[:1], *heads[:1]]
+    used = used_by_others(classes)
+    models = [name for name in models if name not in used] + [name for name in models if name in used]
     others = [*(name for name in bare if name not in chosen), *(name for name in models if name not in chosen)]
     if len(chosen) < 2:
         chosen += list(dict.fromkeys(others))[: 2 - len(chosen)]
     return chosen[:most]
+
+
+def used_by_others(classes: Mapping[str, Class]) -> frozenset[str]:
+    """The classes that another class of the file names in its methods: parts, that run when the whole does."""
+    found: set[str] = set()
+    for name, known in classes.items():
+        for method in known.methods.values():
+            words = {node.id for node in ast.walk(method.node) if isinstance(node, ast.Name)}
+            found |= {word for word in words if word in classes and word != name}
+    return frozenset(found)
 
 
 def _head(name: str) -> int:

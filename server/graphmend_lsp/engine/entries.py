@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from graphmend_lsp.analysis.entries import find_entries
+from graphmend_lsp.analysis.entry_guesses import guess_entries
 from graphmend_lsp.engine.files import Sources
-from graphmend_lsp.model import Entry
+from graphmend_lsp.model import Entry, Failure
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -94,10 +95,24 @@ def python_files(paths: Iterable[str]) -> Iterator[str]:
             yield from (os.path.join(folder, name) for name in sorted(files) if name.endswith(".py"))
 
 
-def entries_in(paths: Sequence[str], told: Sequence[Entry], sources: Sources) -> tuple[Entry, ...]:
-    """The told entries, then those that the files themselves have; each once."""
+def entries_in(
+    paths: Sequence[str], told: Sequence[Entry], sources: Sources, made_up: bool = False
+) -> tuple[Entry, ...]:
+    """The told entries, then those that the files themselves have; each once.
+
+    With `made_up`, and when none was told, a file that has none is run with inputs that are made up for it.
+    """
     found = list(told)
     for path in paths:
         if (text := sources.get(path)) is not None:
-            found += find_entries(text, path)
+            own = find_entries(text, path)
+            found += own or (guess_entries(text, path) if made_up and not told else ())
     return tuple(dict.fromkeys(found))
+
+
+def excused(entry: Entry, failure: Failure | None) -> Failure | None:
+    """The failure, which is no error of the program's when it kept an entry that nobody wrote from being made."""
+    if failure is None or not entry.is_made_up or failure.kind == "no-inputs" or failure.stage not in ("load", "entry"):
+        return failure
+    message = f"GraphMend could not make up inputs for {entry.name}: {failure.message}"
+    return replace(failure, kind="no-inputs", message=message)

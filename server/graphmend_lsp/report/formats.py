@@ -73,7 +73,9 @@ def github(report: Report) -> str:
             f"col={site.span.start.column},endColumn={site.span.end.column},title={_property(f'graph break {site.code}')}"
         )
         lines.append(f"::{level} {place}::{_data(site.reason)}")
-    lines += [f"::error ::{_data(failure.words)}" for failure in report.failures]
+    lines += [
+        f"::{'notice' if failure.kind == 'no-inputs' else 'error'} ::{_data(failure.words)}" for failure in report.failures
+    ]
     return "\n".join(lines)
 
 

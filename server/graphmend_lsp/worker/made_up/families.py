@@ -24,7 +24,7 @@ class Family:
 
 
 _FORECAST = Family(config={"prediction_length": 8, "context_length": 16})
-_PICTURE_1 = Drawn("normal", (1, 3, 224, 224))
+_CODES = Family(inputs={"decoder_input_ids": Drawn("ids", (8, 16), 200)})  # a row for each of four codebooks
 
 FAMILIES: Mapping[str, Family] = {
     "autoformer": _FORECAST,
@@ -32,6 +32,15 @@ FAMILIES: Mapping[str, Family] = {
     "time_series_transformer": _FORECAST,
     "chameleon": Family(config={"vocabulary_map": {"<image>": 8, "IMGIMGA": 9}}),
     "clap": Family(inputs={"input_features": Drawn("normal", (2, 1, 1001, 64))}, give=("input_features",)),
+    "granitemoehybrid": Family(config={"layer_types": ["mamba", "attention"]}),
+    "kosmos-2": Family(leave=("pixel_values",)),
+    "mllama": Family(config={"text_config.rope_scaling": {"rope_type": "default"}}),
+    "musicgen": _CODES,
+    "musicgen_melody": _CODES,
+    "phi4_multimodal": Family(
+        made_of={"vision_config": "Phi4MultimodalVisionConfig", "audio_config": "Phi4MultimodalAudioConfig"}
+    ),
+    "pix2struct": Family(inputs={"flattened_patches": Drawn("spread", (2, 32, 770))}, give=("flattened_patches",)),
     "encoder-decoder": Family(made_of={"encoder": "BertConfig", "decoder": "BertConfig"}),
     "speech-encoder-decoder": Family(made_of={"encoder": "Wav2Vec2Config", "decoder": "BertConfig"}),
     "vision-encoder-decoder": Family(made_of={"encoder": "ViTConfig", "decoder": "BertConfig"}),

@@ -198,7 +198,9 @@ class Inputs:
         ids = (ROWS, LENGTH)
         special = self.sizes.special()
         if name in ("input_ids", "decoder_input_ids", "query_ids", "question_input_ids"):
-            near: tuple[str, ...] = ("decoder",) if name.startswith("decoder") else ("text", "encoder", "llm", "language")
+            near: tuple[str, ...] = (
+                ("decoder",) if name.startswith("decoder") else ("text", "encoder", "llm", "language")
+            )
             return Drawn("ids", ids, self._vocabulary(near), avoided=special)
         if name in ("attention_mask", "decoder_attention_mask", "input_mask"):
             return Drawn("ones", ids)

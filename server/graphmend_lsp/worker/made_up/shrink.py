@@ -20,7 +20,7 @@ MOST_LAYERS = 8
 MOST_PARAMETERS = 400_000_000
 _IMAGE = 224
 _NARROWEST = 32
-_EXPERTS = 4
+_EXPERTS, _QUERIES = 4, 50
 
 _HEADS = re.compile(
     r"(^|_)(n_?heads?|num_heads|attention_heads|key_value_heads|kv_heads|n_head_kv|query_heads)$|^n_head$"
@@ -44,7 +44,6 @@ _NO_WIDTH = re.compile(
     r"|cache|layers|prob|dropout|act|std|scal|ratio|size_factor|num_hidden|is_|use_|norm|expand|num_|n_codes|mrope|nope"
 )
 _TOKEN = re.compile(r"(_token_(id|index)|_id|_token|_ids|_index)$")
-_KEPT = ("out_features", "is_folding_model")  # that a configuration does not keep under the name of its argument
 _EXPERT = re.compile(r"(num|n)(_local|_routed|_moe)?_experts$|^moe_num_experts$|^num_experts$")
 _TOP = re.compile(r"experts_per_tok(en)?$|moe_top_?k$|^moe_k$|num_selected_experts$")
 
@@ -156,21 +155,29 @@ def _new_ids(configs: list[Any]) -> dict[int, int]:
 def _rebuilt(config: Any, level: Level, factor: int, words: dict[int, int]) -> Any:
     changes = _changes(config, level, _factor([config]) if level.apart else factor, words)
     accepted = inspect.signature(type(config).__init__).parameters
-    kept = {
-        name: getattr(config, name) for name in _KEPT if name in accepted and getattr(config, name, None) is not None
-    }
-    given = {**kept, **{name: value for name, value in changes.items() if name in accepted}}
+    told = _told(config)
+    given = {name: value for name, value in {**told, **changes}.items() if name in accepted}
     small: dict[str, Any] = {name: _rebuilt(part, level, factor, words) for name, part in parts(config).items()}
     new = _made(type(config), [given, {}, {name: part.to_dict() for name, part in small.items()}], config)
-    for name, value in vars(config).items():  # what is set from outside of the class
-        if name not in vars(new):
-            vars(new)[name] = value
-    for name in small:
-        setattr(new, name, small[name])
-    for name, value in changes.items():
-        if not is_config(vars(new).get(name)):
+    for name, value in {**small, **told, **changes}.items():
+        if name in small:
+            setattr(new, name, value)
+        elif not is_config(vars(new).get(name)):
             vars(new)[name] = value
     return new
+
+
+def _told(config: Any) -> dict[str, Any]:
+    """What was set in a configuration by whoever made it: what its class alone would not have."""
+    try:
+        plain = vars(type(config)())
+    except Exception:  # cannot be made of nothing
+        return {}
+    return {
+        name: value
+        for name, value in vars(config).items()
+        if not is_config(value) and (name not in plain or plain[name] != value)
+    }
 
 
 def _made(kind: Any, ways: list[dict[str, Any]], config: Any) -> Any:
@@ -197,6 +204,8 @@ def _changes(config: Any, level: Level, factor: int, words: dict[int, int]) -> d
             changes[name] = number // factor
         elif level.words and "vocab_size" in name and number > VOCABULARY and "type" not in name:
             changes[name] = VOCABULARY
+    if getattr(config, "num_key_value_heads", 0) is None and "num_attention_heads" in numbers:
+        changes["num_key_value_heads"] = changes.get("num_attention_heads", numbers["num_attention_heads"])
     if getattr(config, "vocab_size", 0) is None:
         changes["vocab_size"] = VOCABULARY // 4
     for name, value in vars(config).items():
@@ -229,7 +238,7 @@ def _fewer_layers(config: Any, numbers: dict[str, int]) -> dict[str, Any]:
         if isinstance(numbers.get(name), int):
             wanted = max(wanted, numbers[name] + (name == "attn_layer_offset"))
     if any(name.endswith(("out_indices", "out_features")) and value for name, value in vars(config).items()):
-        return {}  # names layers one by one
+        counts = {}  # layers are named one by one
     wanted = min(wanted, MOST_LAYERS)
     for name, number in counts.items():
         changes[name] = min(number, wanted)
@@ -247,6 +256,8 @@ def _fewer_experts(numbers: dict[str, int]) -> dict[str, Any]:
     for name, number in numbers.items():
         if _EXPERT.search(name) and number > _EXPERTS:
             changes[name] = max(_EXPERTS, 2 * groups)
+        elif name == "num_queries" and number > _QUERIES:
+            changes[name] = _QUERIES
         elif _TOP.search(name) and number > LAYERS:
             changes[name] = LAYERS
     return changes
