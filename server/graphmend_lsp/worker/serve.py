@@ -47,7 +47,7 @@ class Running:
     method: str
     params: dict[str, Any]
     grown: Grown | None
-    imported: object = None
+    imported: tuple[object] | None = None  # what it told of its imports, once it has
 
 
 @dataclass
@@ -158,7 +158,7 @@ class Server:
         elif kind == "device":
             so_far["device"] = data
         elif kind == "imported" and number in self.running:
-            self.running[number].imported = data
+            self.running[number].imported = (data,)
 
     def settle(self) -> None:
         """Answer the requests whose child is done."""
@@ -173,8 +173,8 @@ class Server:
                 self.run_cold(number)
                 continue
             self.say({"id": number, "result": result})
-            if request.method == "analyse":
-                self.preloads.learn(request.params, request.imported)
+            if request.imported is not None:
+                self.preloads.learn(request.params, *request.imported)
             self.forget(number)
             self.cold.discard(number)
         if not self.waiting and len(self.running) < self.at_once:
@@ -183,7 +183,7 @@ class Server:
     def is_doubtful(self, request: Running, result: Any) -> bool:
         """Whether a run whose packages were imported before may have failed because of that, or has changed what they see."""
         why = result.get("failure") if isinstance(result, dict) else None
-        if request.method == "analyse" and request.imported is None and why is None:
+        if request.imported == (None,):
             return True
         return why is not None and (why["stage"] == "load" or why["kind"] in ("crash", "import"))
 
