@@ -24,7 +24,7 @@ from graphmend_lsp.text import Text
 if TYPE_CHECKING:
     from graphmend_lsp.engine.config import CheckRequest, WorkerConfig, WorkerStatus
 
-_COALESCE = 0.05  # seconds
+_COALESCE = 0.01  # seconds: saves of several files come closer to each other than that
 _CLOSE_PATIENCE = 2.0
 _WORKER = ("command", "path_mapping", "timeout", "memory")  # settings that another worker is started for
 
@@ -52,14 +52,14 @@ class Runs:
 
     def entries(self, file: OpenFile) -> tuple[Entry, ...]:
         """The entries that a run for this document uses: told ones (settings, then ``pyproject.toml``) and its own, else
-        those of other open files."""
+        those of other open files, else what can be run with inputs that are made up."""
         told = (*told_entries(self._workspace.settings, self._workspace.client.roots), *file.project)
         document = file.document
         fresh = file.static_text is not None and file.static_text.value == document.text.value
         own = file.entries if fresh else self._workspace.services.find_entries(document.text.value, document.name)
         if not own:
             own = tuple(entry for other in self._workspace.files.values() for entry in other.entries)
-        return tuple(dict.fromkeys((*told, *own)))
+        return tuple(dict.fromkeys((*told, *own))) or self._workspace.guesses(file)
 
     def ask(self, uri: str) -> asyncio.Task[None] | None:
         """Run what reaches the document, soon, in place of a run under way. None when there is nothing to run."""
@@ -77,6 +77,22 @@ class Runs:
         previous = self._task
         self._task = workspace.server.spawn(self._run(self._number, previous), "run")
         return self._task
+
+    async def recall(self, file: OpenFile) -> None:
+        """Show what a run of the document would find, where that is kept and nothing has changed since. Runs nothing."""
+        document, busy = file.document, self._task is not None and not self._task.done()
+        if busy or file.run is not None or document.path is None or not document.is_python or self.why_not():
+            return
+        if not self.entries(file):
+            return
+        number, run = self._number, self._workspace.begin_run(self._number)
+        try:
+            report = await self.session().recall(self._request([file]))
+        except Exception as error:  # what is kept is no more than a help
+            log_exception("in a kept result", error)
+            return
+        if report is not None and self.is_known(number) and self._workspace.files.get(document.uri) is file:
+            await self._install(run, report, [file])
 
     def is_known(self, number: int) -> bool:
         """Whether a run is the newest."""
@@ -157,10 +173,17 @@ class Runs:
             if file in wanted or (file.document.path in paths and file.document.path in run.trackers):
                 file.run = run
                 file.findings = tuple(finding for finding in findings if finding.site.path == file.document.path)
+                file.unmade = tuple(
+                    (result.entry, result.error)
+                    for result in report.entries
+                    if result.entry.file == file.document.path
+                    and result.error is not None
+                    and result.error.kind == "no-inputs"
+                )
                 file.failures = tuple(
                     placed
                     for failure in failures
-                    if failure.kind != "cancelled"
+                    if failure.kind not in ("cancelled", "no-inputs")
                     and (placed := self._placed(failure, report, file, wanted)) is not None
                 )
         for failure in failures:
@@ -276,7 +299,8 @@ class Runs:
         if failure.kind == "cancelled" or words in self._told:
             return
         self._told.add(words)
-        self._workspace.log("error", words + (f"\n{failure.detail}" if failure.detail else ""))
+        level = "info" if failure.kind == "no-inputs" else "error"
+        self._workspace.log(level, words + (f"\n{failure.detail}" if failure.detail else ""))
         if failure.kind in ("no-worker", "no-torch", "old-torch", "device", "protocol"):
             self._workspace.show("warning", f"GraphMend: {words}")
 

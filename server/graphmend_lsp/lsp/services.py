@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -32,6 +33,10 @@ class SessionLike(Protocol):
         on_progress: Callable[[Progress], None] | None = None,
     ) -> Report:
         """The report with verdicts."""
+        ...
+
+    async def recall(self, request: CheckRequest) -> Report | None:
+        """Check and proofs as far as they are kept; None when they are not. Runs nothing."""
         ...
 
     async def mend(
@@ -65,6 +70,7 @@ class Services:
     explain: Callable[[str], str]
     project_entries: Callable[[str], tuple[tuple[Entry, ...], tuple[str, ...]]]
     make_session: Callable[[WorkerConfig, Callable[[WorkerStatus], None]], SessionLike]
+    guess_entries: Callable[[str, str], tuple[Entry, ...]] = lambda _source, _path: ()
 
 
 def real_services() -> Services:
@@ -80,6 +86,7 @@ def real_services() -> Services:
         explain_rule,
         project_entries,
         _make_session,
+        _guess_entries,
     )
 
 
@@ -93,6 +100,12 @@ def _find_entries(source: str, path: str) -> tuple[Entry, ...]:
     from graphmend_lsp.analysis.entries import find_entries
 
     return find_entries(source, path)
+
+
+def _guess_entries(source: str, path: str) -> tuple[Entry, ...]:
+    from graphmend_lsp.analysis.entry_guesses import guess_entries
+
+    return guess_entries(source, path)
 
 
 def _is_suppressed(site: Break, source: str) -> bool:
@@ -134,6 +147,7 @@ def project_entries(folder: str) -> tuple[tuple[Entry, ...], tuple[str, ...]]:
 
 
 def _make_session(config: WorkerConfig, on_status: Callable[[WorkerStatus], None]) -> SessionLike:
+    from graphmend_lsp.engine.cache import cache_of
     from graphmend_lsp.engine.session import Session
 
-    return Session(config, on_status)
+    return Session(config, on_status, cache_of(os.environ))

@@ -57,6 +57,7 @@ class OpenFile:
     run: Run | None = None
     findings: tuple[Finding, ...] = ()
     failures: tuple[Failure, ...] = ()
+    unmade: tuple[tuple[Entry, Failure], ...] = ()
     analysing: asyncio.Task[Any] | None = None
     proposing: asyncio.Task[Any] | None = None
     analysed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -66,6 +67,7 @@ class OpenFile:
     project: tuple[Entry, ...] = ()
     complaints: tuple[str, ...] = ()
     stub: tuple[Text, Stub] | None = None
+    guessed: tuple[Text, tuple[Entry, ...]] | None = None
     ignores: tuple[Text, dict[Break, TextEdit | None]] | None = None
     known: tuple[int, tuple[Known, ...]] | None = None
 
@@ -219,6 +221,13 @@ class Workspace:
             file.stub = file.document.text, make_stub(file.document)
         return file.stub[1]
 
+    def guesses(self, file: OpenFile) -> tuple[Entry, ...]:
+        """What of the document can be run with inputs that are made up; looked for once for each text."""
+        if file.guessed is None or file.guessed[0] is not file.document.text:
+            found = self.services.guess_entries(file.document.text.value, file.document.name)
+            file.guessed = file.document.text, found
+        return file.guessed[1]
+
     def ignore(self, file: OpenFile, site: Break) -> TextEdit | None:
         """The edit that silences a finding; made once for each text (to read its tokens takes milliseconds)."""
         made = self._ignores(file)
@@ -319,6 +328,7 @@ class Workspace:
         document = file.document
         if file.static and not file.entries:
             self.stub(file)
+            self.guesses(file)
         ignores = self._ignores(file)
         for known in self.known(file):
             if known.site not in ignores:

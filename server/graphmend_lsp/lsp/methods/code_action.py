@@ -159,8 +159,12 @@ def why_not_all(ls: GraphMendServer, file: OpenFile) -> str:
 
 
 def needs_entry(state: Workspace, file: OpenFile) -> bool:
-    """Whether the document has breaks that nothing can run."""
-    return not (file.entries or file.project or state.settings.entries) and bool(state.known(file))
+    """Whether the document has breaks that nothing can run, or that nothing could be run for without one."""
+    if file.entries or file.project or state.settings.entries:
+        return False
+    if file.run is not None and file.guessed is not None and file.guessed[1] and not file.unmade:
+        return False  # it ran on inputs that were made up
+    return bool(file.unmade) or bool(state.known(file))
 
 
 def _filled(

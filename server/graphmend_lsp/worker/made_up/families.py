@@ -24,6 +24,7 @@ class Family:
 
 
 _FORECAST = Family(config={"prediction_length": 8, "context_length": 16})
+_CLAP = Family(inputs={"input_features": Drawn("normal", (2, 1, 1001, 64))}, give=("input_features",))
 _CODES = Family(inputs={"decoder_input_ids": Drawn("ids", (8, 16), 200)})  # a row for each of four codebooks
 
 FAMILIES: Mapping[str, Family] = {
@@ -31,7 +32,9 @@ FAMILIES: Mapping[str, Family] = {
     "informer": _FORECAST,
     "time_series_transformer": _FORECAST,
     "chameleon": Family(config={"vocabulary_map": {"<image>": 8, "IMGIMGA": 9}}),
-    "clap": Family(inputs={"input_features": Drawn("normal", (2, 1, 1001, 64))}, give=("input_features",)),
+    "aya_vision": Family(config={"vision_config.num_attention_heads": 16}),  # its own default does not divide its width
+    "clap": _CLAP,
+    "clap_audio_model": _CLAP,
     "granitemoehybrid": Family(config={"layer_types": ["mamba", "attention"]}),
     "kosmos-2": Family(leave=("pixel_values",)),
     "mllama": Family(config={"text_config.rope_scaling": {"rope_type": "default"}}),

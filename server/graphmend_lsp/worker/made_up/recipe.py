@@ -113,7 +113,7 @@ def _find_pretrained(kind: Any, mode: str) -> Recipe:
         found = search(call, made.first(), made.allowed, made.guess, left)
         if found.trouble is None:
             return Recipe(found.inputs, level)
-        if first is not None and first[0].words == found.trouble.words:
+        if level > 1 and first is not None and first[0].words == found.trouble.words:
             break  # the configuration's size is not what is wrong
         first = first or (found.trouble, _told(found.inputs))
     assert first is not None
