@@ -68,11 +68,26 @@ def test_what_would_not_fit_into_memory_is_followed(worker: Worker, mode: str) -
     assert 0 < result["available_bytes"] <= 600 * 2**20
 
 
-def test_a_failing_program_is_a_failure_that_says_what_to_do(worker: Worker) -> None:
-    text = "import torch\ndef f(x): return x @ torch.ones(7)\ndef graphmend_entry(): return f, (torch.ones(4),)\n"
+FAILING = {
+    "without asking": ("    raise ValueError(str(x.shape))\n", "exception", "Correct the error"),
+    "after an answer": ("    if x.sum() > -1: return x\n    raise ValueError('small')\n", None, ""),
+    "for want of data": ("    assert x.sum().item() == 10 and x.sum() > 0\n    return x\n", "exception", "--run real"),
+    "for want of a device": ("    return x.to('cuda')\n", "device", "torch with CUDA"),
+}
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_a_failure_says_what_to_do(worker: Worker, name: str) -> None:
+    body, kind, remedy = FAILING[name]
+    if name == "for want of a device" and not worker.hello["torch"].endswith("+cpu"):
+        kind = None
+    text = f"import torch\n@torch.compiler.disable\ndef f(x):\n{body}def graphmend_entry(): return f, (torch.arange(5.0),)\n"
     failure = run(worker, FILE, text=text)["failure"]
-    assert (failure["stage"], failure["kind"], failure["line"]) == ("call", "exception", 2)
-    assert "--run real" in failure["remedy"]
+    if kind is None:
+        assert failure is None
+    else:
+        assert (failure["stage"], failure["kind"], failure["line"]) == ("call", kind, 4)
+        assert remedy in failure["remedy"]
 
 
 def test_a_backward_pass_that_raises_is_told_as_one(worker: Worker) -> None:
@@ -103,9 +118,7 @@ def test_a_torch_without_the_hooks_is_refused_by_name(monkeypatch: pytest.Monkey
 
 
 def test_breaks_of_a_run_that_dies_stay(worker: Worker) -> None:
-    text = (
-        "import os, torch\ndef f(x):\n    print(x)\n    os._exit(3)\ndef graphmend_entry(): return f, (torch.ones(4),)\n"
-    )
+    text = "import os, torch\ndef f(x):\n    print(x)\n    os._exit(3)\ndef graphmend_entry(): return f, (torch.ones(4),)\n"
     result = run(worker, FILE, text=text)
     assert result["failure"]["kind"] == "exit"
     assert "GB0059" in ids(result)

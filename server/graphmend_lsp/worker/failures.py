@@ -5,6 +5,7 @@ Standard library only. Knows exceptions, not processes (`isolate` turns deaths o
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections.abc import Sequence
 from types import TracebackType
@@ -15,6 +16,7 @@ from .wire import FailureData, FailureKind, FailureStage
 MESSAGE_LIMIT = 500
 DETAIL_LIMIT = 4000
 
+_TRACED = re.compile(r"""got (\w+)\((['"])(.*)\2\)""")  # an operator's own error, in what Dynamo says of it
 _MEMORY_WORDS = ("can't allocate memory", "not enough memory", "out of memory", "Cannot allocate memory")
 _REMEDIES: dict[FailureKind, str] = {
     "syntax": "Correct the syntax error.",
@@ -73,6 +75,8 @@ def failure_of(error: BaseException, stage: FailureStage) -> FailureData:
     if isinstance(error, FailedError):
         return error.failure
     path, line = user_place(error.__traceback__)
+    if path is None or kind_of(path) != "code":
+        path, line = _traced_place(error) or (path, line)
     detail = tidy_traceback(error)
     said = _said(error)
     if isinstance(error, SystemExit):
@@ -111,6 +115,13 @@ def user_place(trace: TracebackType | None) -> tuple[str | None, int | None]:
     return place if place[0] is not None else fallback
 
 
+def _traced_place(error: BaseException) -> tuple[str, int] | None:
+    """Where in the user's code Dynamo was when the error arose while it traced."""
+    stack = getattr(error, "real_stack", None) or ()
+    places = [(item.filename, item.lineno) for item in stack if item.lineno and kind_of(item.filename) == "code"]
+    return next((place for place in reversed(places) if not place[0].startswith("<")), None)
+
+
 def tidy_traceback(error: BaseException) -> str:
     """The traceback as text without the frames of the worker and of torch.compile's own machinery."""
     try:
@@ -147,6 +158,9 @@ def _said(error: BaseException) -> str:
         text = str(error).strip()
     except Exception:
         text = ""
+    traced = _TRACED.search(text) if type(error).__name__ == "TorchRuntimeError" else None
+    if traced is not None:
+        return f"{traced[1]}: {traced[3]}"
     first = next((line.strip() for line in text.splitlines() if line.strip()), "")
     return f"{type(error).__name__}: {first}" if first else type(error).__name__
 

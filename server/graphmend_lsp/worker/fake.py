@@ -26,6 +26,8 @@ from .wire import AnalyseParams, AnalyseResult, BreakData, FailureData, FailureS
 BACKEND = "eager"
 EXPLORE = 8  # runs, where the request does not say
 _SHARE = 0.5  # of the request's time, after which no further run begins
+_NO_CUDA = ("not linked with support for cuda", "not compiled with CUDA")
+_CUDA_REMEDY = "Install a torch with CUDA, or have the entry choose its device by torch.cuda.is_available()."
 _WITHOUT_DATA = "The fake run has no data to go on; run the entry on its data instead (--run real)."
 
 Say = Callable[[Any], None]
@@ -107,8 +109,17 @@ class _Runs:
             graphs=tuple(recorder.graphs),
             skipped=tuple(recorder.skipped),
             asked=bool(oracle.numbers or oracle.shapes),
-            failure=why if why is None else FailureData(**{**why, "remedy": _WITHOUT_DATA}),
+            failure=None if why is None else self._told_why(why),
         )
+
+    def _told_why(self, why: FailureData) -> FailureData:
+        """The failure, saying so where it may come from the lack of data, or of a device."""
+        oracle = self.oracle
+        if any(words in why["message"] for words in _NO_CUDA):
+            return FailureData(**{**why, "kind": "device", "remedy": _CUDA_REMEDY})
+        if oracle.answers or oracle.numbers or oracle.shapes or "FakeTensor" in why["message"]:
+            return FailureData(**{**why, "remedy": _WITHOUT_DATA})
+        return why
 
     def _program(self) -> Program:
         self._enter("entry")

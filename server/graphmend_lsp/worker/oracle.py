@@ -21,7 +21,7 @@ LONGEST = 20_000  # questions in one run
 _OTHER_NUMBERS = (0, -1, 1000, 2)
 
 
-class EndlessError(Exception):
+class EndlessError(BaseException):
     """The program asks for values without end."""
 
 
