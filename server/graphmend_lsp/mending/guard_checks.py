@@ -14,6 +14,7 @@ from graphmend_lsp.mending.defer_effects import is_static
 from graphmend_lsp.mending.imports import dotted, is_builtin
 from graphmend_lsp.mending.purity import is_neutral
 from graphmend_lsp.mending.source import Source
+from graphmend_lsp.mending.where_text import operand
 
 _TENSOR_WORDS = frozenset(
     [
@@ -133,10 +134,9 @@ def must_hold(source: Source, test: ast.expr, negated: bool) -> Parts | str:
     """
     if negated:
         if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
-            leading, last = test.values[:-1], test.values[-1]
-            if not all(is_static(source, one) for one in leading):
-                return "Its condition joins several tensor conditions with `and`; compute it with `&` first."
-            inner = must_hold(source, last, True)
+            split = next((at for at, one in enumerate(test.values) if not is_static(source, one)), len(test.values) - 1)
+            leading, rest = test.values[:split], test.values[split:]
+            inner = must_hold(source, rest[0], True) if len(rest) == 1 else _joined(source, rest, " & ", True)
             if isinstance(inner, str):
                 return inner
             return Parts((*(_conjunct(source, one) for one in leading), *inner.static), inner.tensors, inner.shapes)
@@ -150,8 +150,27 @@ def must_hold(source: Source, test: ast.expr, negated: bool) -> Parts | str:
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return must_hold(source, test.operand, True)
     if isinstance(test, ast.BoolOp):
-        return "Its condition joins tensor conditions with `or`; compute it with `|` first."
+        return _joined(source, test.values, " | ", False)
     return _one(source, test, False)
+
+
+def _joined(source: Source, values: list[ast.expr], sign: str, negated: bool) -> Parts | str:
+    """Several tensor conditions as one tensor: ``(a) & (b)``, or its negation."""
+    texts: list[str] = []
+    for value in values:
+        if is_static(source, value):
+            return "Its condition mixes Python and tensor conditions; check the Python part in a statement of its own."
+        part = must_hold(source, value, False)
+        if isinstance(part, str):
+            return part
+        if part.static or part.shapes or len(part.tensors) != 1:
+            return "Its conditions need statements of their own; make a check of each."
+        if texts and not is_neutral(source, value):
+            return f"`{source.code(value)}` may do more than ask; make a check of its own of it."
+        boolean = isinstance(value, (ast.Compare, ast.UnaryOp, ast.BoolOp)) or _is_boolean(source, value)
+        texts.append(operand(part.tensors[0] if boolean else f"{part.tensors[0]} != 0"))
+    joined = sign.join(texts)
+    return Parts((), (f"~({joined})" if negated else joined,), ())
 
 
 def _all_of(source: Source, values: list[ast.expr], negated: bool) -> Parts | str:

@@ -430,6 +430,101 @@ class Net(torch.nn.Module):
         outermost="Net.forward",
         gb_id="GB0124",
     ),
+    Example(
+        "an elif of an inlined function",
+        before="""\
+import torch
+
+
+def check(x, n):
+    if n == 3:
+        x = x + 1
+    elif ⟦(x < 0).any()⟧:
+        raise ValueError("negative")
+    return x
+
+
+def f(x):
+    return check(x, 2) + 1
+""",
+        after="""\
+import torch
+
+
+def check(x, n):
+    if n == 3:
+        x = x + 1
+    else:
+        torch._assert_async(~(x < 0).any(), "negative")
+    return x
+
+
+def f(x):
+    return check(x, 2) + 1
+""",
+        run="fn = f\ncalls = [(torch.ones(4),), (torch.zeros(4),)]",
+        outermost="f",
+    ),
+    Example(
+        "several tensor conditions, joined",
+        before="""\
+import torch
+
+
+def check(x):
+    if ⟦(x < 0).any()⟧ and (x > 1).any():
+        raise ValueError("mixed")
+    return x
+
+
+def f(x):
+    return check(x) + 1
+""",
+        after="""\
+import torch
+
+
+def check(x):
+    torch._assert_async(~((x < 0).any() & (x > 1).any()), "mixed")
+    return x
+
+
+def f(x):
+    return check(x) + 1
+""",
+        run="fn = f\ncalls = [(torch.tensor([0.9, -0.1]),), (torch.zeros(2),)]",
+        outermost="f",
+    ),
+    Example(
+        "a message that is computed",
+        before="""\
+import torch
+
+
+def check(x):
+    if ⟦x.min() < 0⟧:
+        raise ValueError("negative in {}: ".format(x.shape) + "give positive values")
+    return x
+
+
+def f(x):
+    return check(x) + 1
+""",
+        after="""\
+import torch
+
+
+def check(x):
+    torch._assert_async(~(x.min() < 0), "negative in <x.shape>: give positive values")
+    return x
+
+
+def f(x):
+    return check(x) + 1
+""",
+        run="fn = f\ncalls = [(torch.ones(4),), (torch.zeros(4),)]",
+        outermost="f",
+    ),
 )
 
 REFUSALS = (
@@ -584,46 +679,6 @@ def f(x):
     return check(x, "a") + 1
 """,
         "not a text known before the run",
-        outermost="f",
-        gb_id="GB0170",
-    ),
-    Refusal(
-        "an elif, inlined",
-        """\
-import torch
-
-
-def check(x, n):
-    if n == 3:
-        x = x + 1
-    elif ⟦(x < 0).any()⟧:
-        raise ValueError("negative")
-    return x
-
-
-def f(x):
-    return check(x, 2) + 1
-""",
-        "make it an `if` of its own",
-        outermost="f",
-        gb_id="GB0170",
-    ),
-    Refusal(
-        "several tensor conditions that must all fail",
-        """\
-import torch
-
-
-def check(x):
-    if ⟦(x < 0).any()⟧ and (x > 1).any():
-        raise ValueError("mixed")
-    return x
-
-
-def f(x):
-    return check(x) + 1
-""",
-        "joins several tensor conditions",
         outermost="f",
         gb_id="GB0170",
     ),

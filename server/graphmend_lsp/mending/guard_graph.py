@@ -7,6 +7,8 @@ No break is left, also in inlined functions and loops; the exception becomes a R
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from graphmend_lsp.mending.edits import comments, replace, rewrite
@@ -39,14 +41,14 @@ def raise_in_graph(source: Source, check: Raise) -> InGraph | str:
         return parts
     if check.statement.body[0] is not check.error:
         return "The check has a condition around it inside; mend the inner one."
-    if source.code(check.statement).startswith("elif"):
-        return "The check is an `elif`; make it an `if` of its own first."
     if comments(source, *source.range(check.statement)):
         return "There are comments inside the check; move them above it first."
     called, added = spell(source, "torch._assert_async", check.statement)
     text, changed = message
     inside = [f"{called}({tensor}, {text})" for tensor in parts.tensors]
     lines = _under(source, parts, inside, source.code(check.error))
+    if source.code(check.statement).startswith("elif"):
+        lines = ["else:", *(source.indent + line for line in lines)]
     name = source.code(error.func)
     changes = [
         f"A failing check raises RuntimeError instead of {name}; on CUDA it is raised later, and ends the CUDA context."
@@ -103,16 +105,41 @@ def _under(source: Source, parts: Parts, inside: list[str], error: str) -> list[
 
 
 def _constant(source: Source, message: ast.expr) -> tuple[str, bool] | None:
-    """A message as a constant's text, and whether that differs: values in an f-string become their own text in <>."""
+    """A message as a constant's text, and whether that differs: values in it become their own text in <>."""
     if isinstance(message, ast.Constant) and isinstance(message.value, str):
         return source.code(message) if "\n" not in source.code(message) else repr(message.value), False
-    if not isinstance(message, ast.JoinedStr):
+    text = _told(message)
+    if text is None:
         return None
-    text = ""
-    for part in message.values:
-        if isinstance(part, ast.FormattedValue):
-            text += f"<{ast.unparse(part.value)}>"
-        elif isinstance(part, ast.Constant) and isinstance(part.value, str):
-            text += part.value
     quoted = '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r") + '"'
     return quoted, True
+
+
+def _told(message: ast.expr) -> str | None:
+    """The words of a message that is computed, each value as its own text in <>; None when they cannot be told."""
+    if isinstance(message, ast.Constant):
+        return message.value if isinstance(message.value, str) else None
+    if isinstance(message, ast.JoinedStr):
+        return "".join(
+            f"<{ast.unparse(part.value)}>" if isinstance(part, ast.FormattedValue) else str(getattr(part, "value", ""))
+            for part in message.values
+        )
+    if isinstance(message, ast.BinOp) and isinstance(message.op, ast.Add):
+        left, right = _told(message.left), _told(message.right)
+        return None if left is None or right is None else left + right
+    if isinstance(message, ast.BinOp) and isinstance(message.op, ast.Mod):
+        values = message.right.elts if isinstance(message.right, ast.Tuple) else [message.right]
+        return _filled(_told(message.left), ("%s", "%d", "%r"), values)
+    if isinstance(message, ast.Call) and isinstance(message.func, ast.Attribute) and message.func.attr == "format":
+        return None if message.keywords else _filled(_told(message.func.value), ("{}",), message.args)
+    return None
+
+
+def _filled(text: str | None, fields: tuple[str, ...], values: Sequence[ast.expr]) -> str | None:
+    """A text with its fields replaced by the values' own text, when there are as many."""
+    if text is None:
+        return None
+    parts = re.split("|".join(re.escape(field) for field in fields), text)
+    if len(parts) != len(values) + 1:
+        return None
+    return parts[0] + "".join(f"<{ast.unparse(value)}>{part}" for value, part in zip(values, parts[1:], strict=True))

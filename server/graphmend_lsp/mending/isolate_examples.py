@@ -211,4 +211,17 @@ def fn(x):
 """,
         "would mean something else",
     ),
+    Refusal(
+        "nothing else to compile",
+        """\
+import torch
+
+
+def fn(x):
+    while ⟦x.sum() < 100⟧:
+        x = x.abs() * 2 + 1
+    return x
+""",
+        "Nothing that could be compiled",
+    ),
 )

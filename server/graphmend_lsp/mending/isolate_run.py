@@ -63,8 +63,10 @@ def run_around(source: Source, place: Site) -> Run | None:
     lost = isinstance(holder, (ast.For, ast.While, ast.Try, ast.With))
     if alone and not lost and not _several(source, holder):
         return None
-    if first == 0 and last == len(block) - 1:
-        return None  # nothing is left to compile
+    kept = {id(one) for statement in run for one in ast.walk(statement)}
+    computes = [one for one in ast.walk(function) if isinstance(one, (ast.Call, ast.BinOp)) and id(one) not in kept]
+    if not any(one for one in computes if source.statement(one) is not function):
+        raise Refused("Nothing that could be compiled stands beside these statements.")
     return _run(source, function, run)
 
 
