@@ -89,6 +89,11 @@ def _parser() -> argparse.ArgumentParser:
     what = mend.add_mutually_exclusive_group()
     what.add_argument("--diff", action="store_true", help="print the change (the default) and write nothing")
     what.add_argument("--write", action="store_true", help="change the files")
+    mend.add_argument(
+        "--overlay",
+        action="store_true",
+        help="mend installed packages too: as copies in your project, loaded in their place; the packages stay as they are",
+    )
     mend.add_argument("--unsafe", action="store_true", help="also apply mends that change something, told with each")
     mend.add_argument(
         "--rule", action="append", default=[], metavar="NAME", help="use this rule only (may be repeated)"
@@ -243,6 +248,13 @@ def _mend(arguments: argparse.Namespace) -> int:
             await session.close()
 
     plan = _run(work())
+    if arguments.overlay:
+        from graphmend_lsp.engine.overlay import OverlayError, as_overlay
+
+        try:
+            plan = as_overlay(plan, [result.entry.file for result in plan.before.entries if result.error is None])
+        except OverlayError as error:
+            raise _UsageError(str(error)) from error
     if arguments.write:
         _write(plan)
     if arguments.format == "json":
@@ -259,10 +271,15 @@ def _mend(arguments: argparse.Namespace) -> int:
 def _write(plan: Plan) -> None:
     """Write the new texts, unless one of the files is no longer what was mended: then none is written."""
     for path, old in plan.old.items():
-        if read_source(path).text != old:
+        if os.path.exists(path) and read_source(path).text != old:
             raise _UsageError(f"{path} changed while it was being mended, so nothing was written; run it again")
     for path, text in plan.texts.items():
-        write_source(path, text)
+        if os.path.exists(path):
+            write_source(path, text)
+        else:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "x", encoding="utf-8", newline="") as file:
+                file.write(text)
 
 
 def _rules(arguments: argparse.Namespace) -> int:
@@ -349,6 +366,7 @@ def _request(arguments: argparse.Namespace) -> tuple[CheckRequest, WorkerConfig]
         modes=modes[mode],
         rules=tuple(getattr(arguments, "rule", ())),
         unsafe=getattr(arguments, "unsafe", False),
+        packages=getattr(arguments, "overlay", False),
         made_up=not arguments.no_guess,
         analysis=getattr(arguments, "run", "real"),
         shard=_shard(arguments),

@@ -21,12 +21,18 @@ _SEVERITY: dict[Outcome, int] = {"unknown": 0, "resumed": 1, "rest skipped": 2, 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which files the user asked about; `paths` are absolute files and folders, none means: everything not installed."""
+    """Which files the user asked about; `paths` are absolute files and folders, none means: everything not installed.
+
+    `packages`: installed packages too, because an overlay can hold their mended copies.
+    """
 
     paths: tuple[str, ...]
+    packages: bool = False
 
     def contains(self, path: str) -> bool:
         """Whether breaks of this file are the user's own, so that they are shown there and may be mended there."""
+        if self.packages and is_installed(path):
+            return True
         if not self.paths:
             return not is_installed(path)
         wanted = PurePath(path)

@@ -54,6 +54,7 @@ class CheckRequest:
     unsafe: bool = False
     analysis: Analysis = "real"
     made_up: bool = False
+    packages: bool = False  # also show and mend breaks inside installed packages, where they are
     shard: Shard | None = None  # run this part of the entries only
 
 

@@ -1,7 +1,7 @@
 """Mended copies of installed modules in the user's own project, loaded in their place by a small generated import hook.
 
 The installed package stays as it is. Each copy is tied to the SHA-256 of the file it was made from. Pure but for
-`read_overlay` and `sha256_of`, which read files.
+`as_overlay`, `read_overlay` and `sha256_of`, which read files.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 
 from graphmend_lsp.engine.breaks import is_installed
 from graphmend_lsp.engine.files import UnreadableSourceError, read_source
+from graphmend_lsp.model import Plan
 
 NAME = "graphmend_overlay"
 IMPORT = f"import {NAME}  # noqa: F401  mended copies of installed modules; keep this before other imports"
@@ -132,10 +133,8 @@ def make_overlay(
     for path, text in texts.items():
         if not is_installed(path):
             continue
-        name = module_of(path)
-        copies[name] = digests[path]
-        parts = [*name.split("."), "__init__"] if PurePath(path).stem == "__init__" else name.split(".")
-        files[os.path.join(folder, *parts) + ".py"] = text
+        copies[module_of(path)] = digests[path]
+        files[os.path.join(folder, *_parts(path))] = text
     files[os.path.join(folder, "__init__.py")] = _HOOK.format(table=json.dumps(dict(sorted(copies.items())), indent=4))
     files[user_file] = with_import(files.get(user_file, user_text))
     return Overlay(folder, copies, files)
@@ -172,6 +171,51 @@ def with_import(text: str) -> str:
     decorators = getattr(node, "decorator_list", [])
     line = min([node.lineno, *(one.lineno for one in decorators)])
     return "".join([*lines[: line - 1], IMPORT + newline, *lines[line - 1 :]])
+
+
+def as_overlay(plan: Plan, user_files: Sequence[str]) -> Plan:
+    """The plan with copies in the project in place of edits in installed packages; itself when it has none.
+
+    `user_files` are the programs that reach the packages: each imports the overlay, which lies beside the first.
+
+    Raises:
+        OverlayError: there is no such program, or a package's file changed while it was mended.
+        OSError: a file cannot be read.
+    """
+    installed = [path for path in plan.texts if is_installed(path)]
+    if not installed:
+        return plan
+    own = [file for file in dict.fromkeys(user_files) if not is_installed(file)]
+    if not own:
+        raise OverlayError("name a file of your own that uses the package: it has to import the mended copies")
+    digests = {path: sha256_of(path) for path in installed}
+    for path in installed:
+        if read_source(path).text != plan.old[path]:
+            raise OverlayError(f"{path} changed while it was being mended; run it again")
+    files: Mapping[str, str] = plan.texts
+    known = read_overlay(os.path.join(root_of(own[0]), NAME))
+    for file in own:
+        overlay = make_overlay(files, digests, file, read_source(file).text, known)
+        files, known = (
+            {**{path: text for path, text in files.items() if not is_installed(path)}, **overlay.files},
+            overlay,
+        )
+    copies = {os.path.join(known.folder if known else "", *_parts(path)): plan.old[path] for path in installed}
+    old = {path: _old(path) for path in files} | {
+        path: text for path, text in copies.items() if not os.path.exists(path)
+    }
+    return replace(plan, texts=dict(files), old=old)
+
+
+def _old(path: str) -> str:
+    return read_source(path).text if os.path.exists(path) else ""
+
+
+def _parts(path: str) -> list[str]:
+    """Where in the overlay's folder the copy of an installed file lies."""
+    names = module_of(path).split(".")
+    names += ["__init__"] if PurePath(path).stem == "__init__" else []
+    return [*names[:-1], f"{names[-1]}.py"]
 
 
 def read_overlay(folder: str) -> Overlay | None:

@@ -109,7 +109,7 @@ def findings_of(
     `explored` are the fake runs of the same entries.
     """
     explored = explored or {}
-    scope = Scope(request.paths)
+    scope = Scope(request.paths, request.packages)
     real = merge_all(
         [breaks_of(run.events, len(run.ops), entry.name, mode, scope, sources) for (entry, mode), run in runs.items()]
     )

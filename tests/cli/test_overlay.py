@@ -1,0 +1,86 @@
+"""mend --overlay: a break inside an installed package is mended in the user's project, and the package stays as it is."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+MODEL = """import torch
+from torch import nn
+
+
+class Gate(nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            x = x * 2
+        return x + 1
+"""
+MAIN = '''"""Uses the kit."""
+import torch
+from kit.model import Gate
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gate = Gate()
+
+    def forward(self, x):
+        return self.gate(x)
+
+
+def graphmend_entry():
+    return Net(), (torch.randn(4),)
+'''
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    kit = tmp_path / "site-packages" / "kit"
+    kit.mkdir(parents=True)
+    (kit / "__init__.py").touch()
+    (kit / "model.py").write_text(MODEL)
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "main.py").write_text(MAIN)
+    return tmp_path
+
+
+def _graphmend(project: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(project / "site-packages")}
+    command = [sys.executable, "-m", "graphmend_lsp", *words, "--quiet", "--device", "cpu"]
+    return subprocess.run(command, capture_output=True, text=True, cwd=project / "app", env=environment, check=False)
+
+
+def _json(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    record: dict[str, Any] = json.loads(done.stdout)
+    return record
+
+
+def test_an_installed_package_is_mended_in_the_project(project: Path) -> None:
+    told = _graphmend(project, "mend", "main.py", "--overlay")
+    assert "torch.where(x.sum() > 0, x * 2, x)" in told.stdout
+    assert not (project / "app" / "graphmend_overlay").exists()
+    done = _graphmend(project, "mend", "main.py", "--overlay", "--write", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert _json(done)["verified"]["safety"] == "safe"
+    assert (project / "site-packages" / "kit" / "model.py").read_text() == MODEL
+    assert (project / "app" / "main.py").read_text().startswith('"""Uses the kit."""\nimport graphmend_overlay')
+    after = _graphmend(project, "check", "main.py", "--json")
+    assert after.returncode == 0, after.stderr
+    [entry] = _json(after)["entries"]
+    assert (entry["graphs"], entry["error"]) == (1, None)
+
+
+def test_without_the_option_nothing_of_a_package_is_touched(project: Path) -> None:
+    done = _graphmend(project, "mend", "main.py", "--write", "--json")
+    assert done.returncode == 1
+    assert _json(done)["edits"] == []
+    assert (project / "app" / "main.py").read_text() == MAIN
