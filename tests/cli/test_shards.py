@@ -200,6 +200,7 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert check_record(read_report(str(file)).report) == check_record(told)
 
 
+@pytest.mark.slow
 def test_shards_merged_are_the_whole_check(tree: Path, tmp_path: Path) -> None:
     words = ["check", "src", "--run", "real", "--json", "--quiet", "--no-cache"]
     whole = graphmend(*words, "--jobs", "1", cwd=tree)
@@ -232,6 +233,7 @@ exec "$@"
 """
 
 
+@pytest.mark.slow
 def test_the_slurm_script_is_a_script_and_runs_a_shard_a_task(tree: Path, tmp_path: Path) -> None:
     script = ROOT / "examples" / "cluster" / "slurm_array.sh"
     subprocess.run(["bash", "-n", script], check=True)
