@@ -318,6 +318,10 @@ def _doctor(arguments: argparse.Namespace) -> int:
         else:
             missing = f"; missing hooks: {', '.join(hello['missing'])}" if hello["missing"] else ""
             print(f"Python {hello['python']}, torch {hello['torch']}, {'CUDA' if hello['cuda'] else 'CPU'}{missing}")
+            for what, hooks in hello.get("reduced", {}).items():
+                print(f"not possible with this torch: {what} (it lacks {', '.join(hooks)})")
+            cache = cache_of(os.environ)
+            print(f"cache: {cache.words if cache else 'none (GRAPHMEND_CACHE_DIR is empty)'}")
             return DONE if not hello["missing"] else ERROR
         finally:
             await client.kill()

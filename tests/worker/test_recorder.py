@@ -43,7 +43,9 @@ def source() -> str:
 
 
 def cut(text: str, place: dict[str, Any]) -> str:
-    """The source of a place of the wire: byte columns."""
+    """The source of a place of the wire: byte columns; the line where Python knows no columns (before 3.11)."""
+    if place["column"] is None:
+        return text.split("\n")[place["line"] - 1].strip()
     lines = text.encode().split(b"\n")[place["line"] - 1 : place["end_line"]]
     lines[-1] = lines[-1][: place["end_column"]]
     lines[0] = lines[0][place["column"] :]
@@ -62,12 +64,22 @@ def test_ids_outcomes_and_ranges(worker: Worker, number: int) -> None:
         found.append((event["root"]["gb_id"], event["outcome"], cut(text, frame)))
         assert event["frames"][0]["file"] == FILE
         assert event["call"] == 0
-    if tuple(map(int, worker.hello["python"].split(".")[:2])) >= (3, 12):  # there the condition of a truth test is exact
+    python = tuple(map(int, worker.hello["python"].split(".")[:2]))
+    if python < (3, 11):  # there only lines are known: each holds what is expected, or where that begins
+        assert all(
+            begin(want) in said or said in want for (_, _, said), (_, _, want) in zip(found, expected, strict=True)
+        )
+        found = [(gb_id, outcome, want) for (gb_id, outcome, _), (_, _, want) in zip(found, expected, strict=True)]
+    elif python >= (3, 12):  # there the condition of a truth test is exact
         found = [(gb_id, outcome, said) for gb_id, outcome, said in found]
         expected = [(gb_id, outcome, said.removeprefix("if ").partition(":\n")[0] if said.startswith("if ") else said)
                     for gb_id, outcome, said in expected]  # fmt: skip
     assert found == expected
     assert len(result["skipped"]) == sum(outcome == "frame skipped" for _, outcome, _ in expected)
+
+
+def begin(said: str) -> str:
+    return said.split("\n")[0].strip()
 
 
 def analyse(worker: Worker, body: str, function: str = "graphmend_entry", **options: Any) -> dict[str, Any]:

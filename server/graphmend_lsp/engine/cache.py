@@ -79,9 +79,11 @@ class Cache:
                     continue
                 try:
                     name = str(record["environment"])
+                    if not holds(Stamp.of(record["needs"]), question.texts, self._hashes):
+                        continue
                     if name not in environments:
                         environments[name] = self._stands(name)
-                    if environments[name] and holds(Stamp.of(record["needs"]), question.texts, self._hashes):
+                    if environments[name]:
                         result: dict[str, Any] = record["result"]
                         hello: Hello = record["hello"]
                         found = Found({**result}, hello)
@@ -90,6 +92,14 @@ class Cache:
                 except (KeyError, TypeError, ValueError):
                     _remove(path)
             return None
+
+    @property
+    def words(self) -> str:
+        """Where it is and what it holds, for people."""
+        sizes = []
+        with contextlib.suppress(OSError):
+            sizes = [item.stat().st_size for item in os.scandir(self._folder) if item.name.endswith(_SUFFIX)]
+        return f"{self._folder} ({len(sizes)} files, {sum(sizes) / 2**20:.1f} MiB)"
 
     def knows(self, hello: Hello) -> bool:
         """Whether it is known what this worker process stands on."""

@@ -180,6 +180,9 @@ class Runs:
                     and result.error is not None
                     and result.error.kind == "no-inputs"
                 )
+                if file.unmade:
+                    file.stub = None  # it can tell more now
+                    workspace.stub(file)
                 file.failures = tuple(
                     placed
                     for failure in failures

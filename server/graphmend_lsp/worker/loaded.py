@@ -59,6 +59,9 @@ class Watch:
     def install(self) -> None:
         """Watch from now on, for as long as this process lives."""
         self._mark()
+        if missing := missing_hooks():
+            self._odd.append(f"this torch lacks {missing[0]}")
+            return
         for function in (self._hook(), self._watch_loading(), self._watch_texts(), self._watch_finding()):
             _leave_alone(function)
 
@@ -212,6 +215,13 @@ class Watch:
             return True
         kind = kind_of(path)
         return kind in ("stdlib", "worker") or (kind == "torch" and path not in self._modules)
+
+
+def missing_hooks() -> list[str]:
+    """The names in torch._dynamo that watching needs and does not find."""
+    from torch._dynamo import eval_frame
+
+    return [] if hasattr(eval_frame, "skip_code") else ["torch._dynamo.eval_frame.skip_code"]
 
 
 def loaded_of(needs: Needs) -> list[Loaded]:

@@ -111,9 +111,12 @@ def hello() -> Hello:
     if found is not None and (int(found[1]), int(found[2])) < OLDEST:
         said["failure"] = failure("worker", "old-torch", f"torch {version} is too old to record graph breaks.")
         return said
+    from . import fake_mode, loaded
     from .recorder import missing_hooks
 
     said["missing"] = missing_hooks()
+    parts = {"runs without data": fake_mode.missing_hooks(), "keeping results": loaded.missing_hooks()}
+    said["reduced"] = {what: lacking for what, lacking in parts.items() if lacking}
     said["cuda"] = _has_cuda(torch)
     return said
 
@@ -129,6 +132,14 @@ def warm_up() -> None:
         print(f"graphmend worker: warming up failed: {type(error).__name__}: {error}", file=sys.stderr)
     gc.collect()
     gc.freeze()  # collections in children then leave the shared pages alone
+
+
+def rehearse() -> None:
+    """In a fork of the warm process that has nothing to do yet: what an analysis touches becomes its own."""
+    from . import warming
+
+    with contextlib.suppress(Exception):  # then the job finds it not rehearsed
+        warming.rehearse()
 
 
 def _has_cuda(torch: Any) -> bool:

@@ -37,7 +37,11 @@ FailureKind = Literal[
 ]
 
 
-class Hello(TypedDict):
+class _Reduced(TypedDict, total=False):
+    reduced: dict[str, list[str]]  # what this torch does not allow, in words, and the hooks that it lacks for it
+
+
+class Hello(_Reduced):
     """Who the worker is. `torch` is None when torch cannot be imported, with `failure` saying why."""
 
     protocol: int

@@ -12,9 +12,10 @@ if TYPE_CHECKING:
 
 
 def did_open(ls: GraphMendServer, params: types.DidOpenTextDocumentParams) -> None:
-    """Analyse; nothing is run on open."""
+    """Analyse, and show what is kept of earlier runs; nothing is run on open."""
     opened = params.text_document
     ls.state.opened(ls.state.store.open(opened.uri, opened.language_id, opened.version, opened.text))
+    ls.spawn(_recall(ls, ls.state.files[opened.uri]), "kept results")
 
 
 def did_change(ls: GraphMendServer, params: types.DidChangeTextDocumentParams) -> None:
@@ -38,6 +39,12 @@ def did_close(ls: GraphMendServer, params: types.DidCloseTextDocumentParams) -> 
     """Forget it."""
     ls.state.store.close(params.text_document.uri)
     ls.state.closed(params.text_document.uri)
+
+
+async def _recall(ls: GraphMendServer, file: OpenFile) -> None:
+    await ls.state.read_project(file)
+    await file.analysed.wait()
+    await ls.runs.recall(file)
 
 
 async def _run(ls: GraphMendServer, file: OpenFile) -> None:
