@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from graphmend_lsp.lsp.documents import Document
@@ -18,28 +19,36 @@ class Stub:
     line: int | None = None
 
 
-def make_stub(document: Document) -> Stub:
-    """A `graphmend_entry` for the last module class, else the last compiled function, added at the document's end."""
+def make_stub(document: Document, about: str = "", so_far: str = "") -> Stub:
+    """A `graphmend_entry` for the last module class, else the last compiled function, added at the document's end.
+
+    `about` is what inputs could not be made up for, and `so_far` what was, as lines of Python: it is about that, then.
+    """
     text = document.text
     try:
         tree = ast.parse(text.value)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return Stub()
-    about = next((node for node in reversed(tree.body) if _is_model(node)), None)
-    about = about or next((node for node in reversed(tree.body) if _is_compiled(node)), None)
-    if isinstance(about, ast.ClassDef):
-        arguments = ", ".join(f"{name}=..." for name in _required(_method(about, "__init__"), skip_self=True))
-        inputs = _required(_method(about, "forward"), skip_self=True)
-        written = _function(f"model = {about.name}({arguments})", "model", inputs)
-    elif isinstance(about, ast.FunctionDef):
-        written = _function("", about.name, _required(about, skip_self=False))
+    name, _, method = about.partition(".")
+    definitions = [node for node in reversed(tree.body) if isinstance(node, (ast.ClassDef, ast.FunctionDef))]
+    node = next((node for node in definitions if node.name == name), None)
+    node = node or next((node for node in definitions if _is_model(node)), None)
+    node = node or next((node for node in definitions if _is_compiled(node)), None)
+    known = _known(so_far)
+    if isinstance(node, ast.ClassDef):
+        arguments = ", ".join(f"{name}=..." for name in _required(_method(node, "__init__"), skip_self=True))
+        inputs = _required(_method(node, method or "forward"), skip_self=True)
+        called = f"model.{method}" if method else "model"
+        written = _function(known.pop("model", f"{node.name}({arguments})"), called, inputs, known)
+    elif isinstance(node, ast.FunctionDef):
+        written = _function("", node.name, _required(node, skip_self=False), known)
     else:
         return Stub()
     end = text.position(len(text.value))
     ending = line_end(text)
     before = "" if end.column == 1 and end.line > 1 else ending
     body = before + ending + ending + written.replace("\n", ending)
-    return Stub((TextEdit(document.name, Span(end, end), body),), about.lineno)
+    return Stub((TextEdit(document.name, Span(end, end), body),), node.lineno)
 
 
 def line_end(text: Text) -> str:
@@ -48,16 +57,37 @@ def line_end(text: Text) -> str:
     return "\r\n" if first.endswith("\r\n") else first[-1:]
 
 
-def _function(setup: str, called: str, inputs: list[str]) -> str:
+def _known(so_far: str) -> dict[str, str]:
+    """Names and what they are, from lines ``name = expression``; nothing when they read otherwise."""
+    lines = [line.partition(" = ") for line in so_far.splitlines() if line.strip()]
+    return {name: value for name, _, value in lines if name.isidentifier() and value}
+
+
+def _input(name: str, called: str) -> str:
+    if name.endswith(("ids", "idx", "index", "tokens", "labels", "targets")):
+        return f"torch.randint(0, 100, (2, 16))  # the ids that {called} takes"
+    if name.endswith("mask"):
+        return f"torch.ones(2, 16, dtype=torch.long)  # the shape and dtype that {called} takes"
+    if name in ("pixel_values", "image", "images", "img"):
+        return f"torch.randn(2, 3, 224, 224)  # the shape that {called} takes"
+    return f"torch.randn(2, 8)  # the shape and dtype that {called} takes"
+
+
+def _function(model: str, called: str, inputs: list[str], known: Mapping[str, str]) -> str:
     lines = [
         "def graphmend_entry():",
         '    """What GraphMend runs to find graph breaks: a callable and its arguments."""',
         "    import torch",
         "",
     ]
-    lines += [f"    {setup}"] if setup else []
-    lines += [f"    {name} = torch.randn(2, 8)  # the shape and dtype that {called} takes" for name in inputs]
+    lines += [f"    model = {model}"] if model else []
+    inputs = inputs or list(known)
+    lines += [f"    {name} = {known.get(name) or _input(name, called)}" for name in inputs]
+    more = [name for name in known if name not in inputs]
+    lines += [f"    {name} = {known[name]}" for name in more]
     ending = f"({', '.join(inputs)}{',' if len(inputs) == 1 else ''})"
+    if more or (inputs and all(name in known for name in inputs)):
+        ending = "{" + ", ".join(f'"{name}": {name}' for name in [*inputs, *more]) + "}"
     return "\n".join([*lines, f"    return {called}, {ending}", ""])
 
 

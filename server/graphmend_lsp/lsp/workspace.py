@@ -218,7 +218,9 @@ class Workspace:
     def stub(self, file: OpenFile) -> Stub:
         """The entry that could be written for the document; made once for each text."""
         if file.stub is None or file.stub[0] is not file.document.text:
-            file.stub = file.document.text, make_stub(file.document)
+            entry, failure = file.unmade[0] if file.unmade else (None, None)
+            made = make_stub(file.document, entry.function if entry else "", failure.detail if failure else "")
+            file.stub = file.document.text, made
         return file.stub[1]
 
     def guesses(self, file: OpenFile) -> tuple[Entry, ...]:

@@ -44,6 +44,8 @@ FAMILIES: Mapping[str, Family] = {
         made_of={"vision_config": "Phi4MultimodalVisionConfig", "audio_config": "Phi4MultimodalAudioConfig"}
     ),
     "pix2struct": Family(inputs={"flattened_patches": Drawn("spread", (2, 32, 770))}, give=("flattened_patches",)),
+    "codegen": Family(config={"n_head": 4}),  # its projections are cut into four
+    "depth_pro": Family(config={"patch_size": 96}, inputs={"pixel_values": Drawn("normal", (1, 3, 384, 384))}),
     "encoder-decoder": Family(made_of={"encoder": "BertConfig", "decoder": "BertConfig"}),
     "speech-encoder-decoder": Family(made_of={"encoder": "Wav2Vec2Config", "decoder": "BertConfig"}),
     "vision-encoder-decoder": Family(made_of={"encoder": "ViTConfig", "decoder": "BertConfig"}),

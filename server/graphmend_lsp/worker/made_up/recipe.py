@@ -115,7 +115,8 @@ def _find_pretrained(kind: Any, mode: str) -> Recipe:
             return Recipe(found.inputs, level)
         if level > 1 and first is not None and first[0].words == found.trouble.words:
             break  # the configuration's size is not what is wrong
-        first = first or (found.trouble, _told(found.inputs))
+        name = kind.__name__
+        first = first or (found.trouble, f"model = {name}({name}.config_class())\n{_told(found.inputs)}")
     assert first is not None
     raise NoInputsError(sentence(first[0]), first[1])
 
@@ -130,7 +131,7 @@ def _find_plain(module: ModuleType, entry: EntrySpec, mode: str) -> Recipe:
     except FailedError:
         raise
     except Exception as error:
-        raise NoInputsError(sentence(trouble_of(error)), "" if how is None else describe(how)) from error
+        raise NoInputsError(sentence(trouble_of(error)), "" if how is None else _made(how)) from error
     if isinstance(owner, torch.nn.Module):
         owner.train(mode == "train")
     called = _called(program)
@@ -141,7 +142,7 @@ def _find_plain(module: ModuleType, entry: EntrySpec, mode: str) -> Recipe:
         return Recipe(found.inputs, how=how)
     missing = [name for name, needed in arguments.allowed.items() if needed and name not in found.inputs]
     why = f"nothing tells what {' and '.join(missing)} should be" if missing else sentence(found.trouble)
-    raise NoInputsError(why, "\n".join([*([describe(how)] if how is not None else []), _told(found.inputs)]))
+    raise NoInputsError(why, "\n".join([*([_made(how)] if how is not None else []), _told(found.inputs)]))
 
 
 def _how(module: ModuleType, entry: EntrySpec) -> New | None:
@@ -156,7 +157,7 @@ def _how(module: ModuleType, entry: EntrySpec) -> New | None:
         raise NoInputsError(f"{method} is no nn.Module")
     made = construct(thing, vars(module))
     if made.trouble is not None:
-        raise NoInputsError(f"it cannot be constructed: {sentence(made.trouble)}", describe(made.how))
+        raise NoInputsError(f"it cannot be constructed: {sentence(made.trouble)}", _made(made.how))
     return made.how
 
 
@@ -200,5 +201,9 @@ def _bad(entry: EntrySpec) -> Any:
     return failure("entry", "bad-entry", message, "Write a graphmend_entry function.", entry["file"])
 
 
+def _made(how: New) -> str:
+    return f"model = {describe(how)}"
+
+
 def _told(inputs: dict[str, object]) -> str:
-    return ", ".join(f"{name}={describe(value)}" for name, value in inputs.items())
+    return "\n".join(f"{name} = {describe(value)}" for name, value in inputs.items())

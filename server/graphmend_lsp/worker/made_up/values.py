@@ -86,7 +86,8 @@ def describe(value: Any) -> str:
         inner = ", ".join(describe(item) for item in value.items)
         return f"[{inner}]" if value.kind == "list" else f"({inner}{',' if len(value.items) == 1 else ''})"
     if isinstance(value, New):
-        return f"{value.factory.__name__}({', '.join(f'{name}={describe(item)}' for name, item in value.items)})"
+        home = "torch.nn." if value.factory.__module__.startswith("torch.nn.") else ""
+        return f"{home}{value.factory.__name__}({', '.join(f'{name}={describe(item)}' for name, item in value.items)})"
     return getattr(value, "__name__", None) or repr(value)
 
 
