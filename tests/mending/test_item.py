@@ -59,6 +59,28 @@ def test_result_is_the_same_in_every_dtype(expression: str) -> None:
         assert torch.equal(got, expected), name
 
 
+def test_what_is_kept_does_not_follow_the_tensor() -> None:
+    import torch
+
+    source = "def fn(x):\n    s = ⟦int(x[0])⟧\n    x += 1\n    return x * s\n"
+    before, after = _fn(unmark(source)[0]), _fn(_after("item", source))
+    for dtype in (torch.int64, torch.float64, torch.int32):
+        x = torch.tensor([3, 4], dtype=dtype)
+        assert torch.equal(after(x.clone()), before(x.clone()))
+
+
+def test_a_float_makes_floats_of_integers() -> None:
+    import torch
+
+    source = _FN.format(expression="x.clamp(max=math.tanh(⟦float(x[0])⟧) * 2)")
+    before, after = _fn(unmark(source)[0]), _fn(_after("item", source))
+    for dtype in (torch.int64, torch.float32, torch.float64):
+        x = torch.tensor([3, -4], dtype=dtype)
+        expected = before(x, x)
+        assert after(x, x).dtype == expected.dtype
+        assert torch.equal(after(x, x), expected)
+
+
 _EXACT = [
     "x * (⟦x.mean().item()⟧ * 0.9 + 0.1)", "x * math.sqrt(⟦x.abs().sum().item()⟧)", "x / (⟦x.std().item()⟧ * 3 - 0.7)",
     "x * math.log(⟦x.norm().clamp(min=0.1).item()⟧)", "x * (⟦x.mean().item()⟧ > 0.1)",

@@ -91,6 +91,17 @@ def test_updates_and_who_holds_the_tensor(statement: str, held: bool) -> None:
         torch.testing.assert_close(seen[1], seen[0], rtol=1e-6, atol=1e-7, equal_nan=True)
 
 
+def test_rows_that_would_be_listed_twice_raise() -> None:
+    import torch
+
+    source = "import torch\n\n\ndef fn(x):\n    y = x.clone()\n    i = ⟦torch.where(x > 0)⟧[0]\n    y[i] = y[i] * 2\n    return y\n"
+    before, after = _fn(unmark(source)[0]), _fn(_mended(source))
+    for x in (torch.tensor([1.0, -1.0, 2.0]), torch.tensor([[1.0], [-1.0]])):
+        assert torch.equal(after(x), before(x))
+    with pytest.raises(RuntimeError, match="invalid for input of size"):
+        after(torch.ones(2, 2))
+
+
 def test_an_argument_is_changed_in_place_as_before() -> None:
     import torch
 

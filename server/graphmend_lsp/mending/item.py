@@ -13,10 +13,11 @@ Python needs the value, so Dynamo ends the graph there and the program waits unt
 
 Safety
 ------
-A tensor without dimensions does not change the dtype of a tensor of its kind, as a Python number does not. Python computes
-in float64: one step with numbers that every dtype holds gives the same bits; more is computed in float64 and brought to
-the dtype of the tensor that it meets. A tensor that may change in place later is copied. ``int`` of NaN raises and a
-tensor does not; that is told.
+A tensor without dimensions does not change the dtype of a tensor of its kind, as a Python number does not; whether it
+meets one of another kind is only seen by running, and the verdict compares dtypes. Python computes in float64: one
+step with numbers that every dtype holds gives the same bits; more is computed in float64 and brought to the dtype of
+the tensor that it meets, and refused where that is not known. A tensor that may change in place later is copied.
+``int`` of NaN raises and a tensor does not; that is told.
 
 When it is refused
 ------------------

@@ -186,7 +186,7 @@ import math
 
 
 def fn(x):
-    return x / x.abs().sum().detach().double().sqrt().to(x.dtype)
+    return x / x.abs().sum().detach().double().sqrt().to((x * 1.0).dtype)
 """,
         run="import torch\n" + _POSITIVE,
         gb_id=_ID,
@@ -205,7 +205,7 @@ import math
 
 
 def fn(x):
-    return x * x.abs().sum().detach().double().sqrt().to(x.dtype)
+    return x * x.abs().sum().detach().double().sqrt().to((x * 1.0).dtype)
 """,
         run="import torch\n" + _POSITIVE,
         gb_id="GB0033",

@@ -176,13 +176,56 @@ class Flow:
         """The number meets a tensor: Python's float takes that tensor's dtype."""
         if not self.double or self.kinds.is_bool(node) or isinstance(node, ast.Compare):
             return
-        if not isinstance(other, (ast.Name, ast.Attribute)):
+        dtype = self._dtype(node, other)
+        if dtype is None:
             raise Refused(
-                f"{self._line(node)}: it is computed in Python's float64 and then meets `{self._code(other)}`; give that a "
-                "name first."
+                f"{self._line(node)}: it is computed in Python's float64 and then meets `{self._code(other)}`, whose dtype it "
+                "must take and which is not known."
             )
         text = self._take_text(node)
-        self.exchange[node] = f"{operand(plain(text))}.to({render(self.source, other)}.dtype)"
+        self.exchange[node] = f"{operand(plain(text))}.to({dtype})"
+
+    def _dtype(self, node: ast.expr, other: ast.expr) -> str | None:
+        """The dtype that Python's number takes beside a tensor, as text; None where that is not known.
+
+        A float leaves a floating dtype as it is and makes floats of integers; an int leaves both.
+        """
+        if not isinstance(other, (ast.Name, ast.Attribute)):
+            return None
+        text = render(self.source, other)
+        if self.scalars.is_floating(other):
+            return f"{text}.dtype"
+        if self._is_float(node):
+            return f"({text} * 1.0).dtype"
+        bases = {name for read in self.reads for name in self.scalars.origins(read.tensor)}
+        kept = self.scalars.origins(other)
+        return f"{text}.dtype" if bases and bases <= kept and not self.scalars.converts(other) else None
+
+    def _is_float(self, node: ast.expr) -> bool:
+        """Whether a number surely is a float, whatever the tensor's dtype."""
+        if isinstance(node, ast.Constant):
+            return isinstance(node.value, float)
+        if isinstance(node, ast.UnaryOp):
+            return self._is_float(node.operand)
+        if isinstance(node, ast.BinOp):
+            return isinstance(node.op, ast.Div) or self._is_float(node.left) or self._is_float(node.right)
+        if isinstance(node, ast.Name):
+            values = self.scalars.values(node)
+            return bool(values) and all(self._is_float(value) for value in values or ())
+        for read in self.reads:
+            if read.call is node:
+                return read.form == "float" or (read.form == "item" and self.scalars.is_floating(read.tensor))
+        if not isinstance(node, ast.Call):
+            return False
+        name = dotted(self.source, node.func) or ""
+        if name.startswith("math."):
+            return not name.startswith("math.is")
+        if is_builtin(self.source, node.func, "float"):
+            return True
+        if is_builtin(self.source, node.func, "round") and len(node.args) != 2:
+            return False
+        kept = any(is_builtin(self.source, node.func, one) for one in ("abs", "max", "min", "round"))
+        return kept and bool(node.args) and self._is_float(node.args[0])
 
     def _comparison(self, node: ast.expr, parent: ast.Compare) -> None:
         parts = [parent.left, *parent.comparators]
@@ -275,6 +318,8 @@ class Flow:
 
     def _builtin(self, name: str, node: ast.expr, call: ast.Call, text: str) -> str | None:
         single = len(call.args) == 1 and not call.keywords
+        if name not in ("int", "float", "bool") and any(self.kinds.is_bool(read.tensor) for read in self.reads):
+            return None
         if name in ("max", "min"):
             return self._extreme(name, node, call, text)
         if name == "round":

@@ -282,12 +282,13 @@ import torch
 
 def fn(x):
     y = x.clone()
-    rows = (x > 2)[:, None].flatten(1).any(1)
-    mask = rows.reshape(rows.shape + (1,) * (y.dim() - rows.dim())).expand_as(y)
+    rows = x > 2
+    rows = rows.reshape(len(rows))
+    mask = rows.bool().reshape(rows.shape + (1,) * (y.dim() - rows.dim())).expand_as(y)
     y = torch.where(mask, y * 2, y)
     return y + 1
 """,
-        run=_X + "calls += [(torch.arange(6.0).reshape(2, 3),), (torch.arange(12.0).reshape(4, 3),)]",
+        run=_X + "calls += [(torch.arange(4.0).reshape(4, 1),)]",
         gb_id=_ID,
     ),
     Example(
@@ -405,12 +406,6 @@ REFUSALS: tuple[Refusal, ...] = (
         "indices with a name that are used",
         "def fn(x):\n    index = ⟦(x > 2).nonzero()⟧\n    return index + 1\n",
         "is used for more than their number",
-        gb_id=_ID,
-    ),
-    Refusal(
-        "rows that may be listed twice",
-        "import torch\n\n\ndef fn(x):\n    rows = ⟦torch.where(x > 2)⟧[0]\n    return x[rows].sum() + x\n",
-        "would count it once",
         gb_id=_ID,
     ),
     Refusal(

@@ -1,7 +1,7 @@
 """Lists of row numbers made from a mask: ``i = torch.where(m)[0]`` becomes the mask of those rows.
 
-Every use of the list must be an index of rows that are updated or reduced; each is then mended as one of a mask.
-Which row is listed twice does not matter to an update; a reduction needs the mask to have one dimension.
+Every use of the list must be an index of rows that are updated or reduced; each is then mended as one of a mask. A mask
+with more than one dimension would list rows more than once; it is reshaped to one dimension, which then raises.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from graphmend_lsp.text import apply_edits
 
 NAME = "mask"
 _TITLE = "Keep the mask instead of the rows' numbers"
+_FLAT = "A mask that lists rows must have one dimension, or others of size 1 only; it raises for any other."
 _MOST = 8
 
 Propose = Callable[[Request], tuple[Mend | Declined, ...]]
@@ -47,14 +48,12 @@ def listed(request: Request, source: Source, node: ast.AST, propose: Propose) ->
         return None
     if sum(not isinstance(one.ctx, ast.Load) for one in _names(function, name)) != 1:
         raise Refused(f"`{name}` is bound in more than one place.")
-    text = operand(render(source, mask))
+    text = render(source, mask)
     if not Kinds(source).is_bool(mask):
-        text = f"({text} != 0)"
-    line = f"{name} = {render(source, mask) if text == operand(render(source, mask)) else text[1:-1]}"
-    if not flat:
-        line = f"{name} = {text}[:, None].flatten(1).any(1)"
-    new = apply_edits(source.text.value, [edits.replace(source, statement, statement, [line])])
-    changes: list[str] = []
+        text = f"{operand(text)} != 0"
+    lines = [f"{name} = {text}"] if flat else [f"{name} = {text}", f"{name} = {name}.reshape(len({name}))"]
+    new = apply_edits(source.text.value, [edits.replace(source, statement, statement, lines)])
+    changes: list[str] = [] if flat else [_FLAT]
     for _ in range(_MOST):
         now = read(source.path, new)
         if isinstance(now, Unreadable):
@@ -63,11 +62,6 @@ def listed(request: Request, source: Source, node: ast.AST, propose: Propose) ->
         if place is None:
             return Mend(
                 NAME, _TITLE, source.path, source.span(statement), tuple(by_lines(source, new)), changes=tuple(changes)
-            )
-        if not flat and not _is_update(now, place):
-            raise Refused(
-                f"`{name}` lists a row more than once when the mask has more than one dimension, and "
-                f"`{render(now, place)}` would count it once."
             )
         site = replace(request.site, span=now.span(place), gb_id="GB0036", root_gb_id=None)
         answers = propose(Request(site, {source.path: new}))
@@ -113,18 +107,3 @@ def _indexed(source: Source, function: str, name: str) -> ast.Subscript | None:
         if by_name and isinstance(one, ast.Subscript) and getattr(source.function(one), "name", "") == function:
             found.append(one)
     return min(found, key=lambda one: (one.lineno, not isinstance(one.ctx, ast.Load)), default=None)
-
-
-def _is_update(source: Source, place: ast.Subscript) -> bool:
-    """Whether the statement of a subscript writes to the same rows."""
-    statement = source.statement(place)
-    targets: list[ast.expr] = []
-    if isinstance(statement, ast.Assign):
-        targets = statement.targets
-    elif isinstance(statement, ast.AugAssign):
-        targets = [statement.target]
-    return (
-        len(targets) == 1
-        and isinstance(targets[0], ast.Subscript)
-        and ast.dump(targets[0].slice) == ast.dump(place.slice)
-    )

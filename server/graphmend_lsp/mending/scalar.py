@@ -106,20 +106,15 @@ class Scalars:
             return f"{text}.sum()"
         if not self.is_zero_dim(tensor):
             text += ".reshape(())"
-        converted = True
-        if read.form == "bool":
-            if not self.kinds.is_bool(tensor):
-                return f"({text} != 0)"
-            converted = False
-        elif read.form == "int" and (not whole or self.kinds.is_bool(tensor)):
+        if read.form == "bool" and not self.kinds.is_bool(tensor):
+            return f"({text} != 0)"
+        if read.form == "int" and (not whole or self.kinds.is_bool(tensor)):
             text += ".long()"
-        elif double and not whole:
+        elif read.form == "float" and not double and not self.is_floating(tensor):
+            return f"({text} * 1.0)"
+        elif double and read.form != "bool" and (not whole or read.form == "float"):
             text += ".double()"
-        elif read.form == "float" and not self.is_floating(tensor):
-            return f"{text}.double()" if double else f"({text} * 1.0)"
-        else:
-            converted = False
-        return f"{text}.clone()" if kept and not converted and not self.is_fresh(tensor) else text
+        return f"{text}.clone()" if kept and not self.is_fresh(tensor) else text  # a conversion need not copy
 
     def is_zero_dim(self, node: ast.expr) -> bool:
         """Whether a tensor surely has no dimensions."""
@@ -274,6 +269,40 @@ class Scalars:
                     return None
                 found.append(parent.value)
         return found or None
+
+    def origins(self, node: ast.expr) -> frozenset[str]:
+        """The names that an expression is computed from, through names that are bound here."""
+        return frozenset(one.id for part in self._chain(node) for one in ast.walk(part) if self._is_origin(one))  # type: ignore[attr-defined]
+
+    def converts(self, node: ast.expr) -> bool:
+        """Whether anything on the way to an expression may make integers or booleans of floating-point numbers."""
+        for part in self._chain(node):
+            tests = [one for choice in ast.walk(part) if isinstance(choice, ast.IfExp) for one in ast.walk(choice.test)]
+            for one in ast.walk(part):
+                if one in tests:
+                    continue
+                if isinstance(one, (ast.Compare, ast.FloorDiv)):
+                    return True
+                name = getattr(one.func, "attr", "") if isinstance(one, ast.Call) else ""
+                if name in _WHOLE | {"to", "type", "type_as", "view"}:
+                    return True
+        return False
+
+    def _chain(self, node: ast.expr) -> list[ast.expr]:
+        """An expression and the values of the names in it, and of those in them."""
+        found, pending, seen = [node], [node], set[str]()
+        while pending:
+            for one in ast.walk(pending.pop()):
+                if isinstance(one, ast.Name) and one.id not in seen:
+                    seen.add(one.id)
+                    values = self.values(one) or []
+                    found += values
+                    pending += values
+        return found
+
+    def _is_origin(self, node: ast.AST) -> bool:
+        """Whether a node is a name that is not bound here to an expression, nor a module's."""
+        return isinstance(node, ast.Name) and dotted(self.source, node) is None and self.values(node) is None
 
     def _all_values(self, node: ast.Name, holds: Callable[[ast.expr], bool]) -> bool:
         values = self.values(node)

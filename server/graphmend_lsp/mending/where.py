@@ -250,7 +250,7 @@ class _Mending:
             if double and not writer.guarded:
                 continue
             above = list(setup)
-            if first and isinstance(value, Choice) and not static and writer.uses[id(value.test)] > 1:
+            if first and isinstance(value, Choice) and not static and writer.uses.get(id(value.test), 0) > 1:
                 name = self.source.fresh("condition", frozenset(self.taken))
                 above.append(f"{name} = {value.test.predicate}")
                 text = Writer(self.source, self.kinds, self.where, double, {id(value.test): name}).text(value)
