@@ -1,7 +1,7 @@
 """A worker elsewhere: its own files are sent over the pipe, paths are mapped, and the program's source goes along.
 
 The command ends in a Python (``ssh box python3``). To it are added only words that mean the same to a program and to any
-number of shells between (``-u -q -i``); the first line on its stdin makes it read the worker's files from the next.
+number of shells between (``-u -q -i``); the first line on its stdin makes it read the worker's files from there.
 """
 
 from __future__ import annotations
@@ -32,14 +32,15 @@ def arrival_line() -> bytes:
 
 
 def parcel(cwd: str | None) -> bytes:
-    """The worker's files as the line that follows `READY`; `cwd` is the folder there to start it in, if there is one."""
+    """The worker's files, behind their length, as the answer to `READY`; `cwd` is where it starts there, if there is such."""
     files = {
         path.relative_to(WORKER).as_posix(): path.read_text("utf-8")
         for path in sorted(WORKER.rglob("*.py"))
         if path.name != ARRIVAL
     }
     data = json.dumps({"protocol": PROTOCOL, "cwd": cwd, "files": files}).encode()
-    return base64.b64encode(zlib.compress(data)) + b"\n"
+    packed = base64.b64encode(zlib.compress(data))  # text, as stdin is that on some systems
+    return b"%d\n%b" % (len(packed), packed)
 
 
 @dataclass

@@ -1,7 +1,7 @@
 """How the worker comes to a machine that does not have it: this text is given to a Python there, and the files follow.
 
 Never imported by the worker. It runs as it stands in any Python from 3.6 on, standard library only: it says `READY`, reads
-one line (the worker's files, compressed), writes them to a folder that it removes in the end, and starts the worker in it
+the worker's files, compressed, writes them to a folder that it removes in the end, and starts the worker in it
 on the same pipes. The folder of an arrival that was killed is removed by the next one.
 """
 
@@ -25,7 +25,7 @@ YOUNG = 60.0  # seconds that a folder without a lock may still be in the making
 def main() -> int:
     """Arrive, run the worker to its end, leave nothing."""
     say("\n" + READY + "\n")
-    parcel = json.loads(zlib.decompress(base64.b64decode(read_line())).decode())
+    parcel = json.loads(zlib.decompress(base64.b64decode(read_parcel())).decode())
     if sys.version_info < (3, 10):  # noqa: UP036
         say(json.dumps(too_old(parcel["protocol"])) + "\n")
         return 1
@@ -58,15 +58,23 @@ def say(words: str) -> None:
     sys.stdout.flush()
 
 
-def read_line() -> bytes:
-    """The next line of input, read by its number: what follows it is the worker's."""
-    line = bytearray()
-    while not line.endswith(b"\n"):
-        data = os.read(0, 1 << 16)
-        if not data:
-            os._exit(1)
-        line += data
-    return bytes(line)
+def read_parcel() -> bytes:
+    """What follows on the input: its length as a line, then it. Read by number and no further: the rest is the worker's."""
+    length = b""
+    while not length.endswith(b"\n"):
+        length += read(1)
+    parcel = bytearray()
+    while len(parcel) < int(length):
+        parcel += read(int(length) - len(parcel))
+    return bytes(parcel)
+
+
+def read(most: int) -> bytes:
+    """Some bytes; the process ends where there are none."""
+    data = os.read(0, min(most, 1 << 16))
+    if not data:
+        os._exit(1)
+    return data
 
 
 def lock(path: str) -> "int | None":
