@@ -1,12 +1,12 @@
 # make demo: sets everything up and does the main job on a real model. make test: sets everything up and passes all tests.
-# Parts: make setup | check (fast: lint, types, quick tests) | slow | editors | extension | bench | rules (docs/rules) | clean
+# Parts: make setup | check (fast: lint, types, quick tests) | slow | editors | extension | versions | bench | rules | clean
 SHELL := /bin/bash
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 NODE_STAMP := node_modules/.graphmend-stamp
 
-.PHONY: demo test setup check lint unit slow editors extension bench rules clean
+.PHONY: demo test setup check lint unit slow editors extension versions bench rules clean
 
 demo: $(VENV)/.stamp
 	$(BIN)/python examples/demo.py
@@ -36,6 +36,11 @@ extension: $(NODE_STAMP)
 editors: $(VENV)/.stamp extension
 	bash tests/e2e/setup.sh
 	$(BIN)/python -m pytest -m editor
+
+# Not part of `make test`: five environments with the torch wheels of PyPI, some 25 GB of disk.
+versions: $(VENV)/.stamp
+	bash tests/versions/setup.sh .tools/versions
+	bash tests/versions/run.sh .tools/versions
 
 bench: $(VENV)/.stamp
 	$(BIN)/python bench/static.py

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 from tests.lsp.conftest import Start
 from tests.lsp.test_features import apply_changes
 from tests.lsp.wire import NEOVIM, REAL, VSCODE, Client
+from tests.worker.worker_pipes import PYTHON
 
 pytestmark = pytest.mark.slow
 LONG = 120.0
@@ -45,7 +45,7 @@ MENDED = SOURCE.replace(
 """,
     "        y = torch.where(y.sum() > 0, y * 2, y - 1)\n",
 )
-OPTIONS = {"trusted": True, "settings": {"interpreter": [sys.executable], "device": "cpu"}}
+OPTIONS = {"trusted": True, "settings": {"interpreter": [PYTHON], "device": "cpu"}}
 
 
 def shown_until(client: Client, word: str) -> list[Any]:

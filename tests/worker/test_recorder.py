@@ -64,7 +64,7 @@ def test_ids_outcomes_and_ranges(worker: Worker, number: int) -> None:
         found.append((event["root"]["gb_id"], event["outcome"], cut(text, frame)))
         assert event["frames"][0]["file"] == FILE
         assert event["call"] == 0
-    python = tuple(map(int, worker.hello["python"].split(".")[:2]))
+    python = python_of(worker)
     if python < (3, 11):  # there only lines are known: each holds what is expected, or where that begins
         assert all(
             begin(want) in said or said in want for (_, _, said), (_, _, want) in zip(found, expected, strict=True)
@@ -80,6 +80,15 @@ def test_ids_outcomes_and_ranges(worker: Worker, number: int) -> None:
 
 def begin(said: str) -> str:
     return said.split("\n")[0].strip()
+
+
+def python_of(worker: Worker) -> tuple[int, ...]:
+    return tuple(map(int, worker.hello["python"].split(".")[:2]))
+
+
+def called(worker: Worker, names: list[str]) -> list[str]:
+    """Functions as they are told: without their classes where Python does not know them (before 3.11)."""
+    return names if python_of(worker) >= (3, 11) else [name.rpartition(".")[2] for name in names]
 
 
 def analyse(worker: Worker, body: str, function: str = "graphmend_entry", **options: Any) -> dict[str, Any]:
@@ -110,12 +119,14 @@ def test_the_chain_goes_from_the_call_to_the_site(worker: Worker) -> None:
     )
     result = analyse(worker, body)
     chains = [[frame["function"] for frame in event["frames"]] for event in result["events"]]
-    assert chains[0] == ["Net.forward"]
-    assert chains[1] == ["Net.forward", "Block.forward"]
-    assert chains[-1] == ["Net.forward", "Block.forward", "middle", "inner"]
+    assert chains[0] == called(worker, ["Net.forward"])
+    assert chains[1] == called(worker, ["Net.forward", "Block.forward"])
+    assert chains[-1] == called(worker, ["Net.forward", "Block.forward", "middle", "inner"])
     assert len(result["events"]) == 1 + 2 + 3  # one for each frame that Dynamo compiles on the way
     texts = [cut(HEAD + body, frame) for frame in result["events"][-1]["frames"]]
-    assert texts == ["self.block(x)", "middle(x)", "inner(x * 2)", "print(y)"]
+    expected = ["self.block(x)", "middle(x)", "inner(x * 2)", "print(y)"]
+    assert all(want in said for want, said in zip(expected, texts, strict=True))
+    assert python_of(worker) < (3, 11) or texts == expected
     assert {frame["kind"] for event in result["events"] for frame in event["frames"]} == {"code"}
 
 
@@ -166,6 +177,8 @@ def test_t5_of_transformers(worker: Worker, tmp_path: Path) -> None:
     for event in result["events"]:
         last = event["frames"][-1]
         assert Path(last["file"]).name == "modeling_t5.py"
-        assert (last["line"], last["function"], event["root"]["gb_id"]) == (1019, "T5Stack.forward", "GB0291")
+        assert ([last["function"]], last["line"]) == (called(worker, ["T5Stack.forward"]), 1019)
+        assert event["root"]["gb_id"] == "GB0291"
         said = cut(Path(last["file"]).read_text(), last)
-        assert said.startswith("logger.warning_once(") and said.endswith(")")
+        assert said.startswith("logger.warning_once(")
+        assert python_of(worker) < (3, 11) or said.endswith(")")
