@@ -11,12 +11,25 @@ from typing import Any
 
 import pytest
 
+from graphmend_lsp.engine.recordings import LOCAL, load
+
 PROGRAMS = Path(__file__).parent / "programs"
 TRAIN, RANKS, MODULE = PROGRAMS / "train.py", PROGRAMS / "ranks.py", PROGRAMS / "package" / "__main__.py"
 
 
-def record(state: Path, *command: str, out: Path | None = None, **env: str) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, "-m", "graphmend_lsp", "record", *(["--out", str(out)] if out else []), "--", *command]
+def record(
+    state: Path, *command: str, out: Path | None = None, here: bool = False, **env: str
+) -> subprocess.CompletedProcess[str]:
+    words = [
+        sys.executable,
+        "-m",
+        "graphmend_lsp",
+        "record",
+        *(["--out", str(out)] if out else []),
+        *(["--here"] if here else []),
+        "--",
+        *command,
+    ]
     environ = {**os.environ, "GRAPHMEND_STATE_DIR": str(state), "OMP_NUM_THREADS": "1", **env}
     return subprocess.run(words, capture_output=True, text=True, env=environ, timeout=280, cwd=state, check=False)
 
@@ -106,6 +119,11 @@ def test_pytest_is_recorded(tmp_path: Path) -> None:
         ["pytest:run"],
     )
     assert [Path(frame["path"]).name for frame in found["chain"]] == ["test_model.py"]
+    (kept,) = (tmp_path / LOCAL).iterdir()
+    recording = load(kept)
+    assert recording is not None
+    assert list(recording.files) == [str(test)]
+    assert (tmp_path / ".graphmend" / ".gitignore").read_text() == "*\n"
 
 
 @pytest.mark.slow

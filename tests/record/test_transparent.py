@@ -80,6 +80,45 @@ def test_no_command(tmp_path: Path) -> None:
     assert "name the command to record" in shown.stderr
 
 
+FAKE_TORCH = {
+    "torch/__init__.py": "__version__ = '1.13'\n",
+    "torch/_dynamo/__init__.py": "from torch._dynamo import convert_frame\nREADY = 1\n",
+    "torch/_dynamo/convert_frame.py": "",
+    "torch/_dynamo/exc.py": "class Unsupported(Exception):\n    pass\n",
+}
+
+
+def test_a_torch_that_lacks_hooks_is_named_and_the_program_goes_on(tmp_path: Path) -> None:
+    for name, text in FAKE_TORCH.items():
+        path = tmp_path / "packages" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    packages = str(tmp_path / "packages")
+    shown = run(tmp_path, PYTHON, "-c", "import torch._dynamo as d; print(d.READY, d.__file__)", PYTHONPATH=packages)
+    assert shown.stdout == f"1 {packages}/torch/_dynamo/__init__.py\n"
+    assert "torch 1.13 cannot be recorded: it lacks " in shown.stderr
+    assert "torch._dynamo.symbolic_convert" in shown.stderr
+
+
+@pytest.mark.parametrize("damage", ["import sys; sys.exit(3)", "raise ValueError('mine')"])
+def test_a_torch_that_cannot_be_imported_fails_as_without_us(tmp_path: Path, damage: str) -> None:
+    (tmp_path / "torch" / "_dynamo").mkdir(parents=True)
+    (tmp_path / "torch" / "__init__.py").write_text("")
+    (tmp_path / "torch" / "_dynamo" / "__init__.py").write_text(damage)
+    code = "import torch._dynamo"
+    plain = subprocess.run([PYTHON, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False, timeout=60)
+    shown = run(tmp_path, PYTHON, "-c", code)
+    assert shown.returncode == plain.returncode != 0
+    assert ("ValueError: mine" in shown.stderr) == ("mine" in damage)
+
+
+def test_nothing_is_kept_of_a_command_that_compiled_nothing(tmp_path: Path) -> None:
+    environ = {**os.environ, "GRAPHMEND_STATE_DIR": str(tmp_path)}
+    words = [PYTHON, "-m", "graphmend_lsp", "record", "--here", "--", PYTHON, "-c", "pass"]
+    subprocess.run(words, env=environ, cwd=tmp_path, check=True, timeout=60, capture_output=True)
+    assert list(tmp_path.iterdir()) == []
+
+
 LIVES = "import os, signal, sys, time; print('up', flush=True); {}\ntime.sleep(60)"
 HANDLED = "signal.signal(signal.SIGTERM, lambda *_: sys.exit(9))"
 

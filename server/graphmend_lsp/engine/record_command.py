@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,6 +45,8 @@ def run_recorded(command: Sequence[str], *, here: bool) -> RecordedRun:
     """
     folder = Path(os.getcwd(), LOCAL) if here else store()
     recorded = record(command)
+    if here and recorded.recording.processes:
+        _keep_out_of_version_control(folder.parent)
     return RecordedRun(
         recorded.status, report_of(recorded.recording), (*recorded.recording.notes, *_kept(recorded.recording, folder))
     )
@@ -63,6 +66,13 @@ def report_trace(
     if read.recording is None:
         raise NoTraceError(" ".join(failure.words for failure in read.failures))
     return report_of(read.recording, paths, read.failures), read.recording.notes
+
+
+def _keep_out_of_version_control(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / ".gitignore").open("x", encoding="utf-8") as file:
+            file.write("*\n")
 
 
 def _kept(recording: Recording, folder: Path) -> tuple[str, ...]:

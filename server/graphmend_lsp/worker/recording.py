@@ -50,13 +50,13 @@ def begin(folder: str, started: int) -> None:
 
     `started` is when this process began, in nanoseconds since the epoch.
     """
-    from torch._dynamo import guards
-
     missing = missing_hooks()
     stream = Stream(folder, started, missing)
     stream.open()
     if missing:
         return
+    from torch._dynamo import guards
+
     probe = getattr(guards, "profile_guard_manager", None)
     stream.recorder.install()
     if probe is not None:

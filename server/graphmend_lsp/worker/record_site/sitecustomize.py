@@ -44,7 +44,10 @@ def _then_record(loader):  # type: ignore[no-untyped-def]
         except Exception as error:  # the user's program goes on, whatever is wrong with us
             _note("defect", repr(error))
 
-    loader.exec_module = exec_module
+    try:
+        loader.exec_module = exec_module
+    except AttributeError as error:
+        _note("defect", repr(error))
 
 
 def _begin():  # type: ignore[no-untyped-def]
