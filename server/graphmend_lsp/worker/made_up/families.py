@@ -25,7 +25,8 @@ class Family:
 
 _FORECAST = Family(config={"prediction_length": 8, "context_length": 16})
 _CLAP = Family(inputs={"input_features": Drawn("normal", (2, 1, 1001, 64))}, give=("input_features",))
-_CODES = Family(inputs={"decoder_input_ids": Drawn("ids", (8, 16), 200)})  # a row for each of four codebooks
+_CODES = Family(inputs={"input_ids": Drawn("ids", (8, 16), 200)})  # a row for each of four codebooks
+_VISUAL = {"<image>": 8, "<|extra_200|>": 9, **{f"<|visual token {n:06d}|>": 10 + n for n in range(16)}}
 
 FAMILIES: Mapping[str, Family] = {
     "autoformer": _FORECAST,
@@ -36,10 +37,27 @@ FAMILIES: Mapping[str, Family] = {
     "clap": _CLAP,
     "clap_audio_model": _CLAP,
     "granitemoehybrid": Family(config={"layer_types": ["mamba", "attention"]}),
-    "kosmos-2": Family(leave=("pixel_values",)),
+    "idefics": Family(
+        inputs={
+            "pixel_values": Drawn("normal", (2, 1, 3, 224, 224)),
+            "image_attention_mask": Drawn("ones", (2, 16, 1)),
+        },
+        give=("image_attention_mask",),
+    ),
+    "jetmoe": Family(config={"head_dim": 128}),
+    "kosmos-2": Family(
+        inputs={
+            "input_ids": Drawn("ids", (2, 80), 200),
+            "attention_mask": Drawn("ones", (2, 80)),
+            "image_embeds_position_mask": Drawn("ids", (2, 80), 1, placed=((1, 64),)),
+        },
+        give=("image_embeds_position_mask",),
+    ),
+    "llava_onevision": Family(config={"vision_config.num_attention_heads": 16}),
+    "emu3": Family(config={"vocabulary_map": _VISUAL}),
     "mllama": Family(config={"text_config.rope_scaling": {"rope_type": "default"}}),
-    "musicgen": _CODES,
-    "musicgen_melody": _CODES,
+    "musicgen_decoder": _CODES,
+    "musicgen_melody_decoder": _CODES,
     "phi4_multimodal": Family(
         made_of={"vision_config": "Phi4MultimodalVisionConfig", "audio_config": "Phi4MultimodalAudioConfig"}
     ),

@@ -359,6 +359,8 @@ def _absent(case: Case) -> Iterator[Inputs]:
 
 def _fewer(case: Case) -> Iterator[Inputs]:
     """Without one of the arguments that need not be given; last, for it shows less of the program."""
+    if "use_cache" in case.allowed and "use_cache" not in case.inputs:
+        yield _with(case.inputs, use_cache=False)
     for name in list(case.inputs)[:0:-1]:  # the first is the model's main one
         if not case.allowed.get(name, False):
             yield {other: value for other, value in case.inputs.items() if other != name}

@@ -206,6 +206,8 @@ def _changes(config: Any, level: Level, factor: int, words: dict[int, int]) -> d
             changes[name] = VOCABULARY
     if getattr(config, "num_key_value_heads", 0) is None and "num_attention_heads" in numbers:
         changes["num_key_value_heads"] = changes.get("num_attention_heads", numbers["num_attention_heads"])
+    if getattr(config, "use_mamba_kernels", False):
+        changes["use_mamba_kernels"] = False  # they are for CUDA only
     if getattr(config, "vocab_size", 0) is None:
         changes["vocab_size"] = VOCABULARY // 4
     for name, value in vars(config).items():
