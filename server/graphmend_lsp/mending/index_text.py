@@ -163,12 +163,12 @@ def _refuse_writers(source: Source, subscript: ast.Subscript) -> None:
     if isinstance(statement, ast.Subscript) and isinstance(statement.ctx, ast.Store):
         raise Refused(f"Line {subscript.lineno}: `{text}` is a view of the tensor and is changed in place.")
     for one in ast.walk(function):
-        if changed := _changed(one) & names:
+        if changed := changed_by(one) & names:
             name = min(changed)
             raise Refused(f"Line {one.lineno}: `{name}` is changed in place, and `{text}` is a view.")  # type: ignore[attr-defined]
 
 
-def _changed(node: ast.AST) -> frozenset[str]:
+def changed_by(node: ast.AST) -> frozenset[str]:
     """The name whose tensor a node changes in place."""
     target: ast.AST | None = None
     if isinstance(node, ast.AugAssign):

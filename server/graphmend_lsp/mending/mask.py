@@ -32,6 +32,7 @@ from graphmend_lsp.mending.kinds import Kinds
 from graphmend_lsp.mending.mask_count import counted
 from graphmend_lsp.mending.mask_examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.mask_form import Chosen, chosen
+from graphmend_lsp.mending.mask_held import held
 from graphmend_lsp.mending.mask_reduce import reduced
 from graphmend_lsp.mending.mask_rows import listed
 from graphmend_lsp.mending.mask_update import updated
@@ -75,7 +76,7 @@ def _mends(request: Request, source: Source, node: ast.AST) -> tuple[Mend | Decl
     kinds = Kinds(source, frozenset({first.tensor}))
     if isinstance(statement, (ast.Assign, ast.AugAssign)) and (place := _written(source, statement, first)) is not None:
         return (updated(source, kinds, statement, place, first),)
-    answer = reduced(request, source, kinds, first)
+    answer = held(request, source, first, propose) or reduced(request, source, kinds, first)
     if answer is None:
         raise Refused(
             f"How many elements `{render(source, first.node)}` has depends on data, and it is used as it is; reduce it, or "

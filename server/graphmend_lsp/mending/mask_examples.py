@@ -165,6 +165,33 @@ def fn(x):
         gb_id=_ID,
     ),
     Example(
+        "chosen elements with a name",
+        before="""\
+import torch
+
+
+def fn(x):
+    y = x.cos()
+    m = x > 1
+    one = ⟦x[m]⟧
+    other = y[m]
+    # how far apart they are
+    return (one - other).abs().mean()
+""",
+        after="""\
+import torch
+
+
+def fn(x):
+    y = x.cos()
+    m = x > 1
+    # how far apart they are
+    return torch.where(m, (torch.where(m, x, 0) - torch.where(m, y, 0)).abs(), 0).sum() / m.sum()
+""",
+        run=_X.replace('float("inf")', "5.0"),
+        gb_id=_ID,
+    ),
+    Example(
         "an update of a tensor of its own",
         before="""\
 import torch
@@ -413,6 +440,12 @@ REFUSALS: tuple[Refusal, ...] = (
         "import torch\n\n\ndef fn(x, f):\n    y = x.clone()\n    rows = ⟦torch.where(x > 2)⟧[0]\n    y[rows] = f(y[rows])\n"
         "    return y\n",
         "is more than elementwise arithmetic",
+        gb_id=_ID,
+    ),
+    Refusal(
+        "a tensor that changes before its elements are used",
+        "def fn(x):\n    y = x.clone()\n    m = y > 2\n    kept = ⟦y[m]⟧\n    y.add_(1)\n    return kept.sum() + y\n",
+        "`y` is changed in place",
         gb_id=_ID,
     ),
     Refusal(

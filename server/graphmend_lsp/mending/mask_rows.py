@@ -54,25 +54,36 @@ def listed(request: Request, source: Source, node: ast.AST, propose: Propose) ->
     lines = [f"{name} = {text}"] if flat else [f"{name} = {text}", f"{name} = {name}.reshape(len({name}))"]
     new = apply_edits(source.text.value, [edits.replace(source, statement, statement, lines)])
     changes: list[str] = [] if flat else [_FLAT]
+    new, more = mended_all(request, source, new, lambda now: _indexed(now, function.name, name), propose)
+    changes += more
+    return Mend(NAME, _TITLE, source.path, source.span(statement), tuple(by_lines(source, new)), changes=tuple(changes))
+
+
+def mended_all(
+    request: Request, source: Source, text: str, place: Callable[[Source], ast.Subscript | None], propose: Propose
+) -> tuple[str, list[str]]:
+    """The text with every place mended that is found in it, one after the other, and what that changes.
+
+    Raises:
+        Refused: with the reason for a place that has no mend.
+    """
+    changes: list[str] = []
     for _ in range(_MOST):
-        now = read(source.path, new)
+        now = read(source.path, text)
         if isinstance(now, Unreadable):
             raise Refused(now.reason)
-        place = _indexed(now, function.name, name)
-        if place is None:
-            return Mend(
-                NAME, _TITLE, source.path, source.span(statement), tuple(by_lines(source, new)), changes=tuple(changes)
-            )
-        site = replace(request.site, span=now.span(place), gb_id="GB0036", root_gb_id=None)
-        answers = propose(Request(site, {source.path: new}))
+        found = place(now)
+        if found is None:
+            return text, changes
+        site = replace(request.site, span=now.span(found), gb_id="GB0036", root_gb_id=None)
+        answers = propose(Request(site, {source.path: text}))
         mend = next((one for one in answers if isinstance(one, Mend)), None)
         if mend is None:
-            raise Refused(
-                next((one.reason for one in answers if isinstance(one, Declined)), f"`{name}` stays an index.")
-            )
-        new = apply_edits(new, mend.edits)
+            declined = next((one.reason for one in answers if isinstance(one, Declined)), "")
+            raise Refused(declined or f"`{render(now, found)}` has no form over all elements.")
+        text = apply_edits(text, mend.edits)
         changes += [one for one in mend.changes if one not in changes]
-    raise Refused(f"`{name}` is used in too many places.")
+    raise Refused("What the mask chooses is used in too many places.")
 
 
 def _list_of(source: Source, node: ast.AST) -> tuple[ast.Assign, str, ast.expr, bool] | None:
