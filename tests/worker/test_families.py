@@ -1,0 +1,129 @@
+"""Configurations made small, and the inputs of models by their signature: on configurations in the manner of transformers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from graphmend_lsp.worker.made_up.families import FAMILIES
+from graphmend_lsp.worker.made_up.pretrained import Inputs, Sizes
+from graphmend_lsp.worker.made_up.shrink import LEVELS, Level, shrunk
+from graphmend_lsp.worker.made_up.values import Drawn, Made, New, describe
+
+
+class Config:
+    """What `shrink` knows of a configuration: attributes, `to_dict` and a `model_type`."""
+
+    model_type = "some"
+
+    def __init__(self, **given: Any) -> None:
+        for name, value in {**self.defaults(), **given}.items():
+            setattr(self, name, value)
+
+    def defaults(self) -> dict[str, Any]:
+        return {}
+
+    def to_dict(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+
+class Text(Config):
+    def defaults(self) -> dict[str, Any]:
+        return {
+            "vocab_size": 32000, "hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 32, "num_attention_heads": 32,
+            "num_key_value_heads": 8, "max_position_embeddings": 2048, "pad_token_id": 31999, "bos_token_id": 1, "dropout": 0.1,
+            "num_local_experts": 64, "num_experts_per_tok": 8, "layer_types": ["sliding", "full"] * 16,
+        }  # fmt: skip
+
+
+class Vision(Config):
+    def defaults(self) -> dict[str, Any]:
+        return {"hidden_size": 1024, "num_attention_heads": 16, "depths": [2, 2, 6, 2], "image_size": 1024, "patch_size": 16, "num_channels": 3}
+
+
+class Both(Config):
+    def defaults(self) -> dict[str, Any]:
+        return {"text_config": Text(), "vision_config": Vision(), "image_token_id": 31998, "projection_dim": 512}
+
+
+def test_a_text_model_is_small_and_consistent() -> None:
+    small = shrunk(Text(), LEVELS[0])
+    assert small.hidden_size % small.num_attention_heads == 0
+    assert small.hidden_size // small.num_attention_heads == 4096 // 32
+    assert small.num_attention_heads % small.num_key_value_heads == 0
+    assert small.hidden_size <= 512 and small.vocab_size <= 256 and small.num_hidden_layers == 2
+    assert small.layer_types == ["sliding", "full"]
+    assert small.pad_token_id < small.vocab_size and small.bos_token_id == 1
+    assert small.num_local_experts == 4 and small.num_experts_per_tok == 2
+    assert (small.max_position_embeddings, small.dropout) == (2048, 0.1)
+
+
+def test_parts_are_shrunk_alike_and_share_their_tokens() -> None:
+    both = Both()
+    small = shrunk(both, LEVELS[0])
+    assert small.vision_config.depths == [1, 1, 1, 1]
+    assert small.vision_config.image_size == 224
+    assert 4096 // small.text_config.hidden_size == 1024 // small.vision_config.hidden_size
+    assert small.image_token_id < small.text_config.vocab_size
+    assert small.image_token_id != small.text_config.pad_token_id
+    assert (both.text_config.hidden_size, both.image_token_id) == (4096, 31998)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_every_level_leaves_what_was_told(level: Level) -> None:
+    small = shrunk(Text(out_features=["stage2"], extra=3), level, {"dropout": 0.5})
+    assert (small.out_features, small.extra, small.dropout) == (["stage2"], 3, 0.5)
+
+
+def test_an_odd_count_of_heads() -> None:
+    small = shrunk(Text(num_attention_heads=71, hidden_size=4544, num_key_value_heads=71), LEVELS[0])
+    assert small.hidden_size // small.num_attention_heads == 4544 // 71
+
+
+class Model:
+    """A model's class as far as its inputs are concerned."""
+
+    main_input_name = "pixel_values"
+
+    def forward(self, input_ids: Any = None, pixel_values: Any = None, attention_mask: Any = None, labels: Any = None) -> None: ...
+
+
+def test_inputs_by_signature() -> None:
+    config = shrunk(Both(), LEVELS[0])
+    made = Inputs(Model, config, "eval").first()
+    assert made["pixel_values"] == Drawn("normal", (2, 3, 224, 224))
+    assert list(made) == ["pixel_values", "input_ids", "attention_mask"]
+    ids = made["input_ids"]
+    assert isinstance(ids, Drawn) and ids.high == config.text_config.vocab_size and config.image_token_id in ids.avoided
+    assert Inputs(Model, config, "eval").guess("<image>") == config.image_token_id
+
+
+def test_numbers_are_looked_for_near_what_they_are_for() -> None:
+    sizes = Sizes(Both())
+    assert sizes.number("hidden_size", near=("vision",)) == 1024
+    assert sizes.number("hidden_size", near=("text",)) == 4096
+    assert sizes.number("absent", default=3) == 3
+    assert sizes.pair("image_size") == (1024, 1024)
+
+
+def test_the_table_is_made_of_data() -> None:
+    for name, family in FAMILIES.items():
+        assert name and (family.config or family.made_of or family.inputs or family.give or family.leave)
+        assert all(isinstance(value, (Drawn, Made, int)) for value in family.inputs.values())
+
+
+DESCRIBED = {
+    "torch.randn(2, 3)": Drawn("normal", (2, 3)),
+    "torch.randint(0, 9, (2,))": Drawn("ids", (2,), 9),
+    "torch.ones(2, dtype=torch.bool)": Drawn("mask", (2,)),
+    "torch.zeros(2, dtype=torch.long)": Drawn("zeros", (2,)),
+    "[torch.rand(1), 3]": Made("list", (Drawn("spread", (1,)), 3)),
+    "{'a': (1,)}": Made("dict", (("a", Made("tuple", (1,))),)),
+    "Text(vocab_size=5)": New(Text, (("vocab_size", 5),)),
+}
+
+
+@pytest.mark.parametrize("written", DESCRIBED)
+def test_values_as_one_would_write_them(written: str) -> None:
+    assert describe(DESCRIBED[written]) == written
