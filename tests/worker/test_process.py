@@ -114,6 +114,31 @@ def test_what_was_recorded_before_a_crash_stays(worker: Worker, tmp_path: Path) 
     assert (result["calls"], result["device"]) == (1, "cpu")
 
 
+VERIFIED = {  # what a program has when its proof forks it
+    "threads": "for _ in range(4):\n    threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()\n",
+    "a thread that computes": "def g():\n    while True:\n        torch.ones(64, 64) @ torch.ones(64, 64)\nthreading.Thread(target=g, daemon=True).start()\n",
+    "a daemon": "import subprocess\nsubprocess.Popen(['sleep', '1000'], start_new_session=True)\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", VERIFIED)
+def test_a_proof_of_a_program_that_has(worker: Worker, tmp_path: Path, name: str) -> None:
+    file = tmp_path / "model.py"
+    file.write_text(program(VERIFIED[name] + ADD_ONE))
+    candidate = {
+        "id": "0",
+        "texts": {str(file): program(VERIFIED[name] + ADD_ONE.replace("x + 1", "1 + x"))},
+        "conditions": [],
+        "changed": {},
+    }
+    params = {**analyse_params(file, seconds=40), "candidates": [candidate]}
+    verdict = worker.result(worker.send("verify", params), 100)
+    assert verdict["failure"] is None
+    [result] = verdict["candidates"]
+    assert (result["failure"], result["outputs"]) == (None, "bit-equal")
+    wait_until(lambda: worker.children() == [])
+
+
 def test_cancel_ends_the_group(worker: Worker, tmp_path: Path) -> None:
     mark = tmp_path / "pid"
     body = (
@@ -222,7 +247,7 @@ def test_no_process_and_no_file_outlives_the_worker(tmp_path: Path, name: str) -
     worker.close()
 
 
-def wait_until(condition: Any, seconds: float = 15) -> None:
+def wait_until(condition: Any, seconds: float = 60) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it did not come to be"

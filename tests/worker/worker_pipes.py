@@ -79,10 +79,9 @@ class Worker:
         return self.result(self.send("analyse", analyse_params(file, function, **options)))
 
     def children(self) -> list[int]:
-        """The pids of its child processes."""
-        return [
-            int(pid) for pid in Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
-        ]
+        """The pids of its child processes, but for the one that waits for the next request."""
+        task = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        return [pid for pid in map(int, task.read_text().split()) if name_of(pid) != "graphmend-spare"]
 
     def close(self) -> int:
         """End its input and wait for its end; the exit status."""
@@ -121,3 +120,11 @@ def analyse_params(
         "mode": mode,
         "limits": {"seconds": seconds, "memory_mb": memory_mb},
     }
+
+
+def name_of(pid: int) -> str:
+    """The name of a process; empty when there is none."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""

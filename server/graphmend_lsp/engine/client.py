@@ -26,6 +26,7 @@ from graphmend_lsp.worker.wire import PROTOCOL, FailureData, Hello
 MAX_RESTARTS = 4
 START_SECONDS = 90.0
 FAREWELL_SECONDS = 1.5
+ENDING_SECONDS = 1.0  # that a worker of this machine has to end its runs, before it is killed
 LINE_LIMIT = 256 * 1024 * 1024
 
 
@@ -289,8 +290,8 @@ class WorkerClient:
         if forget_deaths:
             self._deaths = 0
         if process is not None:
-            if self._command and process.returncode is None:
-                await _farewell(process)
+            if process.returncode is None:
+                await _farewell(process, elsewhere=bool(self._command))
             kill_group(process)
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(asyncio.shield(process.wait()), 5.0)
@@ -311,16 +312,19 @@ def _no_worker(message: str) -> Failure:
     )
 
 
-async def _farewell(process: asyncio.subprocess.Process) -> None:
-    """Close its input and ask it to end: what runs elsewhere is out of reach of a signal and ends with its input."""
+async def _farewell(process: asyncio.subprocess.Process, *, elsewhere: bool) -> None:
+    """Close its input and ask it to end: only it knows what its runs have left, and where their temporary files are.
+
+    What runs `elsewhere` is out of reach of a signal and ends with its input.
+    """
     if process.stdin is not None:
         process.stdin.close()
-    for ask in (None, signal.SIGTERM):
+    for ask in (None, signal.SIGTERM) if elsewhere else (signal.SIGTERM,):
         if ask is not None and sys.platform != "win32":
             with contextlib.suppress(OSError):
                 os.killpg(process.pid, ask)
         with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(asyncio.shield(process.wait()), FAREWELL_SECONDS)
+            await asyncio.wait_for(asyncio.shield(process.wait()), FAREWELL_SECONDS if elsewhere else ENDING_SECONDS)
             return
 
 

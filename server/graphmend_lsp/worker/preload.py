@@ -225,7 +225,7 @@ def send(orders: socket.socket, job: Job, messages: int, output: int) -> int:
     body = pickle.dumps(job)
     socket.send_fds(orders, [SIZE.pack(len(body))], [messages, output])
     orders.sendall(body)
-    answer = _received(orders, SIZE.size)
+    answer = received(orders, SIZE.size)
     if answer is None:
         raise OSError("the process ended")
     return int(SIZE.unpack(answer)[0])
@@ -236,7 +236,7 @@ def _serve(orders: socket.socket, worker: int, post: Post, given: Preloaded) -> 
         head, fds, _, _ = socket.recv_fds(orders, SIZE.size, 2)
         if len(head) < SIZE.size or len(fds) < 2:
             return
-        body = _received(orders, SIZE.unpack(head)[0])
+        body = received(orders, SIZE.unpack(head)[0])
         if body is None:
             return
         middle = os.fork()
@@ -274,7 +274,8 @@ def _run(body: bytes, fds: Sequence[int], orders: socket.socket, worker: int, po
         os._exit(status)
 
 
-def _received(orders: socket.socket, size: int) -> bytes | None:
+def received(orders: socket.socket, size: int) -> bytes | None:
+    """So many bytes; None when the other end is closed before."""
     data = bytearray()
     while len(data) < size:
         part = orders.recv(min(size - len(data), 1 << 20))

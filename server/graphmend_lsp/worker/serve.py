@@ -6,6 +6,7 @@ its input, `shutdown`, a signal, or the end of the process that started it; then
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -21,8 +22,9 @@ from typing import Any
 from .failures import failure
 from .isolate import Child, new_pump, step
 from .preloads import Grown, Preloads
-from .processes import reap_strangers
-from .tasks import carry_out, hello, passing_folder, warm_up
+from .processes import can_fork, reap_strangers
+from .spare import Spare
+from .tasks import carry_out, hello, passing_folder, rehearse, warm_up
 from .wire import AnalyseParams, AnalyseResult, FailureData, Hello, Limits, VerifyParams
 
 STDIN = "stdin"
@@ -63,6 +65,7 @@ class Server:
     at_once: int
     pump: Any
     preloads: Preloads
+    spare: Spare | None = None
     cold: set[int] = field(default_factory=set)
     waiting: deque[tuple[int, str, dict[str, Any]]] = field(default_factory=deque)
     running: dict[int, Running] = field(default_factory=dict)
@@ -119,7 +122,9 @@ class Server:
         while self.waiting and len(self.running) < self.at_once:
             number, method, params = self.waiting.popleft()
             grown = None if number in self.cold else self.preloads.pick(params)
-            folder = tempfile.mkdtemp(prefix="graphmend-")
+            spare = self.spare if grown is None and number not in self.cold else None
+            ready = grown or spare
+            folder = spare.folder if spare is not None else tempfile.mkdtemp(prefix="graphmend-")
             so_far = AnalyseResult(
                 events=[], graphs=[], skipped=[], calls=0, device="cpu", seconds=0.0, failure=None
             )  # fmt: skip
@@ -131,14 +136,29 @@ class Server:
                 posts=True,
                 on_post=partial(self.posted, number, so_far),
                 top=True,
-                private=(*self.private, *self.preloads.descriptors),
+                private=self.descriptors,
                 folder=folder,
-                starter=grown.start if grown is not None else None,
+                starter=ready.start if ready is not None else None,
             )
             self.running[number] = Running(child, folder, so_far, method, params, grown)
-            if grown is not None and child.pid is None:
-                self.preloads.drop(grown)
+            if spare is not None:
+                spare.close()
+                self.spare = None
+            if ready is not None and child.pid is None:
+                if grown is not None:
+                    self.preloads.drop(grown)
                 self.run_cold(number)
+
+    @property
+    def descriptors(self) -> tuple[int, ...]:
+        """What no child needs."""
+        return (*self.private, *self.preloads.descriptors, *([self.spare.fileno()] if self.spare is not None else []))
+
+    def prepare(self) -> None:
+        """While there is nothing to do: have a child ready for what comes next."""
+        if self.spare is None and not self.waiting and not self.running and self.refusal is None and can_fork():
+            with contextlib.suppress(OSError):
+                self.spare = Spare(self.descriptors, rehearse)
 
     def posted(self, number: int, so_far: AnalyseResult, value: Any) -> None:
         """Something a child says while it runs."""
@@ -203,8 +223,8 @@ class Server:
 
     def reap(self) -> None:
         """End what children left behind that are no more."""
-        children = [*(request.child for request in self.running.values()), *self.preloads.children]
-        reap_strangers(child.pid for child in children if child.pid is not None)
+        children = [*(request.child for request in self.running.values()), *self.preloads.children, self.spare]
+        reap_strangers(child.pid for child in children if child is not None and child.pid is not None)
 
     def close(self) -> None:
         """End everything."""
@@ -212,6 +232,9 @@ class Server:
         for number in list(self.running):
             self.forget(number)
         self.preloads.close()
+        if self.spare is not None:
+            self.spare.close()
+            self.spare = None
         self.reap()
 
 
@@ -276,6 +299,7 @@ def _loop(server: Server, pump: Any) -> None:
     rest = bytearray()
     while True:
         server.start()
+        server.prepare()
         children = [*(request.child for request in server.running.values()), *server.preloads.children]
         for _, data in step(pump, children, IDLE):
             if not data:

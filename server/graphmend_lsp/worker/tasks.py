@@ -64,11 +64,17 @@ def carry_out(
 @contextlib.contextmanager
 def passing_folder() -> Iterator[None]:
     """A temporary folder for what torch writes when it is imported and warmed up; it and what points to it pass."""
+    with tempfile.TemporaryDirectory(prefix="graphmend-") as folder, writing_to(folder):
+        yield
+
+
+@contextlib.contextmanager
+def writing_to(folder: str) -> Iterator[None]:
+    """Temporary files go to the folder; what is said of that, and all else, in the environment passes."""
     before = dict(os.environ), tempfile.tempdir
     try:
-        with tempfile.TemporaryDirectory(prefix="graphmend-") as folder:
-            tempfile.tempdir = os.environ["TMPDIR"] = folder
-            yield
+        tempfile.tempdir = os.environ["TMPDIR"] = folder
+        yield
     finally:
         os.environ.clear()
         os.environ.update(before[0])
@@ -134,11 +140,11 @@ def warm_up() -> None:
     gc.freeze()  # collections in children then leave the shared pages alone
 
 
-def rehearse() -> None:
+def rehearse(folder: str) -> None:
     """In a fork of the warm process that has nothing to do yet: what an analysis touches becomes its own."""
     from . import warming
 
-    with contextlib.suppress(Exception):  # then the job finds it not rehearsed
+    with contextlib.suppress(Exception), writing_to(folder):  # without it the job is only slower
         warming.rehearse()
 
 

@@ -8,6 +8,7 @@ Imports torch; runs in the process that forks, with one thread.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 
 import torch
 from torch import nn
@@ -58,10 +59,19 @@ class Whole(nn.Module):
 
 def warm() -> None:
     """Compile and run it as in `RUNS`; Dynamo is reset behind each."""
+    _run(RUNS)
+
+
+def rehearse() -> None:
+    """Run it as an analysis would, in a fork that will run one: what that touches is its own from then on."""
+    _run(RUNS[:1])
+
+
+def _run(runs: Sequence[tuple[str, bool]]) -> None:
     importlib.invalidate_caches()
     generator = torch.random.get_rng_state()
     try:
-        for backend, train in RUNS:
+        for backend, train in runs:
             torch._dynamo.reset()
             model = Whole().train(train)
             out = torch.compile(model, backend=backend)(torch.zeros(1, 3, dtype=torch.long))["out"]
