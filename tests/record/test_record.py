@@ -108,7 +108,10 @@ def test_pytest_is_recorded(tmp_path: Path) -> None:
     test = PROGRAMS / "test_model.py"
     report = tmp_path / "report.json"
     done = record(
-        tmp_path, sys.executable, "-m", "pytest", "-o", "addopts=", "-p", "no:cacheprovider", str(test), out=report
+        tmp_path,
+        *(sys.executable, "-m", "pytest", "-o", "addopts=", "-p", "no:cacheprovider", str(test)),
+        out=report,
+        here=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "2 passed" in done.stdout
