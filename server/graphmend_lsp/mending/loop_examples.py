@@ -714,18 +714,18 @@ def fn(x):
         "reads the loop's own variable",
     ),
     Refusal(
-        "a tensor that others may hold changes in place",
+        "what others may hold, and may be a number, changes in place",
         """\
 import torch
 
 
-def fn(x):
-    y = x
+def fn(x, n):
     for i in range(4):
-        y += 1
-        if ⟦y.sum() > 20⟧:
+        n += 1
+        x = x * n
+        if ⟦x.sum() > 20⟧:
             break
-    return x + y
+    return x + n
 """,
         "may be known by another name",
         gb_id="GB7000",

@@ -12,12 +12,13 @@ Why it costs
 
 Safety
     Both sides run in every call: time is the sum of both, and what can raise, draw random numbers or have an effect is
-    refused. The chosen values are bit-equal. Gradients are too when both sides are finite; where an operation of the
+    refused. The chosen values are bit-equal. What one side changes in place is written in place (``copy_``) on both,
+    so that all who hold the tensor see it. Gradients are too when both sides are finite; where an operation of the
     side that is not taken may leave its domain (``sqrt``, ``log``, ``/``), its operand is made harmless on that side
     ("double where"). Sides of different shape or dtype are only seen by running: the verdict compares them.
 
 When it is refused
-    Loops, a side with an effect (print, an item put in a list, an in-place change of a tensor that others may hold),
+    Loops, a side with an effect (print, an item put in a list, an in-place change of what may be a Python number),
     random numbers, an index or a number that may raise, a side that gives None, text or a container, a name that has no
     value before, and a Python test mixed into ``or``.
 """

@@ -153,16 +153,32 @@ class Lowering:
         target = one.target
         key = render(self.source, target)
         refuse_hazards(self.source, one.value, self.changes)
-        if isinstance(target, ast.Name) and not self._is_owned(target.id):
-            raise Refused(
-                f"`{key}` may be known by another name, and `{first_line(self.source, one)}` changes it in place; "
-                f"write `{key} = {key} {_OPERATORS.get(type(one.op), '+')} ...`."
-            )
-        if isinstance(target, ast.Attribute) or type(one.op) not in _OPERATORS:
+        if type(one.op) not in _OPERATORS:
             raise Refused(f"`{first_line(self.source, one)}` changes `{key}` in place.")
         value = Made(f"{key} {_OPERATORS[type(one.op)]} ", one.value, divides=isinstance(one.op, ast.Div))
         load = frozenset({key.split("[")[0]})
+        owned = isinstance(target, ast.Name) and self._is_owned(target.id)
+        if not owned and isinstance(target, (ast.Name, ast.Attribute)):
+            if not self._holds_tensor(target):
+                raise Refused(
+                    f"`{key}` may be known by another name, and `{first_line(self.source, one)}` changes it in place; "
+                    f"write `{key} = {key} {_OPERATORS[type(one.op)]} ...`."
+                )
+            return self._written(target, value, _reads(one.value) | load, notes)
         return self._store(target, value, _reads(one.value) | load, notes)
+
+    def _holds_tensor(self, target: ast.expr) -> bool:
+        """Whether a name or attribute of ``self`` surely holds a tensor of fixed dtype: a buffer, or an annotated one."""
+        own = isinstance(target, ast.Name) or (isinstance(target, ast.Attribute) and _is_self(target.value))
+        return own and self.kinds.of(target) == "tensor"
+
+    def _written(self, target: ast.expr, value: Value, reads: frozenset[str], notes: tuple[str, ...]) -> Item:
+        """A value put into the tensor itself, so that all who hold it see it, also when it is what it was."""
+        key = render(self.source, target)
+        told = f"`{key}` is written in every call, with what it held when its side is not taken."
+        if told not in self.changes:
+            self.changes.append(told)
+        return Item(reads, _keys(target) or frozenset({key}), key=key, values=(value,), comments=notes, in_place=True)
 
     def _returned(self, one: ast.Return, notes: tuple[str, ...]) -> Item:
         if one.value is None:
@@ -240,13 +256,16 @@ class Lowering:
         name, method = function.value, function.attr.rstrip("_")
         if not isinstance(name, ast.Name) or method not in TENSOR_METHODS:
             raise Refused(f"`{render(self.source, call)}` changes a tensor in place.")
-        if not self._is_owned(name.id):
+        owned = self._is_owned(name.id)
+        if not owned and not self._holds_tensor(name):
             raise Refused(
                 f"`{name.id}` may be known by another name, and `{render(self.source, call)}` changes it in place."
             )
         for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
             refuse_hazards(self.source, argument, self.changes)
         text = render(self.source, call, {function: f"{name.id}.{method}"})
+        if not owned:
+            return self._written(name, Made(text), _reads(call), notes)
         return Item(_reads(call), frozenset({name.id}), key=name.id, values=(Made(text),), comments=notes)
 
     def _is_owned(self, name: str) -> bool:

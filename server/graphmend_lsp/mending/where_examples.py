@@ -720,6 +720,106 @@ class Net(torch.nn.Module):
 """,
         run="fn = Net()\n" + _ONE,
     ),
+    Example(
+        "in place on a tensor that the caller has",
+        before="""\
+import torch
+
+
+def fn(x):
+    if ⟦x.sum() > 0⟧:
+        x += 1
+    return x
+""",
+        after="""\
+import torch
+
+
+def fn(x):
+    x.copy_(torch.where(x.sum() > 0, x + 1, x))
+    return x
+""",
+        run=_ONE,
+    ),
+    Example(
+        "in-place method on an alias",
+        before="""\
+import torch
+
+
+def fn(x):
+    y = x
+    if ⟦x.sum() > 0⟧:
+        y.add_(1)
+    return x + y
+""",
+        after="""\
+import torch
+
+
+def fn(x):
+    y = x
+    y.copy_(torch.where(x.sum() > 0, y.add(1), y))
+    return x + y
+""",
+        run=_ONE,
+    ),
+    Example(
+        "a view of the tensor",
+        before="""\
+import torch
+
+
+def fn(x):
+    y = x * 2
+    first = y[0]
+    if ⟦x.sum() > 0⟧:
+        y.add_(1)
+    return y + first
+""",
+        after="""\
+import torch
+
+
+def fn(x):
+    y = x * 2
+    first = y[0]
+    y.copy_(torch.where(x.sum() > 0, y.add(1), y))
+    return y + first
+""",
+        run=_ONE,
+    ),
+    Example(
+        "a buffer that counts",
+        before="""\
+import torch
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("seen", torch.zeros(()))
+
+    def forward(self, x):
+        if ⟦x.sum() > 0⟧:
+            self.seen += 1
+        return x * self.seen
+""",
+        after="""\
+import torch
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("seen", torch.zeros(()))
+
+    def forward(self, x):
+        self.seen.copy_(torch.where(x.sum() > 0, self.seen + 1, self.seen))
+        return x * self.seen
+""",
+        run="fn = Net()\n" + _ONE,
+    ),
 )
 
 REFUSALS: tuple[Refusal, ...] = (
@@ -889,33 +989,6 @@ def fn(x, mask=None):
         reason="`mask` may be None when its side is not taken",
     ),
     Refusal(
-        "in place on a tensor that the caller has",
-        source="""\
-import torch
-
-
-def fn(x):
-    if ⟦x.sum() > 0⟧:
-        x += 1
-    return x
-""",
-        reason="`x` may be known by another name",
-    ),
-    Refusal(
-        "in-place method on an alias",
-        source="""\
-import torch
-
-
-def fn(x):
-    y = x
-    if ⟦x.sum() > 0⟧:
-        y.add_(1)
-    return x + y
-""",
-        reason="changes it in place",
-    ),
-    Refusal(
         "changed in place later",
         source="""\
 import torch
@@ -1009,21 +1082,6 @@ def fn(x, y):
     return x
 """,
         reason="also compares shapes",
-    ),
-    Refusal(
-        "a view of the tensor",
-        source="""\
-import torch
-
-
-def fn(x):
-    y = x * 2
-    first = y[0]
-    if ⟦x.sum() > 0⟧:
-        y.add_(1)
-    return y + first
-""",
-        reason="`y` may be known by another name",
     ),
     Refusal(
         "a size that depends on data",

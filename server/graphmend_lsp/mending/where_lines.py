@@ -67,6 +67,8 @@ class Lines:
             return [render(self.source, item.call, exchange)]
         if item.key:
             text = writer.text(item.values[0])
+            if item.in_place:
+                return [f"{item.key}.copy_({text})"]
             return [f"{item.key} = {text}"] if text != item.key else []
         return []
 

@@ -33,7 +33,8 @@ class Item:
 
     `lines` are statements that stand as they are (set-up), `call` is a call made for its effect, `values` are what is
     returned (`returns`) or stored in `key`; `test` marks where a condition gets its name if it needs one, `chosen` is
-    the condition of the pairs of arguments of a call. `moved` says that the lines only move a tensor to a device.
+    the condition of the pairs of arguments of a call. `moved` says that the lines only move a tensor to a device,
+    `in_place` that the value is written into the tensor that `key` holds, which others may hold too.
     """
 
     reads: frozenset[str] = frozenset()
@@ -48,6 +49,7 @@ class Item:
     chosen: Test | None = None
     comments: tuple[str, ...] = ()
     moved: bool = False
+    in_place: bool = False
 
 
 class Setting(Protocol):
@@ -150,10 +152,15 @@ def _joined(setting: Setting, test: Test, then: Item | None, other: Item | None)
     reads = frozenset(test.reads).union(*(item.reads for item in (then, other) if item), {one.key})
     if then is None or other is None:
         _refuse_unbound(setting, one, test)
-    _refuse_later_change(setting, one.key, [item.values[0] if item else Old(one.key) for item in (then, other)])
+    in_place = one.in_place
+    if then is not None and other is not None and then.in_place != other.in_place:
+        raise Refused(f"One side changes `{one.key}` in place and the other puts another tensor in it.")
+    if not in_place:
+        _refuse_later_change(setting, one.key, [item.values[0] if item else Old(one.key) for item in (then, other)])
     a = then.values[0] if then else Old(one.key)
     b = other.values[0] if other else Old(one.key)
-    return Item(reads, one.writes, key=one.key, values=(choose(setting, test, a, b, one.key),), comments=comments)
+    value = choose(setting, test, a, b, one.key)
+    return Item(reads, one.writes, key=one.key, values=(value,), comments=comments, in_place=in_place)
 
 
 def _joined_calls(
