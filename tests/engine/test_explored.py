@@ -11,11 +11,11 @@ import pytest
 
 from graphmend_lsp.engine.breaks import Scope
 from graphmend_lsp.engine.config import CheckRequest, WorkerConfig
-from graphmend_lsp.engine.explored import fake_breaks, note_of, shown_runs, too_large, with_modes
+from graphmend_lsp.engine.explored import fake_breaks, graphs_only, note_of, shown_runs, too_large, with_modes
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.runs import Run
 from graphmend_lsp.engine.session import Session
-from graphmend_lsp.model import Entry, Failure, Report, Span
+from graphmend_lsp.model import Counts, Entry, Failure, Report, Span
 
 FILE = "/home/me/model.py"
 TEXT = "def forward(x):\n    if x.any():\n        print(x)\n    return x\n"
@@ -86,6 +86,14 @@ def test_the_real_run_stands_for_its_entry() -> None:
     shown = shown_runs({key: REAL}, {key: replace(FAKE, unexplored=2, explored=8), other: FAKE})  # type: ignore[dict-item]
     assert {run.kind for run in shown.values()} == {"real", "fake"}
     assert shown[key].note.startswith("2 sides of conditions were not followed")  # type: ignore[index]
+
+
+def test_a_verdict_without_data_is_on_graphs_only() -> None:
+    before = Counts(2, 2, 0)
+    verdict = graphs_only(before, Run(events=(BRANCH,), kind="fake"))
+    assert (verdict.safety, verdict.outputs, verdict.after) == ("unverified", "not compared", Counts(0, 1, 0))
+    assert verdict.reasons[0].startswith("graphs only: 2 → 1 breaks")
+    assert "ValueError: no" in graphs_only(before, Run(failure=FAILURE, kind="fake")).reasons[0]
 
 
 def test_a_failed_exploration_is_a_note() -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from graphmend_lsp.analysis.reasons import in_mode, only_when
 from graphmend_lsp.engine.breaks import Scope, breaks_of, merge_all
 from graphmend_lsp.engine.files import Sources
-from graphmend_lsp.model import Break, Mode
+from graphmend_lsp.model import Break, Counts, EntryResult, Finding, Mode, Verdict
 from graphmend_lsp.text import Text
 
 if TYPE_CHECKING:
@@ -69,6 +69,24 @@ def too_large(run: Run) -> str | None:
         f"its tensors take {_size(run.tensor_bytes)} and {_size(run.available_bytes)} of memory are free, "
         "so it was run without data only"
     )
+
+
+def counts_of(result: EntryResult, findings: Sequence[Finding]) -> Counts:
+    """How a run without data saw its entry cut."""
+    seen = [one for one in findings if result.entry.name in one.site.entries and result.mode in one.site.modes]
+    return Counts(result.graphs, len(seen), result.skipped_frames)
+
+
+def graphs_only(before: Counts, after: Run) -> Verdict:
+    """The verdict that a run without data gives on a mended program: how it is cut, never that it computes the same."""
+    if after.failure is not None:
+        reason = f"graphs only: the mended program fails in a run without data ({after.failure.message})"
+        return Verdict("unverified", (reason,), before, before, seconds=after.seconds)
+    counts = after.counts
+    now = Counts(counts["graphs"], counts["breaks"], counts["skipped_frames"])
+    change = f"{before.breaks} → {now.breaks} breaks, {before.graphs} → {now.graphs} graphs"
+    reason = f"graphs only: {change} in runs without data; that it computes the same was not compared"
+    return Verdict("unverified", (reason,), before, now, seconds=after.seconds)
 
 
 def note_of(run: Run) -> str:

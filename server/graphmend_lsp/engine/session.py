@@ -13,7 +13,7 @@ from graphmend_lsp.engine.cached_client import CACHED, CachedClient
 from graphmend_lsp.engine.client import WorkerFailedError, failure_of
 from graphmend_lsp.engine.config import CheckRequest, OnFinding, OnProgress, WorkerConfig, WorkerStatus
 from graphmend_lsp.engine.entries import entries_in, excused, python_files
-from graphmend_lsp.engine.explored import shown_runs, too_large
+from graphmend_lsp.engine.explored import counts_of, graphs_only, shown_runs, too_large
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.mender import Mender
 from graphmend_lsp.engine.plan import mend_all
@@ -101,10 +101,17 @@ class Session:
                 if result.entry.name in finding.site.entries and result.mode in finding.site.modes
                 for candidate in finding.candidates
             ]
-            if result.error is not None or result.run != "real" or not mends:
+            if result.error is not None or not mends:
                 continue
             key = (result.entry, result.mode)
             programs = [(mend,) for mend in dict.fromkeys(mends)]
+            if result.run == "fake":
+                before = counts_of(result, report.findings)
+                for (mend,) in programs:
+                    after = replace(request, texts={**request.texts, **combine((mend,), sources)[1]})
+                    verdict = graphs_only(before, await self._analyse(after, key, "fake"))
+                    verdicts.setdefault(mend, []).append(verdict)
+                continue
             judged, failure = await self.verify(request, key, programs, sources, on_progress, (runs or {}).get(key))
             failures += [failure] if failure is not None else []
             for (mend,), (verdict, _) in zip(programs, judged, strict=False):
