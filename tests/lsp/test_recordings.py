@@ -15,6 +15,7 @@ from graphmend_lsp.engine.path_map import PathMap
 from graphmend_lsp.engine.recorded import Recording
 from graphmend_lsp.engine.recordings import LOCAL, as_record, from_record, load, save
 from graphmend_lsp.engine.traces import read_trace
+from graphmend_lsp.lsp.found import Known, merged
 from tests.lsp.conftest import Start
 from tests.lsp.wire import NEOVIM, REAL, Client
 
@@ -190,3 +191,12 @@ def test_only_so_many_are_kept(project: Path, state: Path) -> None:
         path = save(replace(made, command=("python", f"{number}.py"), sites=(), results=()), state)
         os.utime(path, (number, number))
     assert len(list(state.glob("*.json"))) == 100
+
+
+def test_a_run_of_ours_supersedes_what_was_recorded_at_the_same_place(project: Path) -> None:
+    made = recording_of(project)
+    recorded_one = made.sites[0].site
+    ours = replace(recorded_one, evidence="dynamo")
+    other = made.sites[1].site
+    found = merged((Known("a", ours),), (Known("b", recorded_one, origin="Recorded."), Known("c", other)))
+    assert [known.site for known in found] == sorted([ours, other], key=lambda site: site.span)

@@ -73,7 +73,7 @@ class Recording:
     def told(self, now: float) -> str:
         """Which run this was, and how long ago, as a sentence; `now` is in seconds since the epoch."""
         if self.is_trace:
-            return f"Read from the trace {self.words} of {_ago(now - self.ended)}."
+            return f"Read from the trace {self.words}, made {_ago(now - self.ended)}."
         return f"Recorded {_ago(now - self.ended)} by `{self.words}`."
 
 
