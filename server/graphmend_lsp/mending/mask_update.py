@@ -50,7 +50,7 @@ def updated(source: Source, kinds: Kinds, statement: ast.Assign | ast.AugAssign,
     else:
         body = masked.body(statement.value, mask)
     text = f"{where}({plain(mask)}, {plain(body)}, {target})"
-    own = _is_own(source, kinds, place.tensor, statement)
+    own = _is_own(source, kinds, place.tensor, statement) and _keeps_dtype(masked, place, statement)
     line = f"{target} = {text}" if own else f"{target}.copy_({text})"
     base = edits.block_indentation(source, statement)
     lines = [one.removeprefix(base) for one in layout(base + line, source.indent, line_limit(source))]
@@ -59,6 +59,31 @@ def updated(source: Source, kinds: Kinds, statement: ast.Assign | ast.AugAssign,
     spots: list[TextEdit] = [imported] if imported is not None else []
     spots.append(edits.replace(source, statement, statement, lines))
     return Mend(NAME, _TITLE, source.path, source.span(statement), tuple(spots))
+
+
+def _keeps_dtype(masked: Masked, place: Chosen, statement: ast.Assign | ast.AugAssign) -> bool:
+    """Whether what is written surely has the dtype of the tensor: an update in place converts, a new tensor would not."""
+    scalars = masked.scalars
+    bases = {ast.dump(one.tensor) for one in masked.leaves} - {ast.dump(place.tensor)}
+    if bases:
+        origins = scalars.origins(place.tensor)
+        if scalars.converts(place.tensor) or any(
+            scalars.origins(one.tensor) != origins or scalars.converts(one.tensor) for one in masked.leaves
+        ):
+            return False
+    if scalars.is_floating(place.tensor) and not bases:
+        return True
+    divides = isinstance(statement, ast.AugAssign) and isinstance(statement.op, (ast.Div, ast.Pow))
+    return not divides and not any(
+        isinstance(one, (ast.Div, ast.Pow, ast.Compare))
+        or (isinstance(one, ast.Constant) and isinstance(one.value, float))
+        or (
+            isinstance(one, ast.Call)
+            and chosen(masked.source, one) is None
+            and scalars.called(one)[0] not in ("abs", "neg")
+        )
+        for one in ast.walk(statement.value)
+    )
 
 
 def _is_own(source: Source, kinds: Kinds, tensor: ast.expr, statement: ast.stmt) -> bool:
