@@ -14,7 +14,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-RUNS = (("eager", False), ("aot_eager", True))  # under which backend, whether with a backward pass
+# Under which backend, whether in train mode. Never with a backward pass: where torch knows CUDA, its forks could then make none.
+RUNS = (("eager", False), ("aot_eager", True))
 
 
 class Part(nn.Module):
@@ -74,9 +75,7 @@ def _run(runs: Sequence[tuple[str, bool]]) -> None:
         for backend, train in runs:
             torch._dynamo.reset()
             model = Whole().train(train)
-            out = torch.compile(model, backend=backend)(torch.zeros(1, 3, dtype=torch.long))["out"]
-            if train:
-                out.sum().backward()
+            torch.compile(model, backend=backend)(torch.zeros(1, 3, dtype=torch.long))
     finally:
         torch.random.set_rng_state(generator)
         torch._dynamo.reset()
