@@ -34,7 +34,7 @@ _HEADS = (
     "ForTokenClassification",
 )
 _PART = re.compile(
-    r"(Text|Vision|Audio|Speech|Encoder|Decoder|Image|Video|Language|Prompt|Thinker|Talker|Semantic|Coarse|Fine)"
+    r"(Text|Vision|Audio|Speech|Encoder|Decoder|Image|Video|Language|Prompt|Thinker|Talker|Semantic|Coarse|Fine|Wav)"
 )
 
 

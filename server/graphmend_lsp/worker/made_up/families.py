@@ -26,6 +26,20 @@ class Family:
 _FORECAST = Family(config={"prediction_length": 8, "context_length": 16})
 _CLAP = Family(inputs={"input_features": Drawn("normal", (2, 1, 1001, 64))}, give=("input_features",))
 _CODES = Family(inputs={"input_ids": Drawn("ids", (8, 16), 200)})  # a row for each of four codebooks
+_SECTIONS = {"type": "default", "rope_type": "default", "mrope_section": [16, 24, 24]}
+_POSITIONS = Family(
+    config={"text_config.rope_scaling": _SECTIONS},
+    leave=("pixel_values", "pixel_values_videos"),
+)
+_FEW_TOKENS = Family(config={"mm_tokens_per_image": 16})
+_PATCHES = Family(
+    inputs={
+        "pixel_values": Drawn("normal", (2, 256, 768)),
+        "pixel_attention_mask": Drawn("ones", (2, 256)),
+        "spatial_shapes": Drawn("ids", (2, 2), 1, placed=((16, 2),)),
+    },
+    give=("pixel_attention_mask", "spatial_shapes"),
+)
 _VISUAL = {"<image>": 8, "<|extra_200|>": 9, **{f"<|visual token {n:06d}|>": 10 + n for n in range(16)}}
 
 FAMILIES: Mapping[str, Family] = {
@@ -56,6 +70,12 @@ FAMILIES: Mapping[str, Family] = {
     "llava_onevision": Family(config={"vision_config.num_attention_heads": 16}),
     "emu3": Family(config={"vocabulary_map": _VISUAL}),
     "mllama": Family(config={"text_config.rope_scaling": {"rope_type": "default"}}),
+    "oneformer": Family(inputs={"task_inputs": Drawn("ids", (2, 77), 200)}),
+    "perceiver": Family(config={"num_self_attends_per_block": 2}),
+    "qwen2_vl": _POSITIONS,
+    "qwen2_5_vl": _POSITIONS,
+    "qwen2_5_omni_talker": Family(config={"rope_scaling": _SECTIONS}),
+    "qwen2_5_omni_text": Family(config={"rope_scaling": _SECTIONS}),
     "musicgen_decoder": _CODES,
     "musicgen_melody_decoder": _CODES,
     "phi4_multimodal": Family(
@@ -63,9 +83,14 @@ FAMILIES: Mapping[str, Family] = {
     ),
     "pix2struct": Family(inputs={"flattened_patches": Drawn("spread", (2, 32, 770))}, give=("flattened_patches",)),
     "codegen": Family(config={"n_head": 4}),  # its projections are cut into four
-    "depth_pro": Family(config={"patch_size": 96}, inputs={"pixel_values": Drawn("normal", (1, 3, 384, 384))}),
     "encoder-decoder": Family(made_of={"encoder": "BertConfig", "decoder": "BertConfig"}),
-    "speech-encoder-decoder": Family(made_of={"encoder": "Wav2Vec2Config", "decoder": "BertConfig"}),
+    "gemma3": _FEW_TOKENS,
+    "shieldgemma2": _FEW_TOKENS,
+    "siglip2": _PATCHES,
+    "siglip2_vision_model": _PATCHES,
+    "speech-encoder-decoder": Family(
+        made_of={"encoder": "Wav2Vec2Config", "decoder": "BertConfig"}, leave=("inputs", "input_features")
+    ),
     "vision-encoder-decoder": Family(made_of={"encoder": "ViTConfig", "decoder": "BertConfig"}),
     "vision-text-dual-encoder": Family(made_of={"vision_config": "ViTConfig", "text_config": "BertConfig"}),
     "rag": Family(made_of={"question_encoder": "DPRConfig", "generator": "BartConfig"}),

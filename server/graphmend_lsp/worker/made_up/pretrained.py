@@ -246,7 +246,7 @@ class Inputs:
         )
         rows = ROWS if height <= 400 else 1
         frames = self.sizes.number("num_frames", "frames_per_clip", near=near, default=0)
-        if name in ("pixel_values", "pixel_values_images", "images", "image", "x"):
+        if name in ("pixel_values_images", "images", "image", "x", "prompt_masks") or name.endswith("pixel_values"):
             if frames and name == "pixel_values" and "pixel_values_videos" not in self.allowed:
                 return Drawn("normal", (rows, frames, channels, height, width))
             return Drawn("normal", (rows, channels, height, width))

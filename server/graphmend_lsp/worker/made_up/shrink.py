@@ -128,6 +128,8 @@ def _factor(configs: list[Any]) -> int:
     factor = 1
     while common % (factor * 2) == 0 and factor * 2 <= max(common // 2, 1) and factor < 16 and widest // factor > 256:
         factor *= 2
+    while common == 0 and factor < 16 and widest // factor > 512:  # no heads to divide
+        factor *= 2
     if factor == 1 and common > 2 and widest > 1024:  # an odd count of heads
         return common
     return factor
