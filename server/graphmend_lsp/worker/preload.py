@@ -37,6 +37,7 @@ INSTALLED = ("site-packages", "dist-packages")
 SIGNED = re.compile(rb"^.*\bimport\s*\([^)]*\)|^.*(?:import|environ|putenv|chdir|sys\.).*", re.MULTILINE)
 ADOPTION = 2.0  # seconds
 SIZE = struct.Struct("!Q")
+_SIGNALS = ("SigBlk", "SigIgn", "SigCgt")
 _TORCH = ("TORCHINDUCTOR_", "TRITON_")
 
 
@@ -315,7 +316,7 @@ def _children() -> str:
 
 def _signals() -> list[str]:
     """Which signals are blocked, ignored and caught, also by handlers that Python does not know."""
-    return [line for line in read("/proc/self/status").decode().splitlines() if line.startswith("Sig")]
+    return [line for line in read("/proc/self/status").decode().splitlines() if line.startswith(_SIGNALS)]
 
 
 @contextlib.contextmanager
