@@ -14,6 +14,10 @@ export interface Settings {
   readonly entries: readonly string[];
   readonly device: "auto" | "cpu" | "cuda";
   readonly mode: "eval" | "train" | "both";
+  /** Whether the sides of branches that the inputs do not take are followed without data. */
+  readonly explore: boolean;
+  /** Whether inputs are made up for models without an entry. */
+  readonly guess: boolean;
   readonly worker: {
     readonly command: readonly string[];
     /** Folders that the worker sees elsewhere, `HERE=THERE`. */
@@ -51,6 +55,8 @@ export function readSettings(get: (key: string) => unknown, variables: Variables
     entries: list("entries"),
     device: oneOf(get("device"), ["auto", "cpu", "cuda"]),
     mode: oneOf(get("mode"), ["eval", "train", "both"]),
+    explore: get("explore") !== false,
+    guess: get("guess") !== false,
     worker: {
       command: list("worker.command"),
       pathMapping: list("worker.pathMapping"),
@@ -72,13 +78,15 @@ export function serverSettings(settings: Settings, python: string | undefined): 
     entries: settings.entries,
     device: settings.device,
     mode: settings.mode,
+    explore: settings.explore,
+    guess: settings.guess,
     worker: { ...settings.worker, memory: settings.worker.memory ?? 0 },
     logLevel: settings.logLevel,
   };
 }
 
 /** The settings that the server takes while it runs; every other one needs a new server. */
-const LIVE = ["run", "entries", "device", "mode", "logLevel", "showNotifications", "trace.server"];
+const LIVE = ["run", "entries", "device", "mode", "explore", "guess", "logLevel", "showNotifications", "trace.server"];
 
 /** Whether a change of settings needs a new server; `affects(key)` tells whether `graphmend.<key>` changed. */
 export function needsRestart(affects: (key: string) => boolean): boolean {
