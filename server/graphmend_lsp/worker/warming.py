@@ -14,8 +14,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-# Under which backend, whether in train mode. Never with a backward pass: where torch knows CUDA, its forks could then make none.
-RUNS = (("eager", False), ("aot_eager", True))
+RUNS = (("eager", False), ("aot_eager", True))  # under which backend, whether with a backward pass
 
 
 class Part(nn.Module):
@@ -58,6 +57,11 @@ class Whole(nn.Module):
         return {"out": torch.softmax(self.head(x), dim=-1)}
 
 
+def forks_can_differentiate() -> bool:
+    """Whether forks of a process that made a backward pass, or traced one, can make one: with a torch that knows a GPU none can."""
+    return torch.version.cuda is None and torch.version.hip is None
+
+
 def warm() -> None:
     """Compile and run it as in `RUNS`; Dynamo is reset behind each."""
     _run(RUNS)
@@ -75,7 +79,10 @@ def _run(runs: Sequence[tuple[str, bool]]) -> None:
         for backend, train in runs:
             torch._dynamo.reset()
             model = Whole().train(train)
-            torch.compile(model, backend=backend)(torch.zeros(1, 3, dtype=torch.long))
+            with torch.set_grad_enabled(forks_can_differentiate()):
+                out = torch.compile(model, backend=backend)(torch.zeros(1, 3, dtype=torch.long))["out"]
+                if train and out.requires_grad:
+                    out.sum().backward()
     finally:
         torch.random.set_rng_state(generator)
         torch._dynamo.reset()
