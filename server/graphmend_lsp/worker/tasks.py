@@ -26,9 +26,7 @@ OLDEST = (2, 9)
 NO_TORCH = "This interpreter has no torch: {}"
 
 
-def carry_out(
-    method: str, params: dict[str, Any], folder: str, post: Post, preloaded: Preloaded | None = None
-) -> Any:
+def carry_out(method: str, params: dict[str, Any], folder: str, post: Post, preloaded: Preloaded | None = None) -> Any:
     """The result of one request, as plain data; a failure of the program is part of it.
 
     An analysis also posts ``("imported", what)``: see `preload.Learner.told`.
