@@ -58,7 +58,7 @@ class Whole(nn.Module):
 
 
 def forks_can_differentiate() -> bool:
-    """Whether forks of a process that made a backward pass, or traced one, can make one: with a torch that knows a GPU none can."""
+    """Whether forks of a process that made or traced a backward pass can make one: with a torch that knows a GPU none can."""
     return torch.version.cuda is None and torch.version.hip is None
 
 
