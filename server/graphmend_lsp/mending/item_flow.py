@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 
 from graphmend_lsp.mending.imports import dotted, is_builtin, spell
 from graphmend_lsp.mending.index_text import Picked, picked
+from graphmend_lsp.mending.item_dtype import dtype_beside
+from graphmend_lsp.mending.item_words import why_number
 from graphmend_lsp.mending.kinds import Kinds
 from graphmend_lsp.mending.scalar import Read, Scalars, plain, read_of
 from graphmend_lsp.mending.source import Source, local_names, parameters
@@ -176,7 +178,7 @@ class Flow:
         """The number meets a tensor: Python's float takes that tensor's dtype."""
         if not self.double or self.kinds.is_bool(node) or isinstance(node, ast.Compare):
             return
-        dtype = self._dtype(node, other)
+        dtype = dtype_beside(self.source, self.scalars, self.reads, node, other)
         if dtype is None:
             raise Refused(
                 f"{self._line(node)}: it is computed in Python's float64 and then meets `{self._code(other)}`, whose dtype it "
@@ -184,48 +186,6 @@ class Flow:
             )
         text = self._take_text(node)
         self.exchange[node] = f"{operand(plain(text))}.to({dtype})"
-
-    def _dtype(self, node: ast.expr, other: ast.expr) -> str | None:
-        """The dtype that Python's number takes beside a tensor, as text; None where that is not known.
-
-        A float leaves a floating dtype as it is and makes floats of integers; an int leaves both.
-        """
-        if not isinstance(other, (ast.Name, ast.Attribute)):
-            return None
-        text = render(self.source, other)
-        if self.scalars.is_floating(other):
-            return f"{text}.dtype"
-        if self._is_float(node):
-            return f"({text} * 1.0).dtype"
-        bases = {name for read in self.reads for name in self.scalars.origins(read.tensor)}
-        kept = self.scalars.origins(other)
-        return f"{text}.dtype" if bases and bases <= kept and not self.scalars.converts(other) else None
-
-    def _is_float(self, node: ast.expr) -> bool:
-        """Whether a number surely is a float, whatever the tensor's dtype."""
-        if isinstance(node, ast.Constant):
-            return isinstance(node.value, float)
-        if isinstance(node, ast.UnaryOp):
-            return self._is_float(node.operand)
-        if isinstance(node, ast.BinOp):
-            return isinstance(node.op, ast.Div) or self._is_float(node.left) or self._is_float(node.right)
-        if isinstance(node, ast.Name):
-            values = self.scalars.values(node)
-            return bool(values) and all(self._is_float(value) for value in values or ())
-        for read in self.reads:
-            if read.call is node:
-                return read.form == "float" or (read.form == "item" and self.scalars.is_floating(read.tensor))
-        if not isinstance(node, ast.Call):
-            return False
-        name = dotted(self.source, node.func) or ""
-        if name.startswith("math."):
-            return not name.startswith("math.is")
-        if is_builtin(self.source, node.func, "float"):
-            return True
-        if is_builtin(self.source, node.func, "round") and len(node.args) != 2:
-            return False
-        kept = any(is_builtin(self.source, node.func, one) for one in ("abs", "max", "min", "round"))
-        return kept and bool(node.args) and self._is_float(node.args[0])
 
     def _comparison(self, node: ast.expr, parent: ast.Compare) -> None:
         parts = [parent.left, *parent.comparators]
@@ -456,34 +416,7 @@ class Flow:
         return render(self.source, node)
 
     def _refuse(self, node: ast.expr, parent: ast.AST | None) -> None:
-        raise Refused(f"{self._line(node)}: {self._why(node, parent)}.")
-
-    def _why(self, node: ast.expr, parent: ast.AST | None) -> str:
-        text = self._code(node)
-        for one in (parent, *(self.source.ancestors(parent) if parent is not None else ())):
-            if isinstance(one, (ast.JoinedStr, ast.FormattedValue)):
-                return f"`{text}` is put into a text"
-            if isinstance(one, ast.Slice):
-                return f"`{text}` is the bound of a slice, so a shape depends on it"
-            if isinstance(one, ast.Subscript):
-                return f"`{text}` is an index of `{self._code(one.value)}`, which is not known to be a tensor or a list"
-            if isinstance(one, ast.Dict):
-                return f"`{text}` is put into a dict"
-            if isinstance(one, ast.Call):
-                if is_builtin(self.source, one.func, "range"):
-                    return f"`{text}` is the number of turns of a loop"
-                if isinstance(one.func, ast.Attribute) and one.func.attr in ("append", "extend", "insert", "add"):
-                    return f"`{text}` is put into `{self._code(one.func.value)}`, whose readers may need a number"
-                return f"`{text}` is passed to `{self._code(one.func)}`, which may need a number"
-            if isinstance(one, ast.Return):
-                return f"`{text}` is returned to the caller, who may need a number"
-            if isinstance(one, ast.While):
-                return f"`{text}` decides how often a loop turns"
-            if isinstance(one, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
-                return f"`{text}` is stored where others may need a number"
-            if isinstance(one, ast.stmt):
-                break
-        return f"`{text}` is used where a number is needed"
+        raise Refused(f"{self._line(node)}: {why_number(self.source, node, parent)}.")
 
 
 def conditions(flow: Flow) -> Iterator[ast.expr]:
