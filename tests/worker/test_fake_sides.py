@@ -74,6 +74,16 @@ def test_breaks_with_the_answers_they_depend_on(worker: Worker, name: str) -> No
     assert result["unexplored"] == 0
 
 
+def test_what_the_entry_asks_is_no_condition_of_the_program(worker: Worker) -> None:
+    text = (
+        "import torch\ndef f(x):\n    if x.sum() > 0:\n        print(x)\n    return x + 1\n"
+        "def graphmend_entry():\n    x = torch.rand(4)\n    if x.sum() > 9: x = x * 2\n    return f, (x,)\n"
+    )
+    result = run(worker, FILE, text=text)
+    assert sides(result) == {("GB0170", 3): [], ("GB0059", 4): [(3, True)]}
+    assert result["explored"] == 2
+
+
 def test_a_budget_of_one_run_leaves_the_other_sides(worker: Worker) -> None:
     text = f"{HEAD}def f(x):\n    if x.sum() > 0:\n        print(x)\n    return x.relu()\n"
     result = run(worker, FILE, text=text, explore=1)

@@ -86,7 +86,7 @@ class _Runs:
         """Build the program anew and make all its calls."""
         import torch
 
-        self.oracle = Oracle(tuple(script), profile)
+        self.oracle = Oracle(profile=profile)  # what the entry itself asks is no condition of the program
         self._events = []
         recorder = self._recorder
         recorder.call = 0
@@ -95,7 +95,9 @@ class _Runs:
         why: FailureData | None = None
         try:
             with self.mode:
-                why = self._calls(self._program())
+                program = self._program()
+                self.oracle = Oracle(tuple(script), profile)
+                why = self._calls(program)
         except FailedError as error:
             why = error.failure
         except EndlessError:
