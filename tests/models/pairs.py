@@ -101,4 +101,26 @@ PAIRS = (
     Pair("any_found", "i = (x > 2).nonzero()\nif len(i) > 0:\n    x = x + 1\nreturn x * 2", "safe"),
     Pair("masked_elements", "return x[x > 2] * 2", "declined"),
     Pair("masked_largest", "return x + x[x > -99].max()", "declined"),
+    # --- loop: loops that data ends
+    Pair("loop_break", "for i in range(4):\n    x = x * 2\n    if x.sum() > 20:\n        break\nreturn x", "safe"),
+    Pair("loop_test_first", "for i in range(4):\n    if x.sum() > 20:\n        break\n    x = x * 2\nreturn x", "safe"),
+    Pair("loop_else", "for i in range(4):\n    x = x * 2\n    if x.sum() > 20:\n        break\nelse:\n    x = x + 100\nreturn x", "safe"),
+    Pair("loop_continue", "y = x * 0\nfor i in range(x.shape[0]):\n    if x[i] > 0:\n        continue\n    y = y + x[i]\nreturn y", "safe"),
+    Pair("loop_return", "for i in range(4):\n    x = x * 2\n    if x.sum() > 20:\n        return x\nreturn x - 1", "safe"),
+    Pair("loop_sqrt", "for i in range(3):\n    if x.min() < 0:\n        break\n    x = x.sqrt() - 0.5\nreturn x * 2", "safe"),
+    Pair("loop_count", "n = int(x.abs().max())\nfor i in range(min(n, 4)):\n    x = x + i\nreturn x", "safe"),
+    Pair("loop_while", "n = 0\nwhile x.sum() > 10 and n < 8:\n    x = x / 2\n    n += 1\nreturn x", "safe"),
+    # --- flow, copy, known, hoist: what Python decides or knows
+    Pair("not_value", "f = not x.any()\nreturn x * f", "safe"),
+    Pair("any_of_elements", "ok = any(v > 3 for v in x)\nreturn x * ok", "safe"),
+    Pair("sorted_two", "return sorted([x[0], x[1]])[0] + x", "safe", calls="XN"),
+    Pair("max_by_key", "return max(x, x * 2, key=lambda t: t.sum()) + 1", "safe"),
+    Pair("deepcopy", "y = copy.deepcopy(x.sin().detach())\ny += 1\nreturn x * y", "safe", setup="import copy"),
+    Pair("size_in_a_tensor", "s = torch.tensor(x.shape)\nn = s[0].item()\nreturn x.sin() * n", "safe"),
+    Pair("seed_in_the_middle", "y = x.sin()\ntorch.manual_seed(0)\nreturn y + torch.rand(4)", "safe"),
+    Pair("random_in_the_middle", "y = x.sin()\nif random.random() < 2:\n    y = y + 1\nreturn y * 2", "safe", setup="import random"),
+    Pair("clock", "t = time.time()\ny = x.sin()\nT['d'] = time.time() - t\nreturn y + 1", "declined", setup="import time\nT = {}"),
+    # --- isolate: what nothing mends
+    Pair("lock", "y = x.sin()\nwith lock:\n    y = y + 1\nreturn y * 2", "safe", graphs=2, setup="import threading\nlock = threading.Lock()"),
+    Pair("only_data_ends_it", "while x.sum() < 100:\n    x = x * 2\nreturn x", "declined", calls="POS"),
 )  # fmt: skip
