@@ -40,6 +40,7 @@ _PATCHES = Family(
     },
     give=("pixel_attention_mask", "spatial_shapes"),
 )
+_HALF = Drawn("normal", (1, 3, 448, 448))  # prompt and picture are put on top of each other
 _VISUAL = {"<image>": 8, "<|extra_200|>": 9, **{f"<|visual token {n:06d}|>": 10 + n for n in range(16)}}
 
 FAMILIES: Mapping[str, Family] = {
@@ -84,6 +85,10 @@ FAMILIES: Mapping[str, Family] = {
     "pix2struct": Family(inputs={"flattened_patches": Drawn("spread", (2, 32, 770))}, give=("flattened_patches",)),
     "codegen": Family(config={"n_head": 4}),  # its projections are cut into four
     "encoder-decoder": Family(made_of={"encoder": "BertConfig", "decoder": "BertConfig"}),
+    "seggpt": Family(inputs=dict.fromkeys(("pixel_values", "prompt_pixel_values", "prompt_masks"), _HALF)),
+    "tvp": Family(config={"type_vocab_size": 2}),
+    "upernet": Family(config={"use_auxiliary_head": False}),
+    "xmod": Family(config={"default_language": "en_XX"}),
     "gemma3": _FEW_TOKENS,
     "shieldgemma2": _FEW_TOKENS,
     "siglip2": _PATCHES,

@@ -29,7 +29,7 @@ _NORMALIZED = re.compile(
     r"expected input with shape \[(?:\*|\d+)(?:, \*)?,? ?([\d, ]+)\], but got input of size ?\[([\d, ]+)\]"
 )
 _INPUT_SIZE = re.compile(r"input\.size\(-1\) must be equal to input_size\. Expected (\d+), got (\d+)")
-_TOKENS = re.compile(r"tokens: (\d+), features:? (\d+)")
+_TOKENS = re.compile(r"tokens: (\d+), features:? (\d+)|[Gg]ot (\d+) \w+ tokens in the text but (\d+) tokens from")
 _TOKENS_OF = re.compile(
     r"number of (image|video|audio) tokens is (\d+) while the number of \w+ given to the model is (\d+)"
 )
@@ -152,7 +152,7 @@ def _tokens(case: Case) -> Iterator[Inputs]:
     """As many tokens that stand for a picture or a sound as there are features of it."""
     wanted = 0
     if found := _TOKENS.search(case.trouble.message):
-        wanted = int(found[2])
+        wanted = int(found[2] or found[4])
     elif found := _TOKENS_OF.search(case.trouble.message):
         wanted = int(found[3])
     if not wanted:
