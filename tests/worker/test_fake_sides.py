@@ -57,6 +57,10 @@ SIDES = {
         "if not (x > 0).all():\n    raise ValueError('small')\nprint(x)\nreturn x + 1",
         {("GB0170", 4): [], ("GB0059", 6): []},
     ),
+    "an assertion": (
+        "assert torch.allclose(x, x)\nprint(x)\nreturn x + 1",
+        {("GB0033", 4): [], ("GB0059", 5): []},
+    ),
     "an early return": (
         "if x.sum() > 0:\n    return x\nprint(x)\nreturn x + 1",
         {("GB0170", 4): [], ("GB0059", 6): [(4, False)]},

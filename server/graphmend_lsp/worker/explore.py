@@ -155,9 +155,12 @@ def _turned(once: Once, start: int, seen: set[_Side]) -> list[tuple[tuple[bool, 
 
 
 def _is_raised_on_purpose(once: Once, event: BreakData) -> bool:
-    """Whether an event of a run that ended in an exception is nothing but that exception."""
+    """Whether an event of a run that ended in an exception is nothing but that exception, or on the line that raises it."""
     if once.failure is None:
         return False
+    frames = [frame for frame in event["frames"] if frame["kind"] == "code"][-1:]
+    if any((frame["file"], frame["line"]) == (once.failure["path"], once.failure["line"]) for frame in frames):
+        return True
     return event["outcome"] == "raised" or _EXCEPTION in (event["cause"]["gb_id"], event["root"]["gb_id"])
 
 
