@@ -220,10 +220,21 @@ class Kinds:
                         yield None
             elif isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name) and one.target.id == node.id:
                 yield one.value
+            elif isinstance(one, (ast.For, ast.comprehension)) and self._counts(one, node.id):
+                yield ast.Constant(0)
             elif isinstance(one, (ast.For, ast.comprehension)) and any(
                 isinstance(part, ast.Name) and part.id == node.id for part in ast.walk(one.target)
             ):
                 yield None
+
+    def _counts(self, loop: ast.For | ast.comprehension, name: str) -> bool:
+        """Whether a loop counts in a name: over ``range``, or as the first target over ``enumerate``."""
+        if not isinstance(loop.iter, ast.Call):
+            return False
+        if is_builtin(self.source, loop.iter.func, "range"):
+            return isinstance(loop.target, ast.Name) and loop.target.id == name
+        first = loop.target.elts[0] if isinstance(loop.target, ast.Tuple) else None
+        return is_builtin(self.source, loop.iter.func, "enumerate") and isinstance(first, ast.Name) and first.id == name
 
     def _used_as_tensor(self, node: ast.Name) -> bool:
         """Whether the function calls a method on the name that only tensors have."""
