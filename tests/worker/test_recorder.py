@@ -54,7 +54,7 @@ def cut(text: str, place: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("number", range(len(CASES)), ids=list(CASES))
 def test_ids_outcomes_and_ranges(worker: Worker, number: int) -> None:
-    expected = expected_of(list(CASES)[number], worker.hello["torch"])
+    expected = expected_of(list(CASES)[number], worker.hello["torch"], python_of(worker))
     text = source()
     result = worker.analyse(FILE, f"entry_{number}", text=text)
     assert result["failure"] is None
