@@ -146,6 +146,7 @@ class Mend:
 
     `conditions` are the truth-tested expressions, in the *original* text, whose both sides the verdict must see run.
     `changes` says in words what the mend changes in behaviour, if anything ("the message appears after the forward").
+    `cautions` say what may differ for values or sizes that no call shows (another order of a sum): never safe then.
     """
 
     rule: str
@@ -155,6 +156,7 @@ class Mend:
     edits: tuple[TextEdit, ...]
     conditions: tuple[tuple[str, Span], ...] = ()
     changes: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,17 @@
 """What was measured, judged."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.verdicts import gains, judge, worst
-from graphmend_lsp.model import Counts
+from graphmend_lsp.model import Counts, Mend, Span
 
 PATH = "/p/a.py"
 SOURCES = Sources({PATH: "if x.sum() > 0:\n    y = 1\n"})
+MEND = Mend("where", "Mend", PATH, Span.of(1, 1, 1, 2), (), changes=("told",))
 CONDITION = {"file": PATH, "line": 1, "column": 3, "end_line": 1, "end_column": 14}
 
 
@@ -60,7 +62,7 @@ FAILED = {
     ],
 )  # fmt: skip
 def test_judge(changes: dict[str, Any], safety: str, words: str | None) -> None:
-    verdict = judge(result(**changes), ("told",), SOURCES)
+    verdict = judge(result(**changes), (MEND,), SOURCES)
     assert verdict.safety == safety
     assert verdict.reasons[-1] == "told"
     assert (words is None and len(verdict.reasons) == 1) or (words is not None and words in verdict.reasons[0])
@@ -86,3 +88,9 @@ def test_gains(before: Counts, after: Counts, gained: bool) -> None:
 def test_the_worst_of_several_counts() -> None:
     good, bad = judge(result(), (), SOURCES), judge(result(differences=[difference("output", "close")]), (), SOURCES)
     assert worst([good, bad, good]).safety == "unsafe"
+
+
+def test_what_a_rule_warns_of_is_never_safe() -> None:
+    careful = replace(MEND, changes=(), cautions=("Sums may round otherwise.",))
+    verdict = judge(result(), (careful,), SOURCES)
+    assert (verdict.safety, verdict.reasons) == ("unsafe", ("Sums may round otherwise.",))

@@ -261,7 +261,7 @@ class Session:
         by_id = {one["id"]: one for one in answer["candidates"]}
         results = [by_id[candidate["id"]] for candidate in candidates]
         return [
-            (judge(result, [change for mend in mends for change in mend.changes], sources), mended_run(result, before))
+            (judge(result, mends, sources), mended_run(result, before))
             for mends, result in zip(programs, results, strict=True)
         ], None
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from graphmend_lsp.engine.breaks import span_of
 from graphmend_lsp.engine.files import Sources
-from graphmend_lsp.model import Counts, Safety, Span, Verdict
+from graphmend_lsp.model import Counts, Mend, Safety, Span, Verdict
 from graphmend_lsp.text import Text
 from graphmend_lsp.worker.wire import CandidateResult, CountsData, Difference
 
@@ -14,11 +14,11 @@ _ORDER: tuple[Safety, ...] = ("safe", "unverified", "unsafe", "wrong")
 _SHOWN = 3
 
 
-def judge(result: CandidateResult, changes: Sequence[str], sources: Sources) -> Verdict:
-    """The verdict on one mend (or several together). `changes` is what the mends say they change; `sources` the old texts.
+def judge(result: CandidateResult, mends: Sequence[Mend], sources: Sources) -> Verdict:
+    """The verdict on one mend (or several together); `sources` are the old texts.
 
     *Safe*: everything bit-equal, effects equal or moved (told). *Unsafe*: close outputs, an exception or a text that
-    differs, a side of a condition that never ran. *Wrong*: anything else that differs, or nothing gained.
+    differs, a side of a condition that never ran, what the rule itself warns of. *Wrong*: anything else that differs, or nothing gained.
     """
     before, after = _counts(result["before"]), _counts(result["after"])
     safety: Safety = "safe"
@@ -53,7 +53,10 @@ def judge(result: CandidateResult, changes: Sequence[str], sources: Sources) -> 
             if not seen:
                 unreached.append((span, value))
                 lower("unsafe", f"no call made `{_shorten(text.slice(span))}` {value}, so that side was not compared")
+    for caution in dict.fromkeys(caution for mend in mends for caution in mend.cautions):
+        lower("unsafe", caution)
     reasons += [_words(one) for one in _first(result["differences"], "moved")]
+    changes = [change for mend in mends for change in mend.changes]
     return Verdict(
         safety=safety,
         reasons=tuple(dict.fromkeys((*reasons, *changes))),

@@ -177,7 +177,7 @@ def hover(known: Known, client: Client, explain: Callable[[str], str]) -> str:
 def _candidate_words(candidate: Candidate, rule: str) -> str:
     lines = [f"**Mend:** {plain_title(candidate)} ({standing(candidate)})"]
     lines += [f"- {rule}"] if rule else []
-    lines += [f"- {change}" for change in candidate.mend.changes]
+    lines += [f"- {change}" for change in (*candidate.mend.changes, *candidate.mend.cautions)]
     verdict = candidate.verdict
     if verdict is not None:
         before, after = verdict.before, verdict.after

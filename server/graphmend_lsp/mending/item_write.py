@@ -153,5 +153,6 @@ def mend(
         span=source.span(at),
         edits=tuple(chosen),
         conditions=tuple((source.path, source.span(test)) for test in conditions(flow)),
-        changes=tuple(dict.fromkeys((*flow.changes, *changes))),
+        changes=tuple(dict.fromkeys(changes)),
+        cautions=tuple(flow.changes),
     )

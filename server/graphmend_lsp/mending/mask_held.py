@@ -53,8 +53,8 @@ def held(request: Request, source: Source, first: Chosen, propose: Propose) -> M
     if render(source, first.node) not in texts:
         return None
     new = apply_edits(source.text.value, spots)
-    new, changes = mended_all(request, source, new, lambda now: _place(now, function.name, texts), propose)
-    return Mend(NAME, _TITLE, source.path, source.span(statement), tuple(by_lines(source, new)), changes=tuple(changes))
+    new, cautions = mended_all(request, source, new, lambda now: _place(now, function.name, texts), propose)
+    return Mend(NAME, _TITLE, source.path, source.span(statement), tuple(by_lines(source, new)), cautions=tuple(cautions))
 
 
 def _refuse_changes(source: Source, function: Function, value: Chosen, name: str) -> None:

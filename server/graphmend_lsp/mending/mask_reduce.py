@@ -57,7 +57,7 @@ def reduced(request: Request, source: Source, kinds: Kinds, first: Chosen) -> Me
         text = f"{where}({mask}, {body}, {_NEUTRAL.get(name, '0')}).{'sum' if name == 'mean' else name}()"
         if name == "mean":
             text += f" / {operand(mask)}.sum()"
-    changes = (_ROUNDS,) if name in ("sum", "mean", "prod", "norm", "nansum") or loss is not None else ()
+    cautions = (_ROUNDS,) if name in ("sum", "mean", "prod", "norm", "nansum") or loss is not None else ()
     parent = source.parents.get(call)
     sums = isinstance(parent, ast.BinOp) and isinstance(parent.op, (ast.Add, ast.Sub))
     alone = (
@@ -67,7 +67,7 @@ def reduced(request: Request, source: Source, kinds: Kinds, first: Chosen) -> Me
     )
     spots: list[TextEdit] = [*([imported] if imported is not None else []), *masked.setup]
     spots.append(rewritten(source, call, text if alone else f"({text})"))
-    return Mend(NAME, _TITLE, source.path, source.span(call), tuple(spots), changes=changes)
+    return Mend(NAME, _TITLE, source.path, source.span(call), tuple(spots), cautions=cautions)
 
 
 def _loss(source: Source, first: Chosen) -> ast.Call | None:

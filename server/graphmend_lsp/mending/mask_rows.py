@@ -53,10 +53,10 @@ def listed(request: Request, source: Source, node: ast.AST, propose: Propose) ->
         text = f"{operand(text)} != 0"
     lines = [f"{name} = {text}"] if flat else [f"{name} = {text}", f"{name} = {name}.reshape(len({name}))"]
     new = apply_edits(source.text.value, [edits.replace(source, statement, statement, lines)])
-    changes: list[str] = [] if flat else [_FLAT]
+    cautions: list[str] = [] if flat else [_FLAT]
     new, more = mended_all(request, source, new, lambda now: _indexed(now, function.name, name), propose)
-    changes += more
-    return Mend(NAME, _TITLE, source.path, source.span(statement), tuple(by_lines(source, new)), changes=tuple(changes))
+    cautions += more
+    return Mend(NAME, _TITLE, source.path, source.span(statement), tuple(by_lines(source, new)), cautions=tuple(cautions))
 
 
 def mended_all(
@@ -67,14 +67,14 @@ def mended_all(
     Raises:
         Refused: with the reason for a place that has no mend.
     """
-    changes: list[str] = []
+    cautions: list[str] = []
     for _ in range(_MOST):
         now = read(source.path, text)
         if isinstance(now, Unreadable):
             raise Refused(now.reason)
         found = place(now)
         if found is None:
-            return text, changes
+            return text, cautions
         site = replace(request.site, span=now.span(found), gb_id="GB0036", root_gb_id=None)
         answers = propose(Request(site, {source.path: text}))
         mend = next((one for one in answers if isinstance(one, Mend)), None)
@@ -82,7 +82,7 @@ def mended_all(
             declined = next((one.reason for one in answers if isinstance(one, Declined)), "")
             raise Refused(declined or f"`{render(now, found)}` has no form over all elements.")
         text = apply_edits(text, mend.edits)
-        changes += [one for one in mend.changes if one not in changes]
+        cautions += [one for one in (*mend.changes, *mend.cautions) if one not in cautions]
     raise Refused("What the mask chooses is used in too many places.")
 
 
