@@ -86,9 +86,6 @@ FAMILIES: Mapping[str, Family] = {
     "codegen": Family(config={"n_head": 4}),  # its projections are cut into four
     "encoder-decoder": Family(made_of={"encoder": "BertConfig", "decoder": "BertConfig"}),
     "seggpt": Family(inputs=dict.fromkeys(("pixel_values", "prompt_pixel_values", "prompt_masks"), _HALF)),
-    "tvp": Family(
-        config={"type_vocab_size": 2, "num_frames": 4}, inputs={"pixel_values": Drawn("normal", (2, 4, 3, 448, 448))}
-    ),
     "upernet": Family(config={"use_auxiliary_head": False}),
     "xmod": Family(config={"default_language": "en_XX"}),
     "gemma3": _FEW_TOKENS,

@@ -173,6 +173,8 @@ class Inputs:
         if self.mode == "train" and "labels" in self.allowed:
             wanted.append("labels")
         values = {name: self.guess(name) for name in dict.fromkeys(wanted) if name not in self.family.leave}
+        if "use_cache" in self.allowed and self.sizes.has("cache_implementation"):
+            values["use_cache"] = False  # Dynamo cannot trace the making of such a cache
         return {name: value for name, value in values.items() if value is not None}
 
     def guess(self, name: str) -> object | None:
