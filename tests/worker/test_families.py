@@ -39,7 +39,14 @@ class Text(Config):
 
 class Vision(Config):
     def defaults(self) -> dict[str, Any]:
-        return {"hidden_size": 1024, "num_attention_heads": 16, "depths": [2, 2, 6, 2], "image_size": 1024, "patch_size": 16, "num_channels": 3}
+        return {
+            "hidden_size": 1024,
+            "num_attention_heads": 16,
+            "depths": [2, 2, 6, 2],
+            "image_size": 1024,
+            "patch_size": 16,
+            "num_channels": 3,
+        }
 
 
 class Both(Config):
@@ -86,7 +93,9 @@ class Model:
 
     main_input_name = "pixel_values"
 
-    def forward(self, input_ids: Any = None, pixel_values: Any = None, attention_mask: Any = None, labels: Any = None) -> None: ...
+    def forward(
+        self, input_ids: Any = None, pixel_values: Any = None, attention_mask: Any = None, labels: Any = None
+    ) -> None: ...
 
 
 def test_inputs_by_signature() -> None:

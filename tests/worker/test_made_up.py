@@ -161,7 +161,10 @@ def test_the_tries_leave_nothing_behind(worker: Worker, tmp_path: Path) -> None:
 
 
 def test_a_fake_run_has_the_same_inputs(worker: Worker, tmp_path: Path) -> None:
-    source = module(MADE["linear"][0], "def forward(self, x):\n        if x.sum() > 0:\n            x = x + 1\n        return self.l(x)")
+    source = module(
+        MADE["linear"][0],
+        "def forward(self, x):\n        if x.sum() > 0:\n            x = x + 1\n        return self.l(x)",
+    )
     params = analyse_params(tmp_path / "model.py", "Made", text=source, kind="module")
     result = worker.result(worker.send("analyse", {**params, "run": "fake"}))
     assert result["failure"] is None

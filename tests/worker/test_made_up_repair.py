@@ -101,7 +101,9 @@ CASES: dict[str, tuple[str, str, str, dict[str, Any], dict[str, bool], dict[str,
 def test_repairs(name: str) -> None:
     kind, message, line, inputs, allowed, expected = CASES[name]
     absent = frozenset(one for one in allowed if one not in inputs)
-    frame = Seen("forward", line, {key: value.shape for key, value in inputs.items() if isinstance(value, Drawn)}, absent)
+    frame = Seen(
+        "forward", line, {key: value.shape for key, value in inputs.items() if isinstance(value, Drawn)}, absent
+    )
     proposals = list(repairs(Case(Trouble(kind, message, (frame,)), inputs, allowed, guess)))
     assert expected in proposals[:3]
 

@@ -20,9 +20,7 @@ SCRIPT = Path(__file__).parents[2] / "server" / "graphmend_lsp" / "worker" / "__
 class Worker:
     """A started worker; `hello` is what it said first."""
 
-    def __init__(
-        self, env: Mapping[str, str] | None = None, cwd: Path | None = None, python: str = PYTHON
-    ) -> None:
+    def __init__(self, env: Mapping[str, str] | None = None, cwd: Path | None = None, python: str = PYTHON) -> None:
         self.process = subprocess.Popen(
             [python, "-u", str(SCRIPT)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,

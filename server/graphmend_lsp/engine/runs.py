@@ -89,7 +89,15 @@ def entry_results(runs: Mapping[Key, Run]) -> tuple[EntryResult, ...]:
     """How each entry fared."""
     return tuple(
         EntryResult(
-            entry, mode, len(run.ops), run.skipped_frames, run.ops, run.failure, run.seconds, run.kind, run.note,
+            entry,
+            mode,
+            len(run.ops),
+            run.skipped_frames,
+            run.ops,
+            run.failure,
+            run.seconds,
+            run.kind,
+            run.note,
             run.cached,
         )
         for (entry, mode), run in runs.items()

@@ -18,7 +18,8 @@ def judge(result: CandidateResult, mends: Sequence[Mend], sources: Sources) -> V
     """The verdict on one mend (or several together); `sources` are the old texts.
 
     *Safe*: everything bit-equal, effects equal or moved (told). *Unsafe*: close outputs, an exception or a text that
-    differs, a side of a condition that never ran, what the rule itself warns of. *Wrong*: anything else that differs, or nothing gained.
+    differs, a side of a condition that never ran, what the rule itself warns of. *Wrong*: anything else that differs, or
+    nothing gained.
     """
     before, after = _counts(result["before"]), _counts(result["after"])
     safety: Safety = "safe"

@@ -54,7 +54,9 @@ def held(request: Request, source: Source, first: Chosen, propose: Propose) -> M
         return None
     new = apply_edits(source.text.value, spots)
     new, cautions = mended_all(request, source, new, lambda now: _place(now, function.name, texts), propose)
-    return Mend(NAME, _TITLE, source.path, source.span(statement), tuple(by_lines(source, new)), cautions=tuple(cautions))
+    return Mend(
+        NAME, _TITLE, source.path, source.span(statement), tuple(by_lines(source, new)), cautions=tuple(cautions)
+    )
 
 
 def _refuse_changes(source: Source, function: Function, value: Chosen, name: str) -> None:

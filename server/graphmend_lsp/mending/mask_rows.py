@@ -56,7 +56,9 @@ def listed(request: Request, source: Source, node: ast.AST, propose: Propose) ->
     cautions: list[str] = [] if flat else [_FLAT]
     new, more = mended_all(request, source, new, lambda now: _indexed(now, function.name, name), propose)
     cautions += more
-    return Mend(NAME, _TITLE, source.path, source.span(statement), tuple(by_lines(source, new)), cautions=tuple(cautions))
+    return Mend(
+        NAME, _TITLE, source.path, source.span(statement), tuple(by_lines(source, new)), cautions=tuple(cautions)
+    )
 
 
 def mended_all(

@@ -111,8 +111,10 @@ def _of_node(source: Source, node: ast.AST) -> Iterator[Hazard]:
         yield Hazard("effect", node, "suspends the function")
     elif isinstance(node, ast.NamedExpr):
         yield Hazard("effect", node, "assigns a name")
-    elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and not (
-        _safe_index(node.slice) or is_in_range(source, node)
+    elif (
+        isinstance(node, ast.Subscript)
+        and isinstance(node.ctx, ast.Load)
+        and not (_safe_index(node.slice) or is_in_range(source, node))
     ):
         yield Hazard("raises", node, "may raise for an index out of range")
     elif isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Div, ast.FloorDiv, ast.Mod)):

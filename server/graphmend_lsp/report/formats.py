@@ -74,7 +74,8 @@ def github(report: Report) -> str:
         )
         lines.append(f"::{level} {place}::{_data(site.reason)}")
     lines += [
-        f"::{'notice' if failure.kind == 'no-inputs' else 'error'} ::{_data(failure.words)}" for failure in report.failures
+        f"::{'notice' if failure.kind == 'no-inputs' else 'error'} ::{_data(failure.words)}"
+        for failure in report.failures
     ]
     return "\n".join(lines)
 

@@ -125,9 +125,7 @@ def _summary(report: Report) -> Line:
     if report.entries and all(result.error is not None for result in report.entries):
         return Line("no entry could be run, so nothing is known of its graph breaks", style="bold")
     device = f" on {report.device}" if report.device else "" if _is_recorded(report) else " on cpu"
-    ran = (
-        f"torch {report.torch}{device}" if report.torch else "static analysis only: no entry to run"
-    )
+    ran = f"torch {report.torch}{device}" if report.torch else "static analysis only: no entry to run"
     if _is_recorded(report) and not report.torch:
         ran, real = "torch of an unknown version", len(report.findings)
         return Line(f"{real} graph break{'s' * (real != 1)} ({ran})", style="bold")
