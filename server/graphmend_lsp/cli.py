@@ -1,4 +1,4 @@
-"""The command line: check and mend (the same engine as the editor), rules and doctor. Progress goes to stderr."""
+"""The command line: what each command does (check and mend: the same engine as the editor). Progress goes to stderr."""
 
 from __future__ import annotations
 
