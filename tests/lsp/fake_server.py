@@ -115,7 +115,7 @@ class FakeSession:
         on_progress: Callable[[Progress], None] | None = None,
         on_real: Callable[[Report], Awaitable[None]] | None = None,
     ) -> Report:
-        assert on_real is not None  # the editor wants to show what the real run finds at once
+        del on_real  # nothing here takes long
         told = {word for text in request.texts.values() for word in orders(text)}
         self.on_status(WorkerStatus("busy", "2.13.0", "3.11", "cpu"))
         if "worker" in told:

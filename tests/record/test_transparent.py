@@ -119,23 +119,25 @@ def test_nothing_is_kept_of_a_command_that_compiled_nothing(tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == []
 
 
-LIVES = "import os, signal, sys, time; print('up', flush=True); {}\ntime.sleep(60)"
+LIVES = "import os, signal, sys, time; {}; print('up', flush=True); {}\ntime.sleep(60)"
 HANDLED = "signal.signal(signal.SIGTERM, lambda *_: sys.exit(9))"
 
 
 @pytest.mark.parametrize(
-    ("code", "sent", "status"),
+    ("first", "then", "sent", "status"),
     [
-        (HANDLED, signal.SIGTERM, 9),
-        ("", signal.SIGTERM, -signal.SIGTERM),
-        ("", signal.SIGHUP, -signal.SIGHUP),
-        ("os.kill(os.getpid(), signal.SIGKILL)", None, -signal.SIGKILL),
-        ("os.kill(os.getpid(), signal.SIGSEGV)", None, -signal.SIGSEGV),
+        (HANDLED, "0", signal.SIGTERM, 9),
+        ("0", "0", signal.SIGTERM, -signal.SIGTERM),
+        ("0", "0", signal.SIGHUP, -signal.SIGHUP),
+        ("0", "os.kill(os.getpid(), signal.SIGKILL)", None, -signal.SIGKILL),
+        ("0", "os.kill(os.getpid(), signal.SIGSEGV)", None, -signal.SIGSEGV),
     ],
 )
-def test_signals_and_the_way_a_program_ends(tmp_path: Path, code: str, sent: int | None, status: int) -> None:
+def test_signals_and_the_way_a_program_ends(
+    tmp_path: Path, first: str, then: str, sent: int | None, status: int
+) -> None:
     environ = {**os.environ, "GRAPHMEND_STATE_DIR": str(tmp_path)}
-    words = command(PYTHON, "-c", LIVES.format(code))
+    words = command(PYTHON, "-c", LIVES.format(first, then))
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "up\n"
