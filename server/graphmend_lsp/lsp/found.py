@@ -112,7 +112,8 @@ def known_dynamo(run: Run, findings: tuple[Finding, ...], path: str, text: Text,
         candidates = tuple(
             moved for candidate in finding.candidates if (moved := moved_candidate(run, candidate, now)) is not None
         )
-        found.append(Known(name, replace(finding.site, span=span), candidates, finding.declined, stale))
+        site = replace(finding.site, span=span)
+        found.append(Known(name, site, candidates, finding.declined, stale, finding.proposed))
     return tuple(found)
 
 
