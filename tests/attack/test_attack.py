@@ -64,6 +64,7 @@ def test_programs_are_the_same_each_time_and_parse() -> None:
         assert program(seed) == program(seed)
 
 
+@pytest.mark.slow
 def test_a_wrong_mend_is_seen(tmp_path: Path) -> None:
     source = program(2)
     original, wrong = tmp_path / "original.py", tmp_path / "wrong.py"

@@ -49,6 +49,7 @@ def test_check_names_every_break_at_its_place(model: Path) -> None:
     assert "ran gated_mlp.py:graphmend_entry" in done.stderr
 
 
+@pytest.mark.slow
 def test_mend_writes_a_proven_program_and_mends_to_the_end(model: Path) -> None:
     before = model.read_text()
     shown = graphmend("mend", model.name, "--quiet", cwd=model.parent)
@@ -87,6 +88,7 @@ def test_a_clean_program_exits_0(tmp_path: Path) -> None:
     assert "0 graph breaks" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "kind"),
     [

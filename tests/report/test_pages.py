@@ -62,6 +62,7 @@ def _params(file: Path, code: str) -> dict[str, Any]:
     return {"entry": entry, "texts": {}, "roots": [], "device": "cpu", "mode": "eval", "limits": limits}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "kind", "code"), list(_examples()))
 def test_example(name: str, kind: str, code: str, ran: dict[str, dict[str, Any]]) -> None:
     result = ran[code]

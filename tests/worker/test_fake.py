@@ -32,6 +32,7 @@ def ids(result: dict[str, Any]) -> set[str]:
     return {event["root"]["gb_id"] or event["root"]["gb_type"] for event in result["events"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(CASES)), ids=list(CASES))
 def test_the_same_breaks_as_the_real_run(worker: Worker, number: int) -> None:
     text = source()

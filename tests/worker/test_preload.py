@@ -14,6 +14,8 @@ import pytest
 
 from tests.worker.worker_pipes import Worker, analyse_params
 
+pytestmark = pytest.mark.slow
+
 PARTS = 24  # modules of the package: enough to be worth it
 MARK = "import os\nopen(os.environ['MARKS'], 'a').write('imported\\n')\n"
 MODEL = "import torch, heavy\n\ndef f(x):\n    return x + heavy.ONE\n\ndef graphmend_entry():\n    return f, (torch.ones(4),)\n"

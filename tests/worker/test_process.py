@@ -230,6 +230,7 @@ ENDINGS: dict[str, Any] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENDINGS)
 def test_no_process_and_no_file_outlives_the_worker(tmp_path: Path, name: str) -> None:
     folder = tmp_path / "temporary"

@@ -476,6 +476,7 @@ def place(text: str, segment: str, file: str) -> dict[str, Any]:
     raise AssertionError(segment)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", EQUAL, ids=lambda case: case.name)
 def test_a_right_mend_differs_in_nothing(judge: Judge, case: Case) -> None:
     result = judge(case)
@@ -493,6 +494,7 @@ def test_a_right_mend_differs_in_nothing(judge: Judge, case: Case) -> None:
         assert (one["before"]["breaks"], one["after"]["breaks"]) == (1, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", UNEQUAL, ids=lambda case: case.name)
 def test_what_is_wrong_is_found_and_named(judge: Judge, case: Case) -> None:
     result = judge(case)
