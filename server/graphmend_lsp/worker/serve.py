@@ -122,7 +122,8 @@ class Server:
         while self.waiting and len(self.running) < self.at_once:
             number, method, params = self.waiting.popleft()
             grown = None if number in self.cold else self.preloads.pick(params)
-            spare = self.spare if grown is None and number not in self.cold else None
+            plain = grown is None and number not in self.cold
+            spare = self.spare if plain and self.spare is not None and self.spare.is_ready() else None
             ready = grown or spare
             folder = spare.folder if spare is not None else tempfile.mkdtemp(prefix="graphmend-")
             so_far = AnalyseResult(

@@ -21,6 +21,7 @@ from .preload import SIZE, received
 from .processes import Job, Post, Started, fork
 
 NAME = "graphmend-spare"
+READY = b"r"
 ANSWER = 3.0  # seconds within which it must have taken its job
 FREE_MB = 1024  # that the machine must have for one
 
@@ -45,6 +46,7 @@ class Spare:
         self.folder = os.path.join(tempfile.gettempdir(), f"graphmend-{uuid.uuid4().hex[:16]}")
         job = Job(partial(wait, theirs.fileno(), self.folder, rehearse), True, "load", None)
         self._started: Started | None = None
+        self._ready = False
         try:
             self._started = fork(job, True, (*private, self._orders.fileno()))
         except OSError:
@@ -52,6 +54,21 @@ class Spare:
             raise
         finally:
             theirs.close()
+
+    def is_ready(self) -> bool:
+        """Whether it has rehearsed, so that no job waits for that, or has died, which `start` tells."""
+        if not self._ready:
+            self._orders.setblocking(False)
+            try:
+                self._orders.recv(len(READY))
+            except BlockingIOError:
+                return False
+            except OSError:
+                pass  # it has died
+            finally:
+                self._orders.settimeout(ANSWER)
+            self._ready = True
+        return True
 
     @property
     def pid(self) -> int | None:
@@ -96,6 +113,7 @@ def wait(control: int, folder: str, rehearse: Callable[[str], None], post: Post)
         os.mkdir(folder, 0o700)
         rehearse(folder)
         shutil.rmtree(folder, ignore_errors=True)
+        orders.sendall(READY)
         head = received(orders, SIZE.size)
         body = received(orders, SIZE.unpack(head)[0]) if head is not None else None
     if body is None:
