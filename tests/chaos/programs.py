@@ -44,7 +44,7 @@ DEEDS: dict[str, Deed] = {
     "exits hard": Deed(loaded("os._exit(7)\n"), 4, ("exit",)),
     "hangs": Deed(loaded("while True:\n    pass\n"), 2, ("timeout",), seconds=0.4),
     "hangs in a call": Deed(called("    while True:\n        time.sleep(0.001)\n"), 1, ("timeout",), seconds=0.8),
-    "hangs with the lock of Python held": Deed(loaded("ctypes.PyDLL(None).sleep(1000)\n"), 2, ("timeout",), seconds=0.4),
+    "hangs with the lock of Python held": Deed(loaded("while True:\n    ctypes.PyDLL(None).sleep(1000)\n"), 2, ("timeout",), seconds=0.4),
     "hangs deaf to signals": Deed(
         loaded("signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())\ntime.sleep(1000)\n"), 1, ("timeout",), seconds=0.4
     ),

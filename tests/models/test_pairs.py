@@ -1,6 +1,7 @@
 """The three rules through the whole engine, real Dynamo runs and verdicts: what must be mended is, what is wrong is never offered."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from textwrap import indent
 
@@ -52,7 +53,9 @@ async def test_pair(pair: Pair, session: Session, tmp_path: Path) -> None:
         for one in finding.candidates:
             text = apply_edits(path.read_text(), [edit for edit in one.mend.edits if edit.path == str(path)])
             assert not (pair.never and pair.never in text and one.safety == "safe")
-    plan = await session.mend(request, report=report)
+    if pair.best == "unsafe":
+        assert (await session.mend(request, report=report)).texts == {}, "only what is proven safe is made unasked"
+    plan = await session.mend(replace(request, unsafe=pair.best == "unsafe"), report=report)
     assert plan.verdict is not None
     assert plan.verdict.safety == pair.best
     assert plan.after.entries[0].graphs == pair.graphs
