@@ -26,7 +26,7 @@ unit: $(VENV)/.stamp
 	$(BIN)/python -m pytest -m "not slow and not editor" -n 2
 
 slow: $(VENV)/.stamp
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -m slow -n 2
 
 extension: $(NODE_STAMP)
 	npm run --workspace vscode-extension check

@@ -74,7 +74,8 @@ def test_a_program_is_mended_and_proven_by_a_worker_in_another_root(tmp_path: Pa
     assert plan.verdict is not None
     assert plan.verdict.safety == "safe"
     assert {finding.site.path for finding in plan.before.findings} == {str(project / EXAMPLE.name)}
-    assert os.listdir(root / "tmp") == [] if (root / "tmp").exists() else True
+    left = os.listdir(root / "tmp") if (root / "tmp").exists() else []
+    assert [name for name in left if not name.startswith("torchinductor_")] == []  # torch's own cache, empty
 
 
 @pytest.mark.parametrize("text", ["here", "there"])
