@@ -182,6 +182,7 @@ class Verdict:
 
     `reasons` say, in words for the user, why it is not safe, or what is told although it is safe.
     `unreached` are conditions of which one side never ran, with the value that was never seen.
+    `results` is what `safety` would be if it did not matter whether the mended program is cut less.
     """
 
     safety: Safety
@@ -195,6 +196,7 @@ class Verdict:
     calls: int = 0
     unreached: tuple[tuple[Span, bool], ...] = ()
     seconds: float = 0.0
+    results: Safety = "unverified"
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,13 +216,15 @@ class Candidate:
 class Finding:
     """A break with what can be done about it: candidates best first, and the rules that declined.
 
-    `proposed`: whether the rules were asked yet.
+    `proposed`: whether the rules were asked yet. `behind`: mends that were declined for nothing but that the program is
+    cut as before, by a break that stands behind this one; with a mend of that one they may gain.
     """
 
     site: Break
     candidates: tuple[Candidate, ...] = ()
     declined: tuple[Declined, ...] = ()
     proposed: bool = True
+    behind: tuple[Candidate, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

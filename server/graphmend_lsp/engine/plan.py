@@ -1,23 +1,27 @@
 """Mend all: apply the best proven mends, look at what stands behind them, until nothing more can be mended.
 
 A round takes the first candidate of every break together and has that program proven; only when that is not safe is every
-candidate judged alone, and the good ones are put together again. The run that proves a round is the next round's analysis.
+candidate judged alone, and the good ones are put together again. Where none is good, those are made that gain nothing only
+because another break stands behind theirs, in the hope of a next round that gains; without one they are taken back.
+The run that proves a round is the next round's analysis.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from graphmend_lsp.engine.choice import settle
 from graphmend_lsp.engine.config import CheckRequest, OnFinding, OnProgress
 from graphmend_lsp.engine.files import Sources
-from graphmend_lsp.engine.programs import combine
+from graphmend_lsp.engine.programs import combine, programs_of
 from graphmend_lsp.engine.runs import Key, Run
-from graphmend_lsp.engine.verdicts import worst
-from graphmend_lsp.model import Candidate, Failure, Mend, Plan, Report, Safety, Verdict
+from graphmend_lsp.engine.verdicts import gains, in_chain, worst
+from graphmend_lsp.model import Break, Candidate, Counts, Failure, Mend, Plan, Progress, Report, Safety, Verdict
 
 MAX_ROUNDS = 12
+Place = tuple[str, str]  # a file and the name of a function in it
 
 
 class Prover(Protocol):
@@ -58,13 +62,17 @@ class Prover(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Round:
-    """What one round accepted: the mends, the old and new texts, the verdict on all together, and the runs after it."""
+    """What one round accepted: the mends, the old and new texts, the verdict on all together, and the runs after it.
 
-    accepted: tuple[Candidate, ...]
-    old: Mapping[str, str]
-    texts: Mapping[str, str]
-    verdict: Verdict | None
-    runs: Mapping[Key, Run]
+    `report` is what it began with, with the verdicts that were needed.
+    """
+
+    report: Report
+    accepted: tuple[Candidate, ...] = ()
+    old: Mapping[str, str] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+    verdict: Verdict | None = None
+    runs: Mapping[Key, Run] = field(default_factory=dict)
 
 
 async def mend_all(
@@ -72,55 +80,164 @@ async def mend_all(
 ) -> Plan:
     """Mend to the fixpoint. `report` is a proven or unproven report of the same request, where there is one."""
     runs: Mapping[Key, Run] = {} if report else await prover.run(request, on_progress)
-    before = current = report or await prover.report(request, runs)
+    before = report or await prover.report(request, runs)
+    plan = await _to_fixpoint(prover, request, before, runs, frozenset(), on_progress)
+    if not (vain := _skipped(plan.after) & _mended(plan)):
+        return plan
+    # Functions that still run uncompiled as a whole need no mends, if those do not help others.
+    less = await _to_fixpoint(prover, request, before, runs, vain, on_progress)
+    return plan if gains(_cut(less.after), _cut(plan.after)) else less
+
+
+def _skipped(report: Report) -> frozenset[Place]:
+    """The functions that run uncompiled because of a break in them."""
+    sites = [finding.site for finding in report.findings if finding.site.evidence == "dynamo"]
+    return frozenset(_function(site) for site in sites if site.outcome == "frame skipped")
+
+
+def _mended(plan: Plan) -> frozenset[Place]:
+    mends = {one.mend for one in plan.applied}
+    findings = [one for one in plan.before.findings if any(candidate.mend in mends for candidate in one.candidates)]
+    return frozenset(_function(finding.site) for finding in findings)
+
+
+def _function(site: Break) -> Place:
+    here = [frame.function for frame in site.chain if frame.path == site.path]
+    return site.path, here[-1] if here else ""
+
+
+async def _to_fixpoint(
+    prover: Prover,
+    request: CheckRequest,
+    before: Report,
+    runs: Mapping[Key, Run],
+    leave: frozenset[Place],
+    on_progress: OnProgress | None,
+) -> Plan:
+    current = before
     texts = dict(request.texts)
     rounds: list[_Round] = []
+    reports = [before]  # what there was before each round, and after the last
     while len(rounds) < MAX_ROUNDS:
         now = replace(request, texts=texts)
-        step, current = await _round(prover, now, current, runs, on_progress)
-        if step is None:
+        step = await _round(
+            prover, now, _without(current, leave), runs, _numbered(on_progress, len(rounds) + 1, current)
+        )
+        reports[-1] = step.report
+        if not step.accepted:
             break
         rounds.append(step)
         texts = {**texts, **step.texts}
         after = replace(request, texts=texts)
         runs = step.runs or await prover.run(after, on_progress)
         current = await prover.report(after, runs)
-    changed = {path: text for path, text in texts.items() if request.texts.get(path) != text}
+        reports.append(current)
+    rounds = rounds[: _gained(request, reports, rounds)]
+    verdict = await _proven(prover, request, before, rounds, on_progress)
+    while rounds and (verdict is None or verdict.safety not in _wanted(request)):
+        # Each round was proven by itself: it is the rounds together that are not.
+        rounds = rounds[: _gained(request, reports, rounds[: len(rounds) // 2])]
+        verdict = await _proven(prover, request, before, rounds, on_progress)
+    changed = {path: text for step in rounds for path, text in step.texts.items()}
     applied = tuple(candidate for step in rounds for candidate in step.accepted)
-    verdict = rounds[0].verdict if rounds else None
-    if len(rounds) > 1:
-        verdict = await _whole(prover, request, before, applied, changed, on_progress) or verdict
     old = {path: text for step in reversed(rounds) for path, text in step.old.items()}
-    return Plan(before, current, applied, changed, verdict, {path: old[path] for path in changed})
+    return Plan(before, reports[len(rounds)], applied, changed, verdict, {path: old[path] for path in changed})
+
+
+def _without(report: Report, leave: frozenset[Place]) -> Report:
+    """The report without what could be done in those functions."""
+    if not leave:
+        return report
+    return replace(
+        report,
+        findings=tuple(
+            replace(finding, candidates=(), behind=()) if _function(finding.site) in leave else finding
+            for finding in report.findings
+        ),
+    )
+
+
+def _gained(request: CheckRequest, reports: Sequence[Report], rounds: Sequence[_Round]) -> int:
+    """How many rounds are kept: up to the last that gained, by itself or over the last one before that did."""
+    best = 0
+    for number, step in enumerate(rounds, 1):
+        firm = best == number - 1 and step.verdict is not None and step.verdict.safety in _wanted(request)
+        if firm or gains(_cut(reports[best]), _cut(reports[number])):
+            best = number
+    return best
+
+
+def _cut(report: Report) -> Counts:
+    met = sum(finding.site.evidence == "dynamo" for finding in report.findings)
+    ran = [result for result in report.entries if result.error is None]
+    return Counts(sum(one.graphs for one in ran), met, sum(one.skipped_frames for one in ran))
+
+
+def _numbered(on_progress: OnProgress | None, number: int, report: Report) -> OnProgress | None:
+    """Progress of one round; how many there will be is not known, so no share of the whole is told."""
+    if on_progress is None:
+        return None
+    tell = on_progress
+    met = _cut(report).breaks
+    head = f"round {number}, {met} graph break{'s' * (met != 1)} left"
+    return lambda step: tell(Progress(f"{head}: {step.message}"))
+
+
+def _wanted(request: CheckRequest) -> tuple[Safety, ...]:
+    return ("safe", "unsafe") if request.unsafe else ("safe",)
 
 
 async def _round(
     prover: Prover, request: CheckRequest, report: Report, runs: Mapping[Key, Run], on_progress: OnProgress | None
-) -> tuple[_Round | None, Report]:
+) -> _Round:
+    """The next mends; none when nothing more can be mended."""
     sources = Sources(request.texts)
     real = [finding for finding in report.findings if finding.candidates and finding.site.evidence == "dynamo"]
     if not real:
-        return None, report
-    mends, texts = combine([finding.candidates[0].mend for finding in real], sources)
-    verdict, after = await _together(prover, request, report, mends, sources, runs, on_progress)
-    if verdict is not None and verdict.safety == "safe":
-        accepted = tuple(Candidate(mend, verdict) for mend in mends)
-        return _Round(accepted, _old(texts, sources), texts, verdict, after), report
-    wanted: tuple[Safety, ...] = ("safe", "unsafe") if request.unsafe else ("safe",)
-    proven = await prover.prove(request, report, on_progress=on_progress, runs=runs)
-    good = [one for finding in proven.findings for one in finding.candidates[:1] if one.safety in wanted]
+        return _Round(report)
+
+    tried: dict[tuple[Mend, ...], tuple[Verdict | None, Mapping[Key, Run]]] = {}
+
+    async def together(now: Report, chosen: Sequence[Candidate]) -> _Round:
+        mends, texts = combine([candidate.mend for candidate in chosen], sources)
+        if mends not in tried:
+            tried[mends] = await _together(prover, request, now, mends, sources, runs, on_progress)
+        verdict, after = tried[mends]
+        known = {candidate.mend: candidate for candidate in chosen}
+        accepted = tuple(
+            replace(known[mends[0]], verdict=known[mends[0]].verdict or verdict) for mends in programs_of(mends)
+        )
+        return _Round(now, accepted, {path: sources.get(path) or "" for path in texts}, texts, verdict, after)
+
+    first = await together(report, [finding.candidates[0] for finding in real])
+    if first.verdict is not None and first.verdict.safety == "safe":
+        return first
+    wanted = _wanted(request)
+    candidates = {candidate.mend for finding in report.findings for candidate in finding.candidates}
+    if first.verdict is not None and len(programs_of(candidates)) == 1:  # that program is judged already
+        judged = dict.fromkeys(candidates, (first.verdict,))
+        proven = replace(report, findings=tuple(settle(finding, judged) for finding in report.findings))
+    else:
+        proven = await prover.prove(request, report, on_progress=on_progress, runs=runs)
+    met = [finding for finding in proven.findings if finding.site.evidence == "dynamo"]
+    good = [one for finding in met for one in finding.candidates[:1] if one.safety in wanted]
     while good:
-        mends, texts = combine([candidate.mend for candidate in good], sources)
-        chosen = tuple(candidate for candidate in good if candidate.mend in mends)
-        verdict, after = await _together(prover, request, proven, mends, sources, runs, on_progress)
-        if verdict is not None and verdict.safety in wanted:
-            return _Round(chosen, _old(texts, sources), texts, verdict, after), proven
+        step = await together(proven, good)
+        if step.verdict is not None and step.verdict.safety in wanted:
+            return step
         good = good[: len(good) // 2]
-    return None, proven
-
-
-def _old(texts: Mapping[str, str], sources: Sources) -> dict[str, str]:
-    return {path: sources.get(path) or "" for path in texts}
+    behind = [
+        replace(one, verdict=in_chain(one.verdict))
+        for finding in met
+        for one in finding.behind[:1]
+        if one.verdict is not None and one.verdict.results in wanted
+    ]
+    while behind:
+        step = await together(proven, behind)
+        if step.verdict is not None and step.verdict.results in wanted:
+            return step
+        behind = behind[: len(behind) // 2]
+    return _Round(proven)
 
 
 async def _together(
@@ -140,7 +257,7 @@ async def _together(
     after = dict(runs)
     for result in report.entries:
         here = [finding for finding in report.findings if result.entry.name in finding.site.entries]
-        reached = {candidate.mend for finding in here for candidate in finding.candidates}
+        reached = {candidate.mend for finding in here for candidate in (*finding.candidates, *finding.behind)}
         if result.error is not None or reached.isdisjoint(mends):
             continue
         key = (result.entry, result.mode)
@@ -153,21 +270,21 @@ async def _together(
     return (worst(judged) if judged else None), after if known else {}
 
 
-async def _whole(
-    prover: Prover,
-    request: CheckRequest,
-    before: Report,
-    applied: Sequence[Candidate],
-    texts: Mapping[str, str],
-    on_progress: OnProgress | None,
+async def _proven(
+    prover: Prover, request: CheckRequest, before: Report, rounds: Sequence[_Round], on_progress: OnProgress | None
 ) -> Verdict | None:
-    """The verdict on the first text against the last, over all entries that ran."""
+    """The verdict on the first text against the last, over all entries that ran; that of the only round."""
+    if len(rounds) < 2:
+        return rounds[0].verdict if rounds else None
+    texts = {path: text for step in rounds for path, text in step.texts.items()}
     sources = Sources(request.texts)
-    mends = tuple(candidate.mend for candidate in applied)
+    mends = tuple(candidate.mend for step in rounds for candidate in step.accepted)
     judged: list[Verdict] = []
     for result in before.entries:
         if result.error is None:
             key = (result.entry, result.mode)
             verdicts, _ = await prover.verify(request, key, [mends], sources, on_progress, None, texts)
+            if not verdicts:
+                return None
             judged += [verdict for verdict, _ in verdicts]
     return worst(judged) if judged else None

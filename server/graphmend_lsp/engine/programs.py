@@ -32,6 +32,14 @@ def combine(mends: Iterable[Mend], sources: Sources) -> tuple[tuple[Mend, ...], 
     return tuple(taken), texts
 
 
+def programs_of(mends: Iterable[Mend]) -> list[tuple[Mend, ...]]:
+    """The programs that the mends make one by one: mends with the same edits, of breaks with one cause, make one."""
+    programs: dict[frozenset[TextEdit], dict[Mend, None]] = {}
+    for mend in mends:
+        programs.setdefault(frozenset(mend.edits), {})[mend] = None
+    return [tuple(program) for program in programs.values()]
+
+
 def changed_lines(old: str, edits: Sequence[TextEdit]) -> list[list[int]]:
     """The line ranges ``[first, last]`` (1-based, inclusive) of the new text that the edits wrote, in order."""
     text, new = Text(old), Text(apply_edits(old, edits))

@@ -11,6 +11,7 @@ from typing import Any, Literal, cast
 
 from graphmend_lsp.engine.cache import Cache
 from graphmend_lsp.engine.cached_client import CACHED, CachedClient
+from graphmend_lsp.engine.choice import settle
 from graphmend_lsp.engine.client import WorkerFailedError, failure_of
 from graphmend_lsp.engine.config import CheckRequest, OnFinding, OnProgress, WorkerConfig, WorkerStatus
 from graphmend_lsp.engine.entries import entries_in, excused, python_files
@@ -18,16 +19,14 @@ from graphmend_lsp.engine.explored import counts_of, graphs_only, shown_runs, to
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.mender import Mender
 from graphmend_lsp.engine.plan import mend_all
-from graphmend_lsp.engine.programs import candidate_of, combine
+from graphmend_lsp.engine.programs import candidate_of, combine, programs_of
 from graphmend_lsp.engine.runs import Key, Run, entry_results, findings_of, mended_run, run_of
 from graphmend_lsp.engine.tree import AT_ONCE, client_of
-from graphmend_lsp.engine.verdicts import judge, worst
-from graphmend_lsp.model import Candidate, Declined, Entry, Failure, Finding, Mend, Plan, Progress, Report, Verdict
+from graphmend_lsp.engine.verdicts import judge
+from graphmend_lsp.model import Entry, Failure, Mend, Plan, Progress, Report, Verdict
 from graphmend_lsp.worker.wire import AnalyseParams, AnalyseResult, EntrySpec, Limits, VerifyParams, VerifyResult
 
 __all__ = ["CheckRequest", "Session", "WorkerConfig", "WorkerStatus"]
-
-_SAFETY_ORDER = ("safe", "unverified", "unsafe", "wrong")
 
 
 class Session:
@@ -105,21 +104,23 @@ class Session:
             if result.error is not None or not mends:
                 continue
             key = (result.entry, result.mode)
-            programs = [(mend,) for mend in dict.fromkeys(mends)]
+            programs = programs_of(mends)
             if result.run == "fake":
                 before = counts_of(result, report.findings)
-                for (mend,) in programs:
-                    after = replace(request, texts={**request.texts, **combine((mend,), sources)[1]})
-                    verdict = graphs_only(before, await self._analyse(after, key, "fake"))
+                judged = [
+                    (graphs_only(before, run), run)
+                    for program in programs
+                    for run in [await self._analyse(_mended(request, program, sources), key, "fake")]
+                ]
+            else:
+                judged, failure = await self.verify(request, key, programs, sources, on_progress, (runs or {}).get(key))
+                failures += [failure] if failure is not None else []
+            for program, (verdict, _) in zip(programs, judged, strict=False):
+                for mend in program:
                     verdicts.setdefault(mend, []).append(verdict)
-                continue
-            judged, failure = await self.verify(request, key, programs, sources, on_progress, (runs or {}).get(key))
-            failures += [failure] if failure is not None else []
-            for (mend,), (verdict, _) in zip(programs, judged, strict=False):
-                verdicts.setdefault(mend, []).append(verdict)
         findings = []
         for finding in report.findings:
-            findings.append(_settle(finding, verdicts))
+            findings.append(settle(finding, verdicts))
             if on_finding is not None:
                 on_finding(findings[-1])
         return replace(report, findings=tuple(findings), failures=tuple(dict.fromkeys((*report.failures, *failures))))
@@ -312,19 +313,9 @@ def _tell(on_progress: OnProgress | None, message: str, percent: int | None = No
         on_progress(Progress(message, percent))
 
 
+def _mended(request: CheckRequest, program: Sequence[Mend], sources: Sources) -> CheckRequest:
+    return replace(request, texts={**request.texts, **combine(program, sources)[1]})
+
+
 def _spec(entry: Entry) -> EntrySpec:
     return EntrySpec(file=entry.file, function=entry.function, kind=entry.kind)
-
-
-def _settle(finding: Finding, verdicts: Mapping[Mend, Sequence[Verdict]]) -> Finding:
-    kept: list[Candidate] = []
-    declined = list(finding.declined)
-    for candidate in finding.candidates:
-        judged = verdicts.get(candidate.mend)
-        verdict = worst(judged) if judged else None
-        if verdict is not None and verdict.safety == "wrong":
-            declined.append(Declined(candidate.mend.rule, verdict.reasons[0] if verdict.reasons else "it was wrong"))
-        else:
-            kept.append(Candidate(candidate.mend, verdict))
-    kept.sort(key=lambda one: (_SAFETY_ORDER.index(one.safety), one.verdict.after.graphs if one.verdict else 0))
-    return replace(finding, candidates=tuple(kept), declined=tuple(dict.fromkeys(declined)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from graphmend_lsp.engine.breaks import span_of
 from graphmend_lsp.engine.files import Sources
@@ -24,6 +25,7 @@ def judge(result: CandidateResult, mends: Sequence[Mend], sources: Sources) -> V
     before, after = _counts(result["before"]), _counts(result["after"])
     safety: Safety = "safe"
     reasons: list[str] = []
+    gained = result["failure"] is not None or gains(before, after)
 
     def lower(to: Safety, reason: str) -> None:
         nonlocal safety
@@ -44,8 +46,8 @@ def judge(result: CandidateResult, mends: Sequence[Mend], sources: Sources) -> V
         lower("unsafe", f"{_words(one)} (close, not bit-equal)")
     if result["failure"] is None and (result["calls"] == 0 or result["outputs"] == "not compared"):
         lower("unverified", "no call of the two programs could be compared")
-    if result["failure"] is None and not gains(before, after):
-        lower("wrong", f"the program is cut as before ({after.graphs} graphs, {after.breaks} breaks)")
+    if not gained:
+        reasons.append(_cut_as_before(after))
     unreached: list[tuple[Span, bool]] = []
     for side in result["sides"]:
         text = Text(sources.get(side["condition"]["file"]) or "")
@@ -59,7 +61,7 @@ def judge(result: CandidateResult, mends: Sequence[Mend], sources: Sources) -> V
     reasons += [_words(one) for one in _first(result["differences"], "moved")]
     changes = [change for mend in mends for change in mend.changes]
     return Verdict(
-        safety=safety,
+        safety=safety if gained else "wrong",
         reasons=tuple(dict.fromkeys((*reasons, *changes))),
         before=before,
         after=after,
@@ -70,6 +72,7 @@ def judge(result: CandidateResult, mends: Sequence[Mend], sources: Sources) -> V
         calls=result["calls"],
         unreached=tuple(unreached),
         seconds=result["seconds"],
+        results=safety,
     )
 
 
@@ -86,8 +89,27 @@ def gains(before: Counts, after: Counts) -> bool:
 
 
 def worst(verdicts: Sequence[Verdict]) -> Verdict:
-    """The least favourable of the verdicts of one mend over several entries or modes."""
-    return max(verdicts, key=lambda verdict: _ORDER.index(verdict.safety))
+    """The least favourable of the verdicts of one mend over several entries or modes.
+
+    It is enough that one of them gains, where none loses.
+    """
+    idle = [one for one in verdicts if one.safety == "wrong" != one.results]
+    lost = any(gains(one.after, one.before) for one in idle)
+    if not idle or lost or all(one.safety == "wrong" for one in verdicts):
+        return max(verdicts, key=lambda one: (_ORDER.index(one.safety), _ORDER.index(one.results)))
+    least = max(verdicts, key=lambda one: _ORDER.index(one.results))
+    return in_chain(least)
+
+
+def in_chain(verdict: Verdict) -> Verdict:
+    """The verdict on a mend that need not gain by itself, because others are made with it."""
+    reasons = tuple(reason for reason in verdict.reasons if reason != _cut_as_before(verdict.after))
+    return replace(verdict, safety=verdict.results, reasons=reasons)
+
+
+def _cut_as_before(after: Counts) -> str:
+    more = "; another break stands behind this one: mending all may mend both" if after.breaks else ""
+    return f"the program is cut as before ({after.graphs} graphs, {after.breaks} breaks){more}"
 
 
 def _counts(data: CountsData) -> Counts:

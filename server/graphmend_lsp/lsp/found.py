@@ -43,7 +43,7 @@ class Known:
     """A finding where it is now. `site.span` and the candidates' edits refer to the texts now.
 
     `stale`: the function around it has changed since the run. `proposed`: whether mends were looked for at all yet.
-    `origin`: which recorded run met it, as a sentence.
+    `origin`: which recorded run met it, as a sentence. `leads`: mending all may mend it, with what stands behind it.
     """
 
     id: str
@@ -53,6 +53,7 @@ class Known:
     stale: bool = False
     proposed: bool = True
     origin: str = ""
+    leads: bool = False
 
     @property
     def best(self) -> Candidate | None:
@@ -113,7 +114,8 @@ def known_dynamo(run: Run, findings: tuple[Finding, ...], path: str, text: Text,
             moved for candidate in finding.candidates if (moved := moved_candidate(run, candidate, now)) is not None
         )
         site = replace(finding.site, span=span)
-        found.append(Known(name, site, candidates, finding.declined, stale, finding.proposed))
+        leads = bool(finding.behind)
+        found.append(Known(name, site, candidates, finding.declined, stale, finding.proposed, leads=leads))
     return tuple(found)
 
 

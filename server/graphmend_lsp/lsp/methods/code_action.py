@@ -118,8 +118,9 @@ def _for_break(state: Workspace, file: OpenFile, known: Known) -> list[types.Cod
 def _for_file(ls: GraphMendServer, file: OpenFile) -> list[types.CodeAction]:
     """What is offered in the light bulb although it is about the whole file."""
     state = ls.state
-    mendable = sum(any(c.safety in ("safe", "unverified") for c in known.candidates) for known in state.known(file))
-    actions = _fix_all(ls, file, QUICK_FIX) if mendable > 1 else []
+    found = state.known(file)
+    mendable = sum(_may_be_mended(known) for known in found)
+    actions = _fix_all(ls, file, QUICK_FIX) if mendable > 1 or any(known.leads for known in found) else []
     # Only once it has been made (in a pause): to parse the text here would make this list late.
     if needs_entry(state, file) and file.stub is not None and file.stub[0] is file.document.text:
         data = {"uri": file.document.uri, "version": file.document.version, "kind": "stub"}
@@ -153,9 +154,13 @@ def why_not_all(ls: GraphMendServer, file: OpenFile) -> str:
         return "Only mends that were proven are made in one go: write a graphmend_entry, so that the model can be run."
     found = ls.state.known(file)
     settled = bool(found) and all(known.site.evidence != "static" and not known.stale for known in found)
-    if settled and not any(c.safety in ("safe", "unverified") for known in found for c in known.candidates):
+    if settled and not any(map(_may_be_mended, found)):
         return "No mend of this file is proven safe."
     return ""
+
+
+def _may_be_mended(known: Known) -> bool:
+    return known.leads or any(candidate.safety in ("safe", "unverified") for candidate in known.candidates)
 
 
 def needs_entry(state: Workspace, file: OpenFile) -> bool:

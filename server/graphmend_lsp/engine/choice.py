@@ -1,0 +1,65 @@
+"""Which mend of a break is offered first, and which ones are not offered. Pure.
+
+Safe comes before unverified before unsafe. Among equals: what saves most frames and graphs, then what keeps most as it
+was, then the smallest edit, then the order in which the rules offer them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from graphmend_lsp.engine.verdicts import worst
+from graphmend_lsp.model import Candidate, Declined, Finding, Mend, Verdict
+
+_SAFETY = ("safe", "unverified", "unsafe", "wrong")
+_LIKENESS = ("bit-equal", "close", "not compared", "different")
+_EFFECTS = ("equal", "moved", "not compared", "different")
+
+
+def settle(finding: Finding, verdicts: Mapping[Mend, Sequence[Verdict]]) -> Finding:
+    """The finding with what was measured: candidates best first, the wrong ones as declines.
+
+    A mend that only gains nothing, because another break stands behind this one, is also kept as `Finding.behind`.
+    """
+    kept: list[Candidate] = []
+    behind: list[Candidate] = []
+    declined = list(finding.declined)
+    for candidate in finding.candidates:
+        judged = verdicts.get(candidate.mend)
+        verdict = worst(judged) if judged else None
+        settled = Candidate(candidate.mend, verdict)
+        if verdict is None or verdict.safety != "wrong":
+            kept.append(settled)
+            continue
+        if verdict.results in ("safe", "unsafe") and verdict.after.breaks:
+            behind.append(settled)
+        declined.append(Declined(candidate.mend.rule, verdict.reasons[0] if verdict.reasons else "it was wrong"))
+    kept.sort(key=lambda one: rank(one, verdicts.get(one.mend, ())))
+    return replace(
+        finding, candidates=tuple(kept), declined=tuple(dict.fromkeys(declined)), behind=tuple(behind)
+    )  # fmt: skip
+
+
+def rank(candidate: Candidate, judged: Sequence[Verdict]) -> tuple[int, ...]:
+    """What candidates of one break are sorted by, least first; `judged` are the verdicts of all entries and modes."""
+    verdict = candidate.verdict
+    if verdict is None:
+        return (_SAFETY.index(candidate.safety),)
+    return (
+        _SAFETY.index(candidate.safety),
+        -sum(one.before.skipped_frames - one.after.skipped_frames for one in judged),
+        -sum(one.before.graphs - one.after.graphs for one in judged),
+        -sum(one.before.breaks - one.after.breaks for one in judged),
+        *(_LIKENESS.index(part) for part in (verdict.outputs, verdict.gradients, verdict.state)),
+        _EFFECTS.index(verdict.effects),
+        len(candidate.mend.changes) + len(candidate.mend.cautions),
+        size(candidate.mend),
+    )
+
+
+def size(mend: Mend) -> int:
+    """How many lines a mend takes away or writes, whichever is more at each of its edits."""
+    return sum(
+        max(edit.span.end.line - edit.span.start.line, edit.text.count("\n")) + 1 for edit in dict.fromkeys(mend.edits)
+    )

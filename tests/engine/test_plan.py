@@ -1,0 +1,274 @@
+"""Mend all and the choice among candidates, over programs that are words: a break is a word, a mend another one.
+
+``a`` breaks a graph and ``b`` stands behind it where both are in one line; the stand-in prover counts that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+import pytest
+
+from graphmend_lsp.engine.choice import rank, settle
+from graphmend_lsp.engine.config import CheckRequest
+from graphmend_lsp.engine.files import Sources
+from graphmend_lsp.engine.plan import mend_all
+from graphmend_lsp.engine.programs import combine, programs_of
+from graphmend_lsp.engine.runs import Key, Run
+from graphmend_lsp.engine.verdicts import gains
+from graphmend_lsp.model import (
+    Break,
+    Candidate,
+    Counts,
+    Entry,
+    EntryResult,
+    Failure,
+    Finding,
+    Frame,
+    Mend,
+    Progress,
+    Report,
+    Safety,
+    Span,
+    TextEdit,
+    Verdict,
+)
+
+PATH = "/p/model.py"
+ENTRY = Entry(PATH, "graphmend_entry")
+KEY: Key = (ENTRY, "eval")
+
+
+def site(line: int, column: int) -> Break:
+    span = Span.of(line, column, line, column + 1)
+    return Break(
+        PATH, span, "GB0170", "t", "r", "dynamo", outcome="frame skipped", entries=(ENTRY.name,), modes=("eval",),
+        chain=(Frame(PATH, f"line{line}", span),),
+    )  # fmt: skip
+
+
+def mend(line: int, column: int, text: str, rule: str = "where", **more: Any) -> Mend:
+    span = Span.of(line, column, line, column + 1)
+    return Mend(rule, f"write {text}", PATH, span, (TextEdit(PATH, span, text),), **more)
+
+
+@dataclass
+class Words:
+    """A program of lines: in each the first letter of ``abc`` breaks it, and its whole line is one frame.
+
+    `mends` say what each letter may become; ``x`` computes another result, ``u`` one that is close.
+    """
+
+    text: str
+    mends: Mapping[str, Sequence[str]]
+    asked: list[tuple[str, ...]] = field(default_factory=list)
+
+    def counts(self, text: str) -> Counts:
+        broken = sum(any(letter in line for letter in "abc") for line in text.splitlines())
+        return Counts(len(text.splitlines()) - broken, broken, broken)
+
+    async def run(self, _request: CheckRequest, _on_progress: Any = None) -> dict[Key, Run]:
+        return {}
+
+    async def report(self, request: CheckRequest, _runs: Mapping[Key, Run]) -> Report:
+        text = request.texts[PATH]
+        findings = []
+        for number, line in enumerate(text.splitlines(), 1):
+            at = next((at for at, letter in enumerate(line, 1) if letter in "abc"), None)
+            if at is not None:
+                offered = [mend(number, at, word) for word in self.mends.get(line[at - 1], ())]
+                findings.append(Finding(site(number, at), tuple(map(Candidate, offered))))
+        cut = self.counts(text)
+        result = EntryResult(ENTRY, "eval", cut.graphs, cut.skipped_frames, ())
+        return Report("2.13.0", "3.11", "cpu", (result,), tuple(findings))
+
+    async def prove(self, request: CheckRequest, report: Report, on_progress: Any = None, **_: Any) -> Report:
+        programs = programs_of([one.mend for finding in report.findings for one in finding.candidates])
+        sources = Sources(request.texts)
+        judged, _ = await self.verify(request, KEY, programs, sources, on_progress)
+        verdicts = {one: [verdict] for program, (verdict, _) in zip(programs, judged, strict=True) for one in program}
+        return replace(report, findings=tuple(settle(finding, verdicts) for finding in report.findings))
+
+    async def verify(
+        self,
+        request: CheckRequest,
+        _key: Key,
+        programs: Sequence[tuple[Mend, ...]],
+        sources: Sources,
+        on_progress: Any,
+        _before: Run | None = None,
+        texts: Mapping[str, str] | None = None,
+    ) -> tuple[list[tuple[Verdict, Run]], Failure | None]:
+        if on_progress:
+            on_progress(Progress("proving"))
+        old = request.texts[PATH]
+        found = []
+        for mends in programs:
+            new = (texts or combine(mends, sources)[1])[PATH]
+            self.asked.append((old, new))
+            results: Safety = "wrong" if "x" in new else "unsafe" if "u" in new else "safe"
+            first, then = self.counts(old), self.counts(new)
+            safety = results if gains(first, then) else "wrong"
+            found.append((Verdict(safety, ("as told",), first, then, results=results), Run()))
+        return found, None
+
+
+async def mended(text: str, mends: Mapping[str, Sequence[str]], **more: Any) -> tuple[str, Any, Words]:
+    words = Words(text, mends)
+    plan = await mend_all(cast(Any, words), CheckRequest((PATH,), {PATH: text}, **more))
+    return plan.texts.get(PATH, text), plan, words
+
+
+@pytest.mark.parametrize(
+    ("text", "mends", "after", "applied"),
+    [
+        ("a\nk\n", {"a": "1"}, "1\nk\n", 1),
+        ("a\nb\n", {"a": "1", "b": "2"}, "1\n2\n", 2),
+        ("a\n", {"a": "x"}, "a\n", 0),
+        ("a\n", {"a": "u"}, "a\n", 0),
+        ("a\n", {"a": "x1"}, "1\n", 1),  # the first candidate fails: the second is tried
+        ("a\nb\n", {"a": "xu1", "b": "2"}, "1\n2\n", 2),
+        ("ab\n", {"a": "1", "b": "2"}, "12\n", 2),  # one behind the other in one frame
+        ("abc\nk\n", {"a": "1", "b": "2", "c": "3"}, "123\nk\n", 3),
+        ("ab\n", {"a": "1"}, "ab\n", 0),  # nothing mends what stands behind: taken back
+        ("ab\nc\n", {"a": "1", "c": "3"}, "ab\n3\n", 1),  # safe together, but the first gains nothing
+        ("ab\n", {"a": "1", "b": "x"}, "ab\n", 0),
+    ],
+)
+async def test_mend_all(text: str, mends: Mapping[str, Sequence[str]], after: str, applied: int) -> None:
+    new, plan, _ = await mended(text, mends)
+    assert new == after
+    assert len(plan.applied) == applied
+    assert all(one.safety == "safe" for one in plan.applied)
+    assert (plan.verdict.safety if plan.verdict else None) == ("safe" if applied else None)
+    assert plan.old == ({PATH: text} if applied else {})
+
+
+async def test_what_is_unsafe_is_mended_when_that_is_asked_for() -> None:
+    new, plan, _ = await mended("a\n", {"a": "u"}, unsafe=True)
+    assert (new, [one.safety for one in plan.applied]) == ("u\n", ["unsafe"])
+
+
+async def test_a_chain_whose_end_is_unsafe_is_taken_back_as_a_whole() -> None:
+    new, plan, _ = await mended("ab\n", {"a": "1", "b": "u"})
+    assert (new, plan.applied) == ("ab\n", ())
+    assert plan.after.findings[0].behind  # and the first break says why
+
+
+async def test_rounds_that_are_not_safe_together_are_taken_back() -> None:
+    class Forgetful(Words):
+        async def verify(self, request: CheckRequest, *others: Any, **more: Any) -> Any:
+            judged, failure = await super().verify(request, *others, **more)
+            whole = len(others) > 5 and others[5] is not None
+            return [(replace(v, safety="wrong") if whole else v, run) for v, run in judged], failure
+
+    words = Forgetful("ab\nc\n", {"a": "1", "b": "2", "c": "3"})
+    plan = await mend_all(cast(Any, words), CheckRequest((PATH,), {PATH: words.text}))
+    assert plan.texts == {PATH: "ab\n3\n"}  # the first round alone
+    assert plan.verdict is not None and plan.verdict.safety == "safe"
+
+
+async def test_nothing_is_proven_twice() -> None:
+    _, _, words = await mended("ab\n", {"a": "1", "b": "2"})
+    assert len(words.asked) == len(set(words.asked)) == 3  # each round, and all of it
+
+
+async def test_progress_is_told_for_each_round() -> None:
+    told: list[str] = []
+    words = Words("ab\n", {"a": "1", "b": "2"})
+    await mend_all(cast(Any, words), CheckRequest((PATH,), {PATH: "ab\n"}), lambda step: told.append(step.message))
+    assert told[0] == "round 1, 1 graph break left: proving"
+    assert any(one.startswith("round 2, 1 graph break left") for one in told)
+
+
+def test_a_cancelled_mend_all_gives_nothing() -> None:
+    async def work() -> None:
+        words = Words("a\n", {"a": "1"})
+        begun = asyncio.Event()
+
+        async def forever(*_: Any, **__: Any) -> Any:
+            begun.set()
+            await asyncio.sleep(3600)
+
+        words.verify = forever  # type: ignore[method-assign]
+        task = asyncio.create_task(mend_all(cast(Any, words), CheckRequest((PATH,), {PATH: "a\n"})))
+        await begun.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(work())
+
+
+async def test_one_mend_of_two_breaks_is_proven_and_counted_once() -> None:
+    shared = mend(1, 1, "1")
+    other = replace(shared, span=Span.of(2, 1, 2, 2))  # the same edits, offered at another break
+
+    class Shared(Words):
+        async def report(self, request: CheckRequest, runs: Mapping[Key, Run]) -> Report:
+            report = await super().report(request, runs)
+            if request.texts[PATH] != self.text:
+                return replace(report, findings=())
+            findings = (Finding(site(1, 1), (Candidate(shared),)), Finding(site(2, 1), (Candidate(other),)))
+            return replace(report, findings=findings)
+
+    words = Shared("a\n", {})
+    request = CheckRequest((PATH,), {PATH: "a\n"})
+    proven = await words.prove(request, await words.report(request, {}))
+    assert [one.safety for finding in proven.findings for one in finding.candidates] == ["safe", "safe"]
+    assert len(words.asked) == 1
+    plan = await mend_all(cast(Any, words), request)
+    assert plan.texts == {PATH: "1\n"}
+    assert [one.mend for one in plan.applied] == [shared]
+
+
+def verdict(safety: Safety, graphs: int = 1, skipped: int = 0, **more: Any) -> Verdict:
+    likeness: Any = {"outputs": "bit-equal", "gradients": "bit-equal", "state": "bit-equal", "effects": "equal"}
+    return Verdict(safety, (), Counts(4, 2, 1), Counts(graphs, 0, skipped), **{**likeness, **more}, results=safety)
+
+
+LONG = replace(mend(1, 1, "1\n2\n3\n4"), rule="guard")
+SHORT = replace(mend(1, 1, "1"), rule="where")
+TELLS = replace(mend(1, 1, "2"), changes=("said later",))
+
+
+@pytest.mark.parametrize(
+    ("candidates", "first"),
+    [
+        ([(LONG, verdict("unsafe")), (SHORT, verdict("safe", graphs=3))], SHORT),  # safe before what saves more
+        ([(SHORT, verdict("safe", graphs=3)), (LONG, verdict("safe", graphs=1))], LONG),  # what saves more graphs
+        ([(SHORT, verdict("safe", skipped=1)), (LONG, verdict("safe", graphs=3))], LONG),  # a frame counts for more
+        ([(SHORT, verdict("unsafe", outputs="close")), (LONG, verdict("unsafe"))], LONG),  # bit-equal before close
+        ([(SHORT, verdict("safe", effects="moved")), (LONG, verdict("safe"))], LONG),  # nothing moved before moved
+        ([(TELLS, verdict("safe")), (SHORT, verdict("safe"))], SHORT),  # nothing to tell before something
+        ([(LONG, verdict("safe")), (SHORT, verdict("safe"))], SHORT),  # the smaller edit
+        ([(SHORT, verdict("safe")), (replace(SHORT, rule="mask"), verdict("safe"))], SHORT),  # as the rules come
+    ],
+)
+def test_the_order_of_candidates(candidates: list[tuple[Mend, Verdict]], first: Mend) -> None:
+    finding = Finding(site(1, 1), tuple(Candidate(one) for one, _ in candidates))
+    settled = settle(finding, {one: [judged] for one, judged in candidates})
+    assert settled.candidates[0].mend == first
+    assert len(settled.candidates) == len(candidates)
+
+
+def test_what_is_saved_in_all_entries_counts() -> None:
+    twice, once = Candidate(LONG, verdict("safe", graphs=2)), Candidate(SHORT, verdict("safe", graphs=1))
+    several = [verdict("safe", graphs=2), verdict("safe", graphs=1)]
+    assert rank(twice, several) < rank(once, [verdict("safe", graphs=1)])
+
+
+def test_a_wrong_mend_is_a_decline_and_one_with_a_break_behind_it_is_kept_for_mending_all() -> None:
+    wrong = replace(verdict("wrong"), reasons=("outputs differ",))
+    idle = Verdict("wrong", ("cut as before",), Counts(0, 1, 1), Counts(0, 1, 1), results="safe")
+    none_left = replace(idle, after=Counts(0, 0, 1))
+    finding = Finding(site(1, 1), tuple(map(Candidate, (LONG, SHORT, TELLS))))
+    settled = settle(finding, {LONG: [wrong], SHORT: [idle], TELLS: [none_left]})
+    assert settled.candidates == ()
+    assert [(one.rule, one.reason) for one in settled.declined] == [
+        ("guard", "outputs differ"), ("where", "cut as before"),
+    ]  # fmt: skip
+    assert [one.mend for one in settled.behind] == [SHORT]
