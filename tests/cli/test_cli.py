@@ -141,3 +141,36 @@ def test_doctor_says_what_would_run(tmp_path: Path) -> None:
     done = graphmend("doctor", "--python", sys.executable, cwd=tmp_path)
     assert done.returncode == 0
     assert "torch 2." in done.stdout
+
+
+IN_A_LOOP = """import torch
+
+def step(x):
+    for i in range(3):
+        x = x * 2
+        print("turn", i)
+        if x.sum() > 0:
+            x = x + 1
+        else:
+            x = x - 1
+    return x
+
+def graphmend_entry():
+    return step, [(torch.ones(4),), (-torch.ones(4),)]
+"""
+
+
+@pytest.mark.slow
+def test_breaks_that_stand_one_behind_the_other_in_a_loop_are_mended_together(tmp_path: Path) -> None:
+    (tmp_path / "m.py").write_text(IN_A_LOOP)
+    seen = json.loads(graphmend("check", "m.py", "--prove", "--json", "--quiet", cwd=tmp_path).stdout)
+    (first,) = [one for one in seen["breaks"] if one["evidence"] == "dynamo"]
+    assert first["mends"] == []
+    assert "another break stands behind this one" in first["declined"][0]["reason"]
+    done = graphmend("mend", "m.py", "--json", "--quiet", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    record = json.loads(done.stdout)
+    jsonschema.Draft202012Validator(SCHEMA).validate(record)
+    assert [one["rule"] for one in record["applied"]] == ["defer", "where"]
+    assert (record["before"]["skipped_frames"], record["after"]["skipped_frames"]) == (1, 0)
+    assert record["verified"]["safety"] == "safe"

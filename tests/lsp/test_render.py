@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from graphmend_lsp.lsp.render import action_title
@@ -24,3 +26,23 @@ def test_every_mend_reads_alike_in_the_menu(title: str, shown: str) -> None:
     mend = Mend("where", title, "/a.py", Span.of(1, 1, 1, 2), ())
     assert action_title(Candidate(mend, SAFE)) == f"Mend graph break: {shown}"
     assert action_title(Candidate(mend)) == f"Mend graph break: {shown} (not verified yet)"
+
+
+SEVERAL = [
+    (SAFE, (), "x (2 → 1 graphs, 1 → 0 breaks)"),
+    (SAFE, ("The text appears later.", "More."), "x (2 → 1 graphs, 1 → 0 breaks; The text appears later)"),
+    (
+        replace(SAFE, safety="unsafe", reasons=("sums differ",)),
+        (),
+        "x (unsafe: sums differ; 2 → 1 graphs, 1 → 0 breaks)",
+    ),
+    (None, (), "x (not verified yet)"),
+]
+
+
+@pytest.mark.parametrize(("verdict", "changes", "shown"), SEVERAL)
+def test_one_of_several_mends_says_what_it_saves_and_changes(
+    verdict: Verdict | None, changes: tuple[str, ...], shown: str
+) -> None:
+    mend = Mend("where", "X", "/a.py", Span.of(1, 1, 1, 2), (), changes=changes)
+    assert action_title(Candidate(mend, verdict), one_of_several=True) == f"Mend graph break: {shown}"

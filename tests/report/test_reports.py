@@ -63,6 +63,7 @@ def test_a_break_says_its_cause_and_place() -> None:
     one = check_record(REPORT)["breaks"][0]
     assert (one["line"], one["column"], one["end_column"], one["gb_id"]) == (3, 8, 19, "GB0170")
     assert one["mends"][0]["safety"] == "unsafe"
+    assert (one["mends"][0]["before"]["graphs"], one["mends"][0]["after"]["graphs"]) == (3, 1)
 
 
 def test_mend_counts_before_and_after() -> None:
@@ -83,7 +84,7 @@ def shown(write: Any) -> str:
     [
         "a,b.py:3:8: GB0170 the branch depends on a tensor's value",
         "costs 2 more graphs, its whole function runs uncompiled in a.py:f",
-        "unsafe compute both sides (close\nonly)",
+        "unsafe compute both sides (3 → 1 graphs, 1 → 0 breaks; close\nonly)",
         "not mended by guard: nothing raises here",
         "error ValueError: 100% wrong. Fix it.",
         "1 graph break, 1 more in the source that no run reached (torch 2.13.0 on cpu)",

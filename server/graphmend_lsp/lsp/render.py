@@ -12,6 +12,7 @@ from graphmend_lsp.lsp.found import Known, failure_line
 from graphmend_lsp.lsp.units import location, to_range
 from graphmend_lsp.model import Break, Candidate, Failure, Frame
 from graphmend_lsp.report.manual import PAGES, break_pages
+from graphmend_lsp.report.words import difference, saving
 from graphmend_lsp.text import Text
 
 SOURCE = "graphmend"
@@ -122,10 +123,14 @@ def refusal(known: Known) -> str:
     return "No mending rule covers this kind of graph break."
 
 
-def action_title(candidate: Candidate) -> str:
-    """The title of a quick fix."""
-    note = standing(candidate)
-    return f"Mend graph break: {plain_title(candidate)}" + (f" ({note})" if candidate.safety != "safe" else "")
+def action_title(candidate: Candidate, *, one_of_several: bool = False) -> str:
+    """The title of a quick fix; one of several also says what it saves, and what it changes."""
+    title = f"Mend graph break: {plain_title(candidate)}"
+    notes = [standing(candidate)] if candidate.safety != "safe" else []
+    if one_of_several and candidate.verdict is not None:
+        notes.append(difference(candidate) if candidate.safety == "safe" else saving(candidate.verdict))
+    told = "; ".join(note for note in notes if note)
+    return f"{title} ({told})" if told else title
 
 
 def plain_title(candidate: Candidate) -> str:

@@ -115,10 +115,18 @@ def _finding(data: Mapping[str, Any]) -> Finding:
 
 
 def _candidate(data: Mapping[str, Any], site: Break) -> Candidate:
-    mend = Mend(data["rule"], data["title"], site.path, site.span, edits=())
+    changes = tuple(data.get("changes", ()))
+    mend = Mend(data["rule"], data["title"], site.path, site.span, edits=(), changes=changes)
     if data["safety"] == "unverified" and not data.get("reasons"):
         return Candidate(mend)
-    return Candidate(mend, Verdict(data["safety"], tuple(data.get("reasons", ())), _NOTHING, _NOTHING))
+    return Candidate(
+        mend, Verdict(data["safety"], tuple(data.get("reasons", ())), _counts(data, "before"), _counts(data, "after"))
+    )
+
+
+def _counts(data: Mapping[str, Any], name: str) -> Counts:
+    told = data.get(name)
+    return _NOTHING if told is None else Counts(told["graphs"], told["breaks"], told["skipped_frames"])
 
 
 def _failure(data: Mapping[str, Any]) -> Failure:

@@ -6,7 +6,7 @@ import difflib
 import os
 from typing import Any
 
-from graphmend_lsp.model import EntryResult, Failure, Finding, Plan, Report, ShardMark
+from graphmend_lsp.model import Candidate, Counts, EntryResult, Failure, Finding, Plan, Report, ShardMark
 
 SCHEMA = 1
 
@@ -110,12 +110,26 @@ def _break(finding: Finding) -> dict[str, Any]:
         "chain": [
             {"path": frame.path, "function": frame.function, "line": frame.span.start.line} for frame in site.chain
         ],
-        "mends": [
-            {"rule": one.mend.rule, "safety": one.safety, "title": one.mend.title,
-             "reasons": list(one.verdict.reasons) if one.verdict else []} for one in finding.candidates
-        ],
+        "mends": [_mend(one) for one in finding.candidates],
         "declined": [{"rule": one.rule, "reason": one.reason} for one in finding.declined],
     }  # fmt: skip
+
+
+def _mend(candidate: Candidate) -> dict[str, Any]:
+    verdict = candidate.verdict
+    known = {} if verdict is None else {"before": _counts(verdict.before), "after": _counts(verdict.after)}
+    return {
+        "rule": candidate.mend.rule,
+        "safety": candidate.safety,
+        "title": candidate.mend.title,
+        "changes": [*candidate.mend.changes, *candidate.mend.cautions],
+        "reasons": list(verdict.reasons) if verdict else [],
+        **known,
+    }
+
+
+def _counts(cut: Counts) -> dict[str, int]:
+    return {"graphs": cut.graphs, "breaks": cut.breaks, "skipped_frames": cut.skipped_frames}
 
 
 def _shard(mark: ShardMark) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from rich.text import Text as Line
 
 from graphmend_lsp.model import Break, EntryResult, Failure, Finding, Plan, Report
 from graphmend_lsp.report.record import counts, diff
+from graphmend_lsp.report.words import difference
 
 _COLOURS = {"safe": "green", "unsafe": "yellow", "unverified": "cyan", "wrong": "red"}
 
@@ -72,7 +73,7 @@ def _finding(finding: Finding) -> RenderableType:
     if cost := cost_of(site):
         lines.append(Line(f"    {cost}"))
     for one in finding.candidates:
-        why = f" ({one.verdict.reasons[0]})" if one.verdict and one.verdict.reasons and one.safety != "safe" else ""
+        why = f" ({told})" if (told := difference(one)) else ""
         lines.append(Line.assemble("    ", (one.safety, _COLOURS[one.safety]), f" {one.mend.title}{why}"))
     lines += [Line(f"    not mended by {one.rule}: {one.reason}", style="dim") for one in finding.declined]
     return Group(*lines)

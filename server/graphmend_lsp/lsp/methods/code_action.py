@@ -94,11 +94,13 @@ def _for_break(state: Workspace, file: OpenFile, known: Known) -> list[types.Cod
     shown = [diagnostic(known, text, {}, state.uri_at, client)]
     base = {"uri": file.document.uri, "version": file.document.version, "id": known.id}
     actions: list[types.CodeAction] = []
-    best = known.best
+    best, several = known.best, len(known.offered) > 1
     for candidate in sorted(known.offered, key=_rank):
         mend = candidate.mend
         preferred = True if client.action_preferred and candidate is best else None
-        action = types.CodeAction(action_title(candidate), QUICK_FIX, shown, is_preferred=preferred)
+        action = types.CodeAction(
+            action_title(candidate, one_of_several=several), QUICK_FIX, shown, is_preferred=preferred
+        )
         data = base | {"kind": "mend", "rule": mend.rule, "title": mend.title, "safety": candidate.safety}
         filled = _filled(state, action, data, mend.edits)
         if filled is not None:
