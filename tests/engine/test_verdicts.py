@@ -94,3 +94,13 @@ def test_what_a_rule_warns_of_is_never_safe() -> None:
     careful = replace(MEND, changes=(), cautions=("Sums may round otherwise.",))
     verdict = judge(result(), (careful,), SOURCES)
     assert (verdict.safety, verdict.reasons) == ("unsafe", ("Sums may round otherwise.",))
+
+
+def test_a_boundary_is_still_a_break() -> None:
+    isolated = replace(MEND, rule="isolate")
+    one = {"graphs": 1, "breaks": 1, "skipped_frames": 0, "recompiles": 0}
+    assert judge(result(before=one), [isolated], SOURCES).safety == "wrong"
+    assert judge(result(before=one), [MEND], SOURCES).safety == "safe"
+    three = {**one, "breaks": 3}
+    verdict = judge(result(before=three), [isolated], SOURCES)
+    assert verdict.safety == "safe" and verdict.after.breaks == 1

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from graphmend_lsp.engine.breaks import span_of
 from graphmend_lsp.engine.files import Sources
+from graphmend_lsp.mending import LAST_RESORT
 from graphmend_lsp.model import Counts, Mend, Safety, Span, Verdict
 from graphmend_lsp.text import Text
 from graphmend_lsp.worker.wire import CandidateResult, CountsData, Difference
@@ -23,6 +24,8 @@ def judge(result: CandidateResult, mends: Sequence[Mend], sources: Sources) -> V
     nothing gained.
     """
     before, after = _counts(result["before"]), _counts(result["after"])
+    # What a mend puts behind a boundary is still a break, though Dynamo no longer tells it.
+    after = replace(after, breaks=after.breaks + sum(mend.rule in LAST_RESORT for mend in mends))
     safety: Safety = "safe"
     reasons: list[str] = []
     gained = result["failure"] is not None or gains(before, after)
