@@ -80,7 +80,7 @@ PAIRS = (
     Pair("bool_factor", "return x * bool(x.sum() > 0)", "safe"),
     Pair("square_root", "return x * math.sqrt(x.abs().sum())", "safe", setup="import math"),
     Pair("rounded", "return x * round(x.sum().item(), 2)", "unsafe"),
-    Pair("sum_of_list", "return x + sum(x.tolist())", "safe"),
+    Pair("sum_of_list", "return x + sum(x.tolist())", "unsafe"),
     Pair("steps", "s = x.sum().item()\nreturn x * (s * 2 + 0.3)", "safe"),
     Pair("flag", "f = (x > 2).any().item()\nif f:\n    x = x * 2\nreturn x + 1", "safe"),
     Pair("divided_by_number", "return x * (1 / x.sum().item())", "declined"),

@@ -17,7 +17,7 @@ A tensor without dimensions does not change the dtype of a tensor of its kind, a
 meets one of another kind is only seen by running, and the verdict compares dtypes. Python computes in float64: one
 step with numbers that every dtype holds gives the same bits; more is computed in float64 and brought to the dtype of
 the tensor that it meets, and refused where that is not known. A tensor that may change in place later is copied.
-``int`` of NaN raises and a tensor does not; that is told.
+``int`` of NaN raises and a tensor does not, and Python sums a list in float64 one by one; such mends are never called safe.
 
 When it is refused
 ------------------

@@ -29,6 +29,7 @@ _TAKES_TENSOR = frozenset((
 """Torch functions and methods that take a tensor without dimensions wherever they take a number."""
 
 _INT = "Python's `int` raises for NaN and infinity; the tensor does not."
+_SUM = "Python adds the elements one by one in float64; the tensor's sum may be rounded in another way."
 _ROUND = "The last digit of a rounded number may differ from Python's."
 _MATH = {
     "sqrt": "sqrt", "fabs": "abs", "tanh": "tanh", "log": "log", "log2": "log2", "log10": "log10", "isnan": "isnan",
@@ -80,6 +81,8 @@ class Flow:
         self.exchange[read.call] = self.scalars.text(read, kept=kept, double=self.double)
         if read.form == "int" and not self.scalars.is_whole(read.tensor):
             self._tell(_INT)
+        if read.form == "sum" and not self.scalars.is_whole(read.tensor):
+            self._tell(_SUM)
 
     def follow(self, node: ast.expr) -> None:
         """Follow the number that the expression `node` gives to what takes it."""
