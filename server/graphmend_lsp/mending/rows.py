@@ -1,0 +1,142 @@
+"""Rows that a mask chooses, through modules: all rows are computed, and the mask decides which of them count.
+
+What it does
+------------
+Rows are gathered by a list of their numbers or by a mask (``token = torch.where(m)[0]``, ``x[token]``, ``y[m]``), go
+through modules and arithmetic that treat each row for itself, and are put back at the same rows (``out[token] = h``,
+``out.index_add_(0, token, h)``). All rows are computed instead, with those left out set to zero, and only the chosen
+ones are put back. So are the experts of a mixture (``for i in range(n): rank, token = torch.where(mask[i])``), also
+where the loop turns only for experts that have a row, and rows from which padding was taken out.
+
+Why it costs
+------------
+How many rows a mask chooses depends on the data, and a graph has fixed shapes: Dynamo ends the graph there, and leaves all
+of a loop to Python when this happens in the loop.
+
+Safety
+------
+Never safe, because it is more work: each expert of a mixture computes every token. Rows that are left out enter as zeros,
+so that no NaN of theirs is passed on, and are dropped again where the rows are put back. What a module gives for
+one row must not depend on the other rows. Products of matrices of another size may be rounded otherwise. A program
+that would rather keep the sizes of the data can set `torch._dynamo.config.capture_dynamic_output_shape_ops`, with
+which Dynamo takes lists of rows into the graph where nothing in Python depends on their length.
+
+When it is refused
+------------------
+When rows are returned, reduced, sorted, concatenated or counted; when they go through a function that may mix them; when
+the list is used otherwise than to gather rows and to put them back; when it has no dimension for one row alone
+(``.nonzero().squeeze()``); and when other rows may be put back than were gathered.
+"""
+
+from __future__ import annotations
+
+import ast
+from contextlib import suppress
+
+from graphmend_lsp.mending import mask
+from graphmend_lsp.mending.item_write import by_lines
+from graphmend_lsp.mending.rows_examples import EXAMPLES, REFUSALS
+from graphmend_lsp.mending.rows_flow import put_back
+from graphmend_lsp.mending.rows_list import Selection, again, selections
+from graphmend_lsp.mending.rows_loop import over_all, without_emptiness
+from graphmend_lsp.mending.rule import Request
+from graphmend_lsp.mending.source import Source, Unreadable, read
+from graphmend_lsp.mending.where_condition import Refused
+from graphmend_lsp.model import Declined, Mend
+from graphmend_lsp.text import apply_edits
+
+__all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
+
+NAME = "rows"
+_IDS = frozenset({"GB0036"})
+_TITLE = "Compute all rows and keep those of the mask"
+_MORE = (
+    "All rows are computed and not only those that the mask chooses: more work, and matrix products of another size may be "
+    "rounded otherwise."
+)
+_MOST = 8
+
+
+def propose(request: Request) -> tuple[Mend | Declined, ...]:
+    """The mend of rows that a mask chooses, or why there is none; empty when the break is no such choice."""
+    site = request.site
+    if not _IDS & {site.gb_id, site.root_gb_id}:
+        return ()
+    source = read(site.path, request.sources.get(site.path, ""))
+    if isinstance(source, Unreadable):
+        return (Declined(NAME, source.reason),)
+    node = source.node_at(site.span)
+    function = source.function(node) if node is not None else None
+    if node is None or function is None:
+        return ()
+    try:
+        text = over_all(source, node)
+        found = [] if text is not None else selections(source, node)
+        if text is None and (not found or any(isinstance(one, Mend) for one in mask.propose(request))):
+            return ()
+        if text is not None:
+            source_of_all = _read(source.path, text)
+            found = _first_listed(source_of_all, function.name)
+            text, cautions = _written(source_of_all, function.name, found)
+        else:
+            text, cautions = _written(source, function.name, found)
+    except Refused as refused:
+        return (Declined(NAME, str(refused)),)
+    return (
+        Mend(
+            rule=NAME,
+            title=_TITLE,
+            path=source.path,
+            span=source.span(source.statement(node) or node),
+            edits=tuple(by_lines(source, text)),
+            cautions=(_MORE, *dict.fromkeys(cautions)),
+        ),
+    )
+
+
+def _first_listed(source: Source, function: str) -> list[Selection]:
+    """The rows that are listed first in a loop of the function over all planes of a mask."""
+    for node in ast.walk(source.tree):
+        around = [one for one in source.ancestors(node) if isinstance(one, ast.For)]
+        over = [source.code(one.iter) for one in around]
+        if getattr(source.function(node), "name", "") == function and any(one.startswith("range(len(") for one in over):
+            found = selections(source, node) if isinstance(node, ast.Call) else []
+            if found:
+                return found
+    raise Refused("The loop is over what a mask chooses, and gathers no rows.")
+
+
+def _written(source: Source, function: str, readings: list[Selection]) -> tuple[str, list[str]]:
+    """The text in which all rows are computed, by the first reading of what the rows are that fits, and its cautions.
+
+    Raises:
+        Refused: with the reason of the first reading, when none fits.
+    """
+    try:
+        return _put(source, function, readings[0])
+    except Refused as refused:
+        for chosen in readings[1:]:
+            with suppress(Refused):
+                return _put(source, function, chosen)
+        raise refused from None
+
+
+def _put(source: Source, function: str, chosen: Selection) -> tuple[str, list[str]]:
+    for _ in range(_MOST):
+        text = without_emptiness(source, chosen)
+        if text is None:
+            break
+        source = _read(source.path, text)
+        later = again(source, chosen, function)
+        if later is None:
+            raise Refused(f"`{chosen.rows}` is not found any more without the test for rows.")
+        chosen = later
+    spots, cautions = put_back(source, chosen)
+    return apply_edits(source.text.value, spots), cautions
+
+
+def _read(path: str, text: str) -> Source:
+    source = read(path, text)
+    if isinstance(source, Unreadable):
+        raise Refused(source.reason)
+    return source
