@@ -14,7 +14,9 @@ from graphmend_lsp.mending import soundness
 from graphmend_lsp.mending.rule import Proposals, Request, Rule
 from graphmend_lsp.model import Break, Declined, Mend
 
-RULES = ("known", "where", "loop", "defer", "guard", "item", "index", "mask", "rows", "flow", "copy", "hoist", "isolate")
+RULES = (
+    "known", "where", "loop", "defer", "guard", "item", "index", "mask", "rows", "flow", "copy", "hoist", "opaque", "isolate",
+)  # fmt: skip
 """The rules' names, in the order in which their mends are offered; each is the module of that name in this room."""
 
 LAST_RESORT = frozenset({"isolate"})

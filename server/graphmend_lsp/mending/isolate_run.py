@@ -130,7 +130,7 @@ def _run(source: Source, function: Function, run: list[ast.stmt]) -> Run:
     takes: list[str] = []
     for one in run:
         takes += sorted((loaded(one) | _augmented(one)) & locals_ - certain - set(takes))
-        certain |= _sets(one)
+        certain |= sets(one)
     takes += [name for name in gives if name not in certain and name not in takes]
     for name in takes:
         bound = is_bound(source, name, run[0])
@@ -156,7 +156,7 @@ def _is_read(source: Source, function: Function, run: list[ast.stmt], name: str,
     )
 
 
-def _sets(statement: ast.stmt) -> frozenset[str]:
+def sets(statement: ast.stmt) -> frozenset[str]:
     """The names that surely have a value behind a statement."""
     if isinstance(statement, ast.If):
         return _sets_all(statement.body) & _sets_all(statement.orelse)
@@ -170,7 +170,7 @@ def _sets(statement: ast.stmt) -> frozenset[str]:
 
 
 def _sets_all(block: list[ast.stmt]) -> frozenset[str]:
-    return frozenset(name for one in block for name in _sets(one))
+    return frozenset(name for one in block for name in sets(one))
 
 
 def _augmented(statement: ast.stmt) -> frozenset[str]:
