@@ -1,6 +1,6 @@
 """For how many files of a folder something is run although nobody wrote an entry: one line a file, then the total.
 
-    python bench/entries.py FOLDER [--again] [--match WORD] [--compiled]
+    python bench/entries.py FOLDER [--again] [--match WORD]
 
 Each attempt is a request of its own to the worker (`engine.client.WorkerClient`), which runs it in a child process with
 limits. Outcomes are kept in ``.cache/entries.json``; without ``--again`` only

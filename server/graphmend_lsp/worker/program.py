@@ -22,6 +22,7 @@ from types import ModuleType
 from typing import Any, Literal
 
 from .failures import FailedError, failure, failure_of, names
+from .first_values import repeated_draws
 from .places import same_file
 from .texts import TextLoader, exists, install_texts, unsaved_text
 from .wire import EntrySpec
@@ -89,7 +90,8 @@ def build(module: ModuleType, entry: EntrySpec, device: Literal["auto", "cpu", "
     target = choose_device(device)
     seed()
     try:
-        function, calls = _program(module, entry, mode)
+        with repeated_draws(SEED):
+            function, calls = _program(module, entry, mode)
         seed()
         parts = list(parts_of(function))
         if device != "auto" or (target != "cpu" and all(_places(part) <= {"cpu"} for part in parts)):

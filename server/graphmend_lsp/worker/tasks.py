@@ -15,12 +15,13 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any, cast
 
+from .compiling import leave_guards_untimed
 from .failures import failure
 from .loaded import Watch, loaded_of
 from .preload import Learner, Preloaded
 from .processes import TEMPORARY, Post, can_fork
 from .texts import install_sources
-from .wire import PROTOCOL, AnalyseParams, Hello, VerifyParams
+from .wire import PROTOCOL, AnalyseParams, Hello, MeasureParams, VerifyParams
 
 OLDEST = (2, 9)
 NO_TORCH = "This interpreter has no torch: {}"
@@ -51,6 +52,10 @@ def carry_out(method: str, params: dict[str, Any], folder: str, post: Post, prel
         result["loaded"] = [*(loaded_of(earlier) if earlier else []), *loaded_of(result["needs"])]
         post(("imported", learner.told(params["texts"])))
         return result
+    if method == "measure":
+        from .measure import measure
+
+        return measure(cast(MeasureParams, params), lambda message: post(("progress", message)))
     from .verify import verify
 
     verdict = verify(cast(VerifyParams, params), lambda message: post(("progress", message)), watch)
@@ -88,6 +93,7 @@ def load_torch() -> str | None:
         torch = importlib.import_module("torch")
         torch.set_num_threads(1)
         importlib.import_module("torch._dynamo")
+        leave_guards_untimed()
     except BaseException as error:  # a broken installation raises anything, SystemExit included
         return f"{type(error).__name__}: {error}"
     return None
