@@ -21,7 +21,7 @@ from graphmend_lsp.engine.files import UnreadableSourceError, read_source, write
 from graphmend_lsp.engine.path_map import BadPathMapError, parse_pair
 from graphmend_lsp.engine.shard import BadShardError, Shard, parse_shard
 from graphmend_lsp.engine.tree import usual_jobs
-from graphmend_lsp.model import Mode, Plan, Progress, Report
+from graphmend_lsp.model import Measurement, Mode, Plan, Progress, Report
 
 DONE, BREAKS, ERROR = 0, 1, 2
 _T = TypeVar("_T")
@@ -140,6 +140,7 @@ def _merge(arguments: argparse.Namespace) -> int:
 
 
 def _mend(arguments: argparse.Namespace) -> int:
+    from graphmend_lsp.engine.plan import reached
     from graphmend_lsp.engine.session import Session
     from graphmend_lsp.mending import rules_by_name
 
@@ -147,14 +148,21 @@ def _mend(arguments: argparse.Namespace) -> int:
         raise _UsageError(f"there is no rule {unknown[0]!r}; the rules are {', '.join(rules_by_name())}")
     request, worker = _request(arguments)
 
-    async def work() -> Plan:
+    if arguments.backend and not arguments.measure:
+        raise _UsageError("--backend is what --measure times with; add --measure")
+
+    async def work() -> tuple[Plan, tuple[Measurement, ...]]:
         session = Session(worker, cache=_cache(arguments))
         try:
-            return await session.mend(request, _progress(arguments))
+            plan = await session.mend(request, _progress(arguments))
+            if not arguments.measure or not plan.texts:
+                return plan, ()
+            keys = reached(plan)
+            return plan, await session.measure(request, plan.texts, keys, arguments.backend, _progress(arguments))
         finally:
             await session.close()
 
-    plan = _run(work())
+    plan, measured = _run(work())
     if arguments.overlay:
         from graphmend_lsp.engine.overlay import OverlayError, as_overlay
 
@@ -167,11 +175,15 @@ def _mend(arguments: argparse.Namespace) -> int:
     if arguments.format == "json":
         from graphmend_lsp.report.record import mend_record
 
-        _print_json(mend_record(plan))
+        _print_json(mend_record(plan, measured))
     else:
-        from graphmend_lsp.report.text import print_plan
+        from graphmend_lsp.report.text import print_plan, print_speed
 
         print_plan(_console(), plan, diffs=not arguments.write, written=arguments.write)
+        if arguments.measure:
+            print_speed(_console(), measured)
+    if any(one.error is not None for one in measured):
+        return ERROR
     return exit_code(plan.after)
 
 

@@ -59,6 +59,16 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="mend installed packages too: as copies in your project, loaded in their place; the packages stay as they are",
     )
+    mend.add_argument(
+        "--measure",
+        action="store_true",
+        help="time the original and the mended program side by side, and say the ratio",
+    )
+    mend.add_argument(
+        "--backend",
+        metavar="NAME",
+        help="of torch.compile, to measure with (default: the program's own, else inductor)",
+    )
     mend.add_argument("--unsafe", action="store_true", help="also apply mends that change something, told with each")
     mend.add_argument(
         "--rule", action="append", default=[], metavar="NAME", help="use this rule only (may be repeated)"

@@ -313,6 +313,41 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
+class Measurement:
+    """How fast one entry's mended program is beside the original; pairs are (original, mended), times are seconds.
+
+    `first` is the cold first call, with compiling, `warm` the median of the others. `ratio` is how many times as fast the
+    mended program is warm, `low` and `high` the quartiles of that over turns made side by side. `kernels` and
+    `cuda_graphs` are what a warm call launches, where there is CUDA. All are None when `error` says why nothing was
+    measured.
+    """
+
+    entry: Entry
+    mode: Mode
+    backend: str
+    device: str
+    first: tuple[float, float] | None = None
+    warm: tuple[float, float] | None = None
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    turns: int = 0
+    kernels: tuple[int, int] | None = None
+    cuda_graphs: tuple[int, int] | None = None
+    error: Failure | None = None
+
+    @property
+    def first_ratio(self) -> float | None:
+        """How many times as fast the first call is."""
+        return self.first[0] / self.first[1] if self.first else None
+
+    @property
+    def is_noisy(self) -> bool:
+        """Whether the turns differ so much that the ratio says little."""
+        return bool(self.ratio and self.low and self.high and (self.high - self.low) / self.ratio > 0.15)
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
     """One step of a long job, for people: a message and, where it can be known, the share done in percent."""
 

@@ -19,6 +19,7 @@ from graphmend_lsp.model import (
     Failure,
     Finding,
     Frame,
+    Measurement,
     Mend,
     Plan,
     Report,
@@ -28,7 +29,7 @@ from graphmend_lsp.model import (
 )
 from graphmend_lsp.report.formats import github, sarif
 from graphmend_lsp.report.record import check_record, diff, mend_record
-from graphmend_lsp.report.text import print_plan, print_report
+from graphmend_lsp.report.text import print_plan, print_report, print_speed
 
 PATH = "/p/a,b.py"
 SPAN = Span.of(3, 8, 3, 19)
@@ -54,7 +55,15 @@ SCHEMA = json.loads((files("graphmend_lsp.report") / "schema.json").read_text("u
 PLAN = Plan(REPORT, EMPTY, (Candidate(MEND, VERDICT),), {PATH: "new\n"}, VERDICT, {PATH: "old\n"})
 
 
-@pytest.mark.parametrize("record", [check_record(REPORT), check_record(EMPTY), mend_record(PLAN)])
+FAST = Measurement(
+    Entry(PATH, "f"), "eval", "inductor", "cuda", (2.0, 1.0), (0.3, 0.2), 1.5, 1.48, 1.52, 9, (40, 12), (0, 1)
+)
+FAILED = Measurement(Entry(PATH, "g"), "train", "", "auto", error=FAILURE)
+
+
+@pytest.mark.parametrize(
+    "record", [check_record(REPORT), check_record(EMPTY), mend_record(PLAN), mend_record(PLAN, [FAST, FAILED])]
+)
 def test_records_keep_the_contract(record: dict[str, Any]) -> None:
     jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(json.dumps(record)))
 
@@ -101,6 +110,17 @@ def test_text_of_a_plan() -> None:
     assert "1 → 0 breaks, 3 → 0 graphs" in words
     assert "compared over 7 calls: outputs close" in words
     assert "Nothing was written" in words
+
+
+def test_speed_is_a_ratio() -> None:
+    words = shown(lambda console: print_speed(console, [FAST, FAILED]))
+    assert "a,b.py:f (eval): 1.50 times as fast warm" in words
+    assert "40 → 12 kernels launched; 0 → 1 CUDA graphs launched" in words
+    assert "a,b.py:g (train): not measured: ValueError: 100% wrong. Fix it." in words
+    assert "nothing to measure" in shown(lambda console: print_speed(console, []))
+    one, other = mend_record(PLAN, [FAST, FAILED])["measured"]
+    assert (one["ratio"], one["first_ratio"], one["noisy"]) == (1.5, 2.0, False)
+    assert other["error"]["message"] == FAILURE.message
 
 
 def test_text_when_nothing_could_be_run() -> None:

@@ -40,9 +40,10 @@ class Question:
 def question_of(method: str, params: Mapping[str, Any], config: WorkerConfig) -> Question | None:
     """The question that a request to the worker is; None when the answer must not be kept.
 
-    That is so for a worker that is started by a command: it may be on another machine, whose files are not these.
+    That is so for times, and for a worker that is started by a command: it may be on another machine, whose files are not
+    these.
     """
-    if config.command or config.path_map or params.get("sources"):
+    if method == "measure" or config.command or config.path_map or params.get("sources"):
         return None
     texts: Mapping[str, str] = params["texts"]
     asked = {name: value for name, value in params.items() if name not in _APART}

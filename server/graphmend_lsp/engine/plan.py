@@ -89,6 +89,19 @@ async def mend_all(
     return plan if gains(_cut(less.after), _cut(plan.after)) else less
 
 
+def reached(plan: Plan) -> tuple[Key, ...]:
+    """The entries whose program the plan changes: those that a mended break was met in."""
+    mends = {one.mend for one in plan.applied}
+    ran = [(result.entry, result.mode) for result in plan.before.entries if result.error is None]
+    sites = [
+        finding.site
+        for finding in plan.before.findings
+        if any(candidate.mend in mends for candidate in (*finding.candidates, *finding.behind))
+    ]
+    met = {(name, mode) for site in sites for name in site.entries for mode in site.modes}
+    return tuple(key for key in ran if (key[0].name, key[1]) in met) or tuple(ran)
+
+
 def _skipped(report: Report) -> frozenset[Place]:
     """The functions that run uncompiled because of a break in them."""
     sites = [finding.site for finding in report.findings if finding.site.evidence == "dynamo"]

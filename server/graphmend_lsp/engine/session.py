@@ -17,16 +17,28 @@ from graphmend_lsp.engine.config import CheckRequest, OnFinding, OnProgress, Wor
 from graphmend_lsp.engine.entries import entries_in, excused, python_files
 from graphmend_lsp.engine.explored import counts_of, graphs_only, shown_runs, too_large
 from graphmend_lsp.engine.files import Sources
+from graphmend_lsp.engine.measuring import measurement
 from graphmend_lsp.engine.mender import Mender
 from graphmend_lsp.engine.plan import mend_all
 from graphmend_lsp.engine.programs import candidate_of, combine, programs_of
 from graphmend_lsp.engine.runs import Key, Run, entry_results, findings_of, mended_run, run_of
 from graphmend_lsp.engine.tree import AT_ONCE, client_of
 from graphmend_lsp.engine.verdicts import judge
-from graphmend_lsp.model import Entry, Failure, Mend, Plan, Progress, Report, Verdict
-from graphmend_lsp.worker.wire import AnalyseParams, AnalyseResult, EntrySpec, Limits, VerifyParams, VerifyResult
+from graphmend_lsp.model import Entry, Failure, Measurement, Mend, Plan, Progress, Report, Verdict
+from graphmend_lsp.worker.wire import (
+    AnalyseParams,
+    AnalyseResult,
+    EntrySpec,
+    Limits,
+    MeasureParams,
+    MeasureResult,
+    VerifyParams,
+    VerifyResult,
+)
 
 __all__ = ["CheckRequest", "Session", "WorkerConfig", "WorkerStatus"]
+
+_MEASURING = 4  # time limits that one measurement takes at most: two programs are compiled by their real backend
 
 
 class Session:
@@ -140,6 +152,33 @@ class Session:
         """Mend everything that can be mended (safely, or also unsafely when asked), to the fixpoint."""
         return await mend_all(self, request, on_progress, report)
 
+    async def measure(
+        self,
+        request: CheckRequest,
+        texts: Mapping[str, str],
+        keys: Iterable[Key],
+        backend: str | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> tuple[Measurement, ...]:
+        """How fast the request's entries are with these texts in place of files; one after the other, to have the machine
+        for each alone. `backend` None: the one that the program asks for itself, else inductor."""
+        sources = Sources(request.texts)
+        measured: list[Measurement] = []
+        for key in keys:
+            _tell(on_progress, f"measuring {key[0].name} ({key[1]})")
+            mended = candidate_of("0", (), dict(texts), dict(request.texts), sources)
+            params = MeasureParams(
+                entry=_spec(key[0]), texts=dict(request.texts), candidates=[mended], roots=list(request.roots),
+                device=request.device, mode=key[1], backend=backend, limits=self._limits(_MEASURING),
+            )  # fmt: skip
+            try:
+                answer = await self._ask("measure", params, on_progress)
+            except WorkerFailedError as error:
+                measured.append(Measurement(*key, backend or "", request.device, error=error.failure))
+            else:
+                measured.append(measurement(key, cast(MeasureResult, answer)))
+        return tuple(measured)
+
     async def restart(self) -> None:
         """Kill the worker; the next request starts a new one."""
         await self._client.kill()
@@ -249,21 +288,10 @@ class Session:
             mode=key[1], limits=self._limits(1 + len(candidates)), before=before.counts if before else None,
         )  # fmt: skip
         _tell(on_progress, f"proving {len(candidates)} mend{'s' * (len(candidates) != 1)} with {key[0].name}")
-        self._on_status(self._status("busy"))
         try:
-            answer = cast(
-                VerifyResult,
-                await self._client.request(
-                    "verify",
-                    cast(dict[str, Any], params),
-                    params["limits"]["seconds"],
-                    lambda message: _tell(on_progress, message),
-                ),
-            )
+            answer = cast(VerifyResult, await self._ask("verify", params, on_progress))
         except WorkerFailedError as error:
             return [], error.failure
-        finally:
-            self._tell_end()
         if answer["failure"] is not None:
             return [], failure_of(answer["failure"])
         by_id = {one["id"]: one for one in answer["candidates"]}
@@ -272,6 +300,18 @@ class Session:
             (judge(result, mends, sources), mended_run(result, before))
             for mends, result in zip(programs, results, strict=True)
         ], None
+
+    async def _ask(
+        self, method: str, params: VerifyParams | MeasureParams, on_progress: OnProgress | None
+    ) -> dict[str, Any]:
+        self._on_status(self._status("busy"))
+        seconds = params["limits"]["seconds"]
+        try:
+            return await self._client.request(
+                method, cast(dict[str, Any], params), seconds, lambda message: _tell(on_progress, message)
+            )
+        finally:
+            self._tell_end()
 
     async def _analyse(self, request: CheckRequest, key: Key, kind: Literal["real", "fake"]) -> Run:
         params = AnalyseParams(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import difflib
 import os
+from collections.abc import Sequence
 from typing import Any
 
-from graphmend_lsp.model import Candidate, Counts, EntryResult, Failure, Finding, Plan, Report, ShardMark
+from graphmend_lsp.model import Candidate, Counts, EntryResult, Failure, Finding, Measurement, Plan, Report, ShardMark
+from graphmend_lsp.report.words import speed
 
 SCHEMA = 1
 
@@ -26,8 +28,8 @@ def check_record(report: Report) -> dict[str, Any]:
     }
 
 
-def mend_record(plan: Plan) -> dict[str, Any]:
-    """A plan as plain data: the record of what remains, with what it was before and the edits."""
+def mend_record(plan: Plan, measured: Sequence[Measurement] = ()) -> dict[str, Any]:
+    """A plan as plain data: the record of what remains, with what it was before, the edits, and what was measured."""
     verdict = plan.verdict
     return {
         **check_record(plan.after),
@@ -49,7 +51,34 @@ def mend_record(plan: Plan) -> dict[str, Any]:
              "line": one.mend.span.start.line} for one in plan.applied
         ],
         "edits": [{"path": path, "diff": diff(path, plan.old.get(path, ""), text)} for path, text in plan.texts.items()],
+        **({"measured": [speed_record(one) for one in measured]} if measured else {}),
     }  # fmt: skip
+
+
+def speed_record(one: Measurement) -> dict[str, Any]:
+    """What was measured as plain data; ratios say how many times as fast the mended program is, times are seconds."""
+    return {
+        "entry": one.entry.name,
+        "mode": one.mode,
+        "backend": one.backend,
+        "device": one.device,
+        "ratio": one.ratio,
+        "low": one.low,
+        "high": one.high,
+        "noisy": one.is_noisy,
+        "turns": one.turns,
+        "first_ratio": one.first_ratio,
+        "warm_seconds": _pair(one.warm),
+        "first_seconds": _pair(one.first),
+        "kernels": _pair(one.kernels),
+        "cuda_graphs": _pair(one.cuda_graphs),
+        "words": speed(one),
+        "error": None if one.error is None else _failure(one.error),
+    }
+
+
+def _pair(pair: tuple[float, float] | None) -> dict[str, float] | None:
+    return None if pair is None else {"original": pair[0], "mended": pair[1]}
 
 
 def counts(report: Report) -> dict[str, int]:

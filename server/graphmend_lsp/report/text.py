@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from rich.console import Console, Group, RenderableType
 from rich.text import Text as Line
 
-from graphmend_lsp.model import Break, EntryResult, Failure, Finding, Plan, Report
+from graphmend_lsp.model import Break, EntryResult, Failure, Finding, Measurement, Plan, Report
 from graphmend_lsp.report.record import counts, diff
-from graphmend_lsp.report.words import difference
+from graphmend_lsp.report.words import difference, speed
 
 _COLOURS = {"safe": "green", "unsafe": "yellow", "unverified": "cyan", "wrong": "red"}
 
@@ -59,6 +60,15 @@ def print_plan(console: Console, plan: Plan, *, diffs: bool, written: bool) -> N
             console.print(f"  {reason}", soft_wrap=True)
     if plan.texts and not written:
         console.print("Nothing was written; use --write to change the files.")
+
+
+def print_speed(console: Console, measured: Sequence[Measurement]) -> None:
+    """Write how fast the mended program is beside the original."""
+    if not measured:
+        console.print("Nothing was mended, so there is nothing to measure.")
+    for one in measured:
+        noisy = one.error is not None or one.is_noisy
+        console.print(Line(speed(one), style="yellow" if noisy else "bold"), soft_wrap=True)
 
 
 def _finding(finding: Finding) -> RenderableType:

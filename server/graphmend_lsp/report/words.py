@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphmend_lsp.model import Candidate, Verdict
+from graphmend_lsp.model import Candidate, Measurement, Verdict
 
 
 def saving(verdict: Verdict) -> str:
@@ -25,3 +25,36 @@ def difference(candidate: Candidate) -> str:
     told = mend.changes if verdict.safety == "safe" else verdict.reasons
     words = [saving(verdict), *(one.strip().rstrip(".") for one in told[:1])]
     return "; ".join(word for word in words if word)
+
+
+def speed(one: Measurement) -> str:
+    """How fast a mended entry is, in words: always the ratio, with the spread of the turns; times only behind it."""
+    where = f"{one.entry.name} ({one.mode})"
+    if one.ratio is None or one.warm is None or one.first is None or one.first_ratio is None:
+        why = one.error.words if one.error else "no time was told."
+        return f"{where}: not measured: {why}"
+    between = f"{one.low:.2f} to {one.high:.2f} in {one.turns} turns side by side"
+    if one.is_noisy:
+        told = f"about {one.ratio:.1f} times as fast warm, but the turns differ too much to tell ({between})"
+        told += "; leave the machine alone and measure again"
+    else:
+        told = f"{one.ratio:.2f} times as fast warm ({between})"
+    words = [f"{told}; first call {one.first_ratio:.2f} times as fast"]
+    words += [f"{old} → {new} {what}" for what, old, new in _launches(one)]
+    words.append(
+        f"a call {_seconds(one.warm[0])} → {_seconds(one.warm[1])}, the first {_seconds(one.first[0])} → "
+        f"{_seconds(one.first[1])}"
+    )
+    return f"{where}: {'; '.join(words)} ({one.backend} on {one.device})"
+
+
+def _launches(one: Measurement) -> list[tuple[str, int, int]]:
+    kinds = (("kernels launched", one.kernels), ("CUDA graphs launched", one.cuda_graphs))
+    return [(what, *pair) for what, pair in kinds if pair is not None and any(pair)]
+
+
+def _seconds(value: float) -> str:
+    for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "µs")):
+        if value * factor >= 1.0:
+            return f"{value * factor:.3g} {unit}"
+    return f"{value * 1e9:.3g} ns"

@@ -25,13 +25,14 @@ from .preloads import Grown, Preloads
 from .processes import can_fork, reap_strangers
 from .spare import Spare
 from .tasks import carry_out, hello, passing_folder, rehearse, warm_up
-from .wire import AnalyseParams, AnalyseResult, FailureData, Hello, Limits, VerifyParams
+from .wire import AnalyseParams, AnalyseResult, FailureData, Hello, Limits, MeasureParams, MeasureResult, VerifyParams
 
 STDIN = "stdin"
 LINE_LIMIT = 256 * 1024 * 1024
 IDLE = 1.0  # seconds between looks whether the process that started us is still there
 METHODS: Mapping[str, frozenset[str]] = {  # what each must be given
     "analyse": AnalyseParams.__required_keys__, "verify": VerifyParams.__required_keys__,
+    "measure": MeasureParams.__required_keys__,
 }  # fmt: skip
 
 
@@ -281,6 +282,8 @@ def problem_with(method: object, params: object) -> str | None:
     missing = sorted(METHODS[method] - params.keys())
     if missing:
         return f"params has no {missing[0]}"
+    if method == "measure" and not (isinstance(params["candidates"], list) and len(params["candidates"]) == 1):
+        return "candidates is not a list of one"
     kinds = {"entry": dict, "texts": dict, "sources": dict, "roots": list, "limits": dict, "candidates": list}
     for name, kind in kinds.items():
         if name in params and not isinstance(params[name], kind):
@@ -335,6 +338,8 @@ def _write(fd: int, message: Mapping[str, Any]) -> None:
 def _failed(method: object, why: FailureData, so_far: AnalyseResult | None) -> dict[str, Any]:
     if method == "verify":
         return {"candidates": [], "failure": why}
+    if method == "measure":
+        return {**MeasureResult(backend="", device="cpu", original=None, mended=None, failure=why)}
     base = so_far or AnalyseResult(
         events=[], graphs=[], skipped=[], calls=0, device="cpu", seconds=0.0, failure=None
     )  # fmt: skip

@@ -2,7 +2,7 @@
 
 The one module both sides share; it may import the standard library only, and nothing of this project.
 
-A request is ``{"id": int, "method": str, "params": {...}}``; methods are ``analyse``, ``verify``, ``cancel``
+A request is ``{"id": int, "method": str, "params": {...}}``; methods are ``analyse``, ``verify``, ``measure``, ``cancel``
 (params ``{"id": int}``; the cancelled request answers with a `Failure` of kind ``cancelled``) and ``shutdown``.
 A reply is ``{"id": int, "result": {...}}``. A request that cannot be carried out still has a result: one with a `failure`.
 The worker says ``{"hello": Hello}`` first, before any request, and may say ``{"id": int, "progress": {"message": str}}``.
@@ -319,4 +319,43 @@ class VerifyResult(_Needing):
     """One result for each candidate, in order; `failure` when the original program itself could not be run."""
 
     candidates: list[CandidateResult]
+    failure: FailureData | None
+
+
+class MeasureParams(_Sent, _Kept):
+    """Time the original against the mended program, the one candidate. `backend` None: the one the program asks for
+    itself, else inductor."""
+
+    entry: EntrySpec
+    texts: dict[str, str]
+    candidates: list[Candidate]
+    roots: list[str]
+    device: Literal["auto", "cpu", "cuda"]
+    mode: Literal["eval", "train"]
+    backend: str | None
+    limits: Limits
+
+
+class Launches(TypedDict):
+    """What one warm call launches on a CUDA device: kernels one by one, and CUDA graphs."""
+
+    kernels: int
+    cuda_graphs: int
+
+
+class Timed(TypedDict):
+    """Seconds of the cold first call, with compiling, and of a warm one in each turn; a call is all calls of the entry."""
+
+    first: float
+    warm: list[float]
+    launches: Launches | None
+
+
+class MeasureResult(TypedDict):
+    """Turn by turn, both programs; none when one of them failed. `backend` in words."""
+
+    backend: str
+    device: str
+    original: Timed | None
+    mended: Timed | None
     failure: FailureData | None
