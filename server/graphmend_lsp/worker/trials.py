@@ -266,11 +266,12 @@ def _own_modules(loaded: Loaded) -> tuple[ModuleType, ...]:
     """
     named: list[ModuleType] = []
     others: list[ModuleType] = []
+    names = loaded.names
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None) if isinstance(module, ModuleType) else None
         if not isinstance(module, ModuleType) or not file or not os.path.isabs(file):  # torch.ops call themselves files
             continue
-        if os.path.basename(file) in loaded.names and canonical(file) in loaded.files:
+        if os.path.basename(file) in names and canonical(file) in loaded.files:
             named.append(module)
         elif name not in loaded.known and not {"site-packages", "dist-packages"} & set(file.split(os.sep)):
             others += [module] if kind_of(file) == "code" else []
