@@ -139,6 +139,16 @@ def test_a_proof_of_a_program_that_has(worker: Worker, tmp_path: Path, name: str
     wait_until(lambda: worker.children() == [])
 
 
+@pytest.mark.slow
+def test_the_process_that_forks_has_one_thread_of_python() -> None:
+    code = (
+        "import threading; from graphmend_lsp.worker import tasks; tasks.load_torch(); tasks.warm_up(); "
+        "print(threading.active_count())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "1"
+
+
 def test_cancel_ends_the_group(worker: Worker, tmp_path: Path) -> None:
     mark = tmp_path / "pid"
     body = (

@@ -8,7 +8,9 @@ Imports torch; runs in the process that forks, with one thread.
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import nn
@@ -63,8 +65,12 @@ def forks_can_differentiate() -> bool:
 
 
 def warm() -> None:
-    """Compile and run it as in `RUNS`; Dynamo is reset behind each."""
+    """Compile and run it as in `RUNS`; Dynamo is reset behind each. Leaves no thread behind that was not there before."""
     _run(RUNS)
+    bars: Any = getattr(sys.modules.get("tqdm.std"), "tqdm", None)  # torch shows progress with it; it watches its bars
+    if (monitor := getattr(bars, "monitor", None)) is not None:
+        monitor.exit()
+        bars.monitor = None
 
 
 def rehearse() -> None:
