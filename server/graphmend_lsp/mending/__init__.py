@@ -15,12 +15,13 @@ from graphmend_lsp.mending.rule import Proposals, Request, Rule
 from graphmend_lsp.model import Break, Declined, Mend
 
 RULES = (
-    "known", "where", "loop", "defer", "guard", "item", "index", "mask", "rows", "flow", "copy", "hoist", "opaque", "isolate",
+    "known", "where", "loop", "defer", "guard", "item", "index", "mask", "rows", "listed", "flow", "copy", "hoist", "opaque",
+    "isolate",
 )  # fmt: skip
 """The rules' names, in the order in which their mends are offered; each is the module of that name in this room."""
 
 LAST_RESORT = frozenset({"isolate"})
-"""Rules that remove no break; they are asked only where no other rule mends."""
+"""Rules that remove no break; they are asked only where no other rule has a mend that may be proven safe."""
 
 
 def rules_by_name() -> dict[str, Rule]:
@@ -33,7 +34,8 @@ def propose(site: Break, sources: Mapping[str, str], rules: Sequence[str] = ()) 
     mends: list[Mend] = []
     declined: list[Declined] = []
     for name, rule in rules_by_name().items():
-        if (rules and name not in rules) or (mends and not rules and name in LAST_RESORT):
+        may_be_safe = any(not mend.cautions for mend in mends)
+        if (rules and name not in rules) or (may_be_safe and not rules and name in LAST_RESORT):
             continue
         for answer in _answers(name, rule, site, sources):
             if isinstance(answer, Mend):

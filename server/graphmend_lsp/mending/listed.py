@@ -1,0 +1,151 @@
+"""Rows listed in one function and used in another: all rows are handed on, and the sign of a number says which are chosen.
+
+What it does
+------------
+The numbers of the rows that a mask chooses (``rows = torch.where(m)[0]``) are handed to another function of the file, which
+gathers these rows, computes with them and stores what comes out at the same rows. In the mend the list has a number for
+every row; that of a row which is not chosen counts from the end, so it is negative. What is stored at negative numbers is
+what was there. Lists from elsewhere mean what they meant.
+
+Why it costs
+------------
+How many rows a mask chooses depends on the data, and a graph has fixed shapes: Dynamo ends the graph where they are listed,
+and again where the list's length is asked for.
+
+Safety
+------
+Never safe, because it is more work, and products of matrices of another size may be rounded otherwise. What is computed
+for one row must not depend on the other rows. In training modules may do that (statistics of a batch), so the list stays
+as it was there, with its break.
+
+When it is refused
+------------------
+When the list is used for more than gathering rows, asking whether there are any, and storing at them; when what is
+computed from the rows is used otherwise; when the function that takes the list is not in the file, or is not the
+only one that the call can mean.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from graphmend_lsp.mending import edits
+from graphmend_lsp.mending.imports import add_function, spell
+from graphmend_lsp.mending.kinds import Kinds
+from graphmend_lsp.mending.listed_examples import EXAMPLES, REFUSALS
+from graphmend_lsp.mending.listed_uses import Stored, handed_to, stores_of
+from graphmend_lsp.mending.mask_count import indices
+from graphmend_lsp.mending.rule import Request
+from graphmend_lsp.mending.source import Function, Source, Unreadable, parameters, read
+from graphmend_lsp.mending.where_condition import Refused
+from graphmend_lsp.mending.where_text import layout, line_limit, render
+from graphmend_lsp.model import Declined, Mend, TextEdit
+
+__all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
+
+NAME = "listed"
+_IDS = frozenset({"GB0036"})
+_DOC = '"""The numbers of all rows; one that is not chosen counts from the end, so that it is negative."""'
+_MORE = (
+    "All rows are computed and not only those that the mask chooses: more work, and matrix products of another size may be "
+    "rounded otherwise."
+)
+
+
+def propose(request: Request) -> tuple[Mend | Declined, ...]:
+    """The mend of a list of rows that another function uses; empty when the break is no such list."""
+    site = request.site
+    if not _IDS & {site.gb_id, site.root_gb_id}:
+        return ()
+    source = read(site.path, request.sources.get(site.path, ""))
+    if isinstance(source, Unreadable):
+        return (Declined(NAME, source.reason),)
+    node = source.node_at(site.span)
+    function = source.function(node) if node is not None else None
+    if node is None or function is None:
+        return ()
+    listed = _listed(source, node)
+    if listed is None:
+        return ()
+    statement, mask = listed
+    try:
+        uses = handed_to(source, function, statement)
+        if not uses:
+            return ()
+        stored = [one for callee, name in uses for one in stores_of(source, callee, name)]
+        return (_mend(source, function, statement, mask, stored),)
+    except Refused as refused:
+        return (Declined(NAME, str(refused)),)
+
+
+def _listed(source: Source, node: ast.AST) -> tuple[ast.Assign, ast.expr] | None:
+    """The statement ``rows = torch.where(mask)[0]`` around a break, and the mask."""
+    found = indices(source, node)
+    if found is None or not found[2]:
+        return None
+    part = source.parents.get(found[0])
+    statement = source.parents.get(part) if part is not None else None
+    first = isinstance(part, ast.Subscript) and isinstance(part.slice, ast.Constant) and part.slice.value == 0
+    if not (first and isinstance(statement, ast.Assign) and statement.value is part):
+        return None
+    return (statement, found[1]) if [type(one) for one in statement.targets] == [ast.Name] else None
+
+
+def _mend(source: Source, function: Function, statement: ast.Assign, mask: ast.expr, stored: list[Stored]) -> Mend:
+    where, imported = spell(source, "torch.where", source.tree)
+    torch = where.removesuffix(".where")
+    if torch == where:
+        raise Refused("`where` is imported by its own name; import torch.")
+    if any(one.statement is statement for one in stored):
+        raise Refused("The function hands the list to itself.")
+    name = source.fresh("_all_rows")
+    inner = source.indent
+    lines = [
+        f"def {name}(chosen):",
+        inner + _DOC,
+        f"{inner}numbers = {torch}.arange(len(chosen), device=chosen.device)",
+        f"{inner}return {where}(chosen.reshape(len(chosen), chosen[:1].numel()).any(1), numbers, numbers - len(numbers))",
+    ]
+    text = render(source, mask)
+    chosen = text if Kinds(source).is_bool(mask) else f"({text}) != 0"
+    call = f"{name}({chosen})"
+    is_method = "self" in parameters(function)
+    old = render(source, statement.value)
+    value = f"{old} if self.training else {call}" if is_method else call
+    spots: list[TextEdit] = [imported] if imported is not None else []
+    spots.append(add_function(source, lines))
+    spots.append(edits.rewrite(source, statement.value, value))
+    for one in stored:
+        out, index = source.code(one.target.value), one.name
+        shape = f"({index} >= 0).reshape(-1, *[1] * ({out}.dim() - 1))"
+        kept = f"{where}({shape}, {render(source, one.value)}, {out}[{index}])"
+        spots.append(_value(source, one.statement, kept))
+    gathered = dict.fromkeys(text for one in stored for text in (*one.gathered, source.code(one.target.value)))
+    modules = dict.fromkeys(text for one in stored for text in one.modules)
+    return Mend(
+        rule=NAME,
+        title="Hand on all rows, and keep those of the mask",
+        path=source.path,
+        span=source.span(statement),
+        edits=tuple(spots),
+        changes=("In training the rows are listed as before, which is a break.",) if is_method else (),
+        cautions=(
+            _MORE,
+            *(f"`{one}` must have a row for each element of the mask." for one in gathered),
+            *(
+                f"`{one}` must treat each row for itself, and be finite for rows that are not chosen."
+                for one in modules
+            ),
+        ),
+    )
+
+
+def _value(source: Source, statement: ast.Assign, value: str) -> TextEdit:
+    """The edit that gives a statement another value, in lines that are not too long."""
+    start, end = source.range(statement)
+    base = edits.block_indentation(source, statement)
+    line = base + render(source, statement, {statement.value: value})
+    if edits.comments(source, start, end) or not source.starts_line(statement):
+        return edits.rewrite(source, statement.value, value)
+    lines = layout(line, source.indent, line_limit(source))
+    return edits.replace(source, statement, statement, [one.removeprefix(base) for one in lines])

@@ -1,0 +1,135 @@
+"""What the listed rule mends and what it declines: its tests, and its part of the user guide."""
+
+from __future__ import annotations
+
+from graphmend_lsp.mending.rule import Example, Refusal
+
+_START = """\
+import torch
+
+
+class Fusion(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mix = torch.nn.Linear(3, 3)
+
+    def forward(self, x, long_rows=None):
+        out = x[:, 0] * 2
+        if len(long_rows) > 0:
+            # the other crops
+            crops = x[long_rows, 1:].contiguous()
+            size, count, width = crops.shape
+            crops = crops.view(size * count, width)
+            crops = crops.view(size, count, width).tanh()
+            {store}
+        return out
+
+
+class Encoder(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fusion = Fusion()
+
+    def forward(self, x, is_long=None):
+        long_rows = None
+        if is_long is not None:
+            long_rows = {rows}
+        x = x.sin()
+        return self.fusion(x, long_rows).cos(){more}
+"""
+
+_STORE = "out[long_rows] = self.mix(out[long_rows]) + crops.sum(dim=1)"
+_ROWS = "⟦torch.where(is_long == 1)⟧[0]"
+
+_RUN = """\
+torch.manual_seed(0)
+fn = Encoder().eval().double()
+x = torch.arange(24.0, dtype=torch.double).reshape(2, 4, 3)
+calls = [(x, torch.tensor(one)[:, None]) for one in ([1, 0], [0, 0], [1, 1])]
+"""
+
+
+def _program(store: str = _STORE, rows: str = _ROWS, more: str = "") -> str:
+    return _START.format(store=store, rows=rows, more=more)
+
+
+EXAMPLES: tuple[Example, ...] = (
+    Example(
+        "rows that get more crops",
+        before=_program(),
+        after=_program(
+            """\
+out[long_rows] = torch.where(
+                (long_rows >= 0).reshape(-1, *[1] * (out.dim() - 1)),
+                self.mix(out[long_rows]) + crops.sum(dim=1),
+                out[long_rows],
+            )""",
+            "torch.where(is_long == 1)[0] if self.training else _all_rows(is_long == 1)",
+        ).replace(
+            "import torch\n",
+            '''\
+import torch
+
+
+def _all_rows(chosen):
+    """The numbers of all rows; one that is not chosen counts from the end, so that it is negative."""
+    numbers = torch.arange(len(chosen), device=chosen.device)
+    return torch.where(chosen.reshape(len(chosen), chosen[:1].numel()).any(1), numbers, numbers - len(numbers))
+''',
+            1,
+        ),
+        run=_RUN,
+        gb_id="GB0036",
+    ),
+)
+
+REFUSALS: tuple[Refusal, ...] = (
+    Refusal(
+        "the rows are returned",
+        _program("return self.mix(crops)"),
+        "would also run where no row is chosen",
+        gb_id="GB0036",
+    ),
+    Refusal(
+        "the rows are mixed",
+        _program("out[long_rows] = out[long_rows] - crops.mean()"),
+        "`crops.mean()` may mix the chosen rows",
+        gb_id="GB0036",
+    ),
+    Refusal(
+        "what rows there are is counted",
+        _program("out = out + long_rows.shape[0]"),
+        "`out` would also be set where no row is chosen",
+        gb_id="GB0036",
+    ),
+    Refusal(
+        "the list is also used where it is made",
+        _program(more=" + len(long_rows)"),
+        "is handed on and also used right there",
+        gb_id="GB0036",
+    ),
+    Refusal(
+        "the numbers of the rows are stored",
+        _program("out[long_rows] = out[long_rows] + long_rows[:, None]"),
+        "uses the numbers of the rows",
+        gb_id="GB0036",
+    ),
+    Refusal(
+        "other rows are stored",
+        _program("out[long_rows + 1] = crops.sum(dim=1)"),
+        "is not the rows that were chosen",
+        gb_id="GB0036",
+    ),
+    Refusal(
+        "random numbers for each row",
+        _program("out[long_rows] = out[long_rows] + torch.rand_like(out[long_rows])"),
+        "draws random numbers for each row",
+        gb_id="GB0036",
+    ),
+    Refusal(
+        "a function of another file",
+        _program().replace("self.fusion = Fusion()", "self.fusion = build()"),
+        "is no function of this file",
+        gb_id="GB0036",
+    ),
+)
