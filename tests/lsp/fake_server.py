@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,9 @@ from graphmend_lsp.model import (
     Failure,
     Finding,
     Frame,
+    Measurement,
     Mend,
+    Mode,
     Plan,
     Position,
     Progress,
@@ -205,10 +207,30 @@ class FakeSession:
         for path in request.paths:
             text = request.texts[path]
             edits = [mend_of(site).edits[0] for site in sites(text, path, "dynamo")]
-            texts[path] = apply_edits(text, edits)
+            if edits:
+                texts[path] = apply_edits(text, edits)
         if "create file" in told:
             texts[str(Path(request.paths[0]).with_name("made_new.py"))] = "made = 1\n"
         return Plan(report, report, (), texts)
+
+    async def measure(
+        self,
+        request: CheckRequest,
+        texts: Mapping[str, str],
+        keys: Iterable[tuple[Entry, Mode]],
+        backend: str | None = None,
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> tuple[Measurement, ...]:
+        told = {word for text in request.texts.values() for word in orders(text)}
+        assert all(request.texts[path] != text for path, text in texts.items())
+        if on_progress:
+            on_progress(Progress("measuring"))
+        self.on_status(WorkerStatus("busy"))
+        if "hang measure" in told:
+            await asyncio.sleep(3600)
+        spread = 2.0 if "noise" in told else 1.51
+        times: Any = {"first": (1.0, 2.0), "warm": (0.3, 0.2), "ratio": 1.5, "low": 1.49, "high": spread, "turns": 9}
+        return tuple(Measurement(*key, backend or "inductor", "cpu", **times) for key in keys)
 
     async def restart(self) -> None:
         await self.close()

@@ -274,6 +274,52 @@ def test_mend_all_by_command_with_progress(start: Start, uri: str) -> None:
     assert told[-1] == "end"
 
 
+def measured(client: Client, *arguments: Any) -> Any:
+    return client.result("workspace/executeCommand", {"command": "graphmend.measure", "arguments": list(arguments)})
+
+
+def shown_words(client: Client) -> list[str]:
+    return [m["params"]["message"] for m in client.seen if m.get("method") == "window/showMessage"]
+
+
+def test_the_speed_up_is_measured_by_command(start: Start, uri: str) -> None:
+    client = ready(start, uri, f"x = foo\n{ENTRY}")
+    [one] = measured(client, {"uri": uri, "backend": "aot_eager"})["measured"]
+    assert (one["ratio"], one["first_ratio"], one["backend"], one["noisy"]) == (1.5, 0.5, "aot_eager", False)
+    [words] = shown_words(client)
+    assert words.startswith(
+        "GraphMend: model.py:graphmend_entry (eval): 1.50 times as fast warm (1.49 to 1.51 in 9 turns"
+    )
+    assert "first call 0.50 times as fast" in words
+    assert not [m for m in client.seen if m.get("method") == "workspace/applyEdit"]
+
+
+def test_what_is_measured_says_when_it_is_noisy_or_nothing(start: Start, uri: str) -> None:
+    client = ready(start, uri, f"# fake: noise\nx = foo\n{ENTRY}")
+    assert measured(client, uri)["measured"][0]["noisy"] is True
+    assert "differ too much" in shown_words(client)[-1]
+    client.change(uri, 2, [{"text": f"x = 1\n{ENTRY}"}])
+    assert measured(client, uri) == {"measured": []}
+    assert "nothing to measure" in shown_words(client)[-1]
+    answer = client.ask(
+        "workspace/executeCommand", {"command": "graphmend.measure", "arguments": [{"uri": uri, "backend": 3}]}
+    )
+    assert answer["error"]["code"] == -32602
+
+
+def test_a_measurement_can_be_cancelled(start: Start, uri: str) -> None:
+    client = start()
+    client.initialize({**NEOVIM, "window": {"workDoneProgress": True}})
+    client.open(uri, f"# fake: hang measure\nx = foo\n{ENTRY}")
+    client.published(uri)
+    params = {"command": "graphmend.measure", "arguments": [uri], "workDoneToken": "mine"}
+    number = client.begin("workspace/executeCommand", params)
+    client.until_note("$/progress", lambda told: told["value"].get("message") == "measuring")
+    client.notify("window/workDoneProgress/cancel", {"token": "mine"})
+    answer = client.until(lambda message: message.get("id") == number and "method" not in message)
+    assert answer["error"]["code"] == -32800
+
+
 def test_mend_all_resolved_and_refused_when_the_text_changes_meanwhile(start: Start, uri: str) -> None:
     client = start()
     client.initialize(VSCODE)

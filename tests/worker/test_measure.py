@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
+import statistics
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,8 +58,8 @@ def test_the_faster_program_is_seen(worker: Worker, mode: str) -> None:
     assert (result["backend"], result["device"]) == ("eager", "cpu")
     old, new = result["original"], result["mended"]
     assert len(old["warm"]) == len(new["warm"]) >= 5
-    assert all(one > other for one, other in zip(old["warm"], new["warm"], strict=True))
-    assert old["first"] > max(old["warm"])
+    assert statistics.median(old["warm"]) > statistics.median(new["warm"]) > 0
+    assert old["first"] > statistics.median(old["warm"])
     assert old["launches"] is None
 
 
@@ -148,30 +149,24 @@ def test_a_turn_is_not_too_short(seconds: float, calls: int) -> None:
     assert calls_for(seconds) == calls
 
 
-def _side(folder: str, number: int, said: Any, turns: int, fails: int | None) -> None:
-    side = Alternation(folder, number, time.monotonic() + 20)
-    with side.present():
-        for count in range(turns):
-            last = number == 0 and count == turns - 1
-            with side.turn(last=last):
-                if fails == count:
-                    return
-                said.append((number, count, side.is_over))
-                time.sleep(0.01)
-
-
 def test_two_sides_take_turns(tmp_path: Path) -> None:
-    context = multiprocessing.get_context("spawn")
-    with context.Manager() as manager:
-        said = manager.list()
-        sides = [context.Process(target=_side, args=(str(tmp_path), number, said, 4, None)) for number in (0, 1)]
-        for side in sides:
-            side.start()
-        for side in sides:
-            side.join(30)
-        assert [side.exitcode for side in sides] == [0, 0]
-        assert [one[:2] for one in said] == [(number, count) for count in range(4) for number in (0, 1)]
-        assert [one[2] for one in said if one[0] == 1] == [False, False, False, True]
+    said: list[tuple[int, int, bool]] = []
+
+    def live(number: int) -> None:
+        side = Alternation(str(tmp_path), number, time.monotonic() + 20)
+        with side.present():
+            for count in range(4):
+                with side.turn(last=number == 0 and count == 3):
+                    said.append((number, count, side.is_over))
+                    time.sleep(0.01)
+
+    sides = [threading.Thread(target=live, args=(number,)) for number in (1, 0)]
+    for one in sides:
+        one.start()
+    for one in sides:
+        one.join(30)
+    assert [one[:2] for one in said] == [(number, count) for count in range(4) for number in (0, 1)]
+    assert [one[2] for one in said if one[0] == 1] == [False, False, False, True]
 
 
 def test_a_side_that_ends_is_not_waited_for(tmp_path: Path) -> None:

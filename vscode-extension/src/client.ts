@@ -119,5 +119,5 @@ class Client extends LanguageClient {
 /** The commands of the extension; those that the server has too are passed on to it. */
 export const OWN_COMMANDS: ReadonlySet<string> = new Set([
   "graphmend.restart", "graphmend.showLogs", "graphmend.showServerLogs", "graphmend.runNow", "graphmend.mendAll",
-  "graphmend.readTrace", "graphmend.createEnvironment", "graphmend.debugInformation",
+  "graphmend.measure", "graphmend.readTrace", "graphmend.createEnvironment", "graphmend.debugInformation",
 ]);

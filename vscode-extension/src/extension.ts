@@ -70,6 +70,7 @@ class Extension {
       command("showServerLogs", () => this.serverLog.show()),
       command("runNow", (...args) => this.passOn("graphmend.runNow", args)),
       command("mendAll", (...args) => this.passOn("graphmend.mendAll", args)),
+      command("measure", (...args) => this.passOn("graphmend.measure", args)),
       command("readTrace", (folder) => this.readTrace(folder)),
       command("createEnvironment", () => this.createEnvironment()),
       command("debugInformation", () => this.debugInformation()),

@@ -23,7 +23,8 @@ MEND_ALL = "graphmend.mendAll"
 WRITE_ENTRY = "graphmend.writeEntry"
 APPLY = "graphmend.apply"
 READ_TRACE = "graphmend.readTrace"
-COMMANDS = (RESTART, RUN_NOW, MEND_ALL, WRITE_ENTRY, APPLY, READ_TRACE)
+MEASURE = "graphmend.measure"
+COMMANDS = (RESTART, RUN_NOW, MEND_ALL, WRITE_ENTRY, APPLY, READ_TRACE, MEASURE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from graphmend_lsp.lsp.rpc import log_exception
 from graphmend_lsp.lsp.services import SessionLike
 from graphmend_lsp.lsp.settings import Settings, told_entries
 from graphmend_lsp.lsp.workspace import OpenFile, Workspace, read_text
-from graphmend_lsp.model import Entry, Failure, Finding, Plan, Report
+from graphmend_lsp.model import Entry, Failure, Finding, Measurement, Plan, Report
 from graphmend_lsp.text import Text
 
 if TYPE_CHECKING:
@@ -224,15 +224,33 @@ class Runs:
 
     async def mend(self, file: OpenFile, token: int | str | None = None) -> tuple[Plan, Run]:
         """Mend all of a document; the plan and the texts it starts from."""
-        if self._task is not None and not self._task.done():
-            self._task.cancel()
-            await asyncio.wait([self._task], timeout=_CLOSE_PATIENCE)
-        self._number += 1
+        await self._give_way()
         request = self._request([file])
         run = self._workspace.begin_run(self._number)
         async with self._workspace.progress.bar("Mending graph breaks", token) as bar:
             plan = await self.session().mend(request, bar.report)
         return plan, run
+
+    async def measure(
+        self, file: OpenFile, backend: str | None, token: int | str | None = None
+    ) -> tuple[Measurement, ...]:
+        """How fast a document's entries are with all of its mends made, which stay where they are: nowhere."""
+        from graphmend_lsp.engine.plan import reached
+
+        await self._give_way()
+        request = self._request([file])
+        async with self._workspace.progress.bar("Measuring the speed-up of mends", token) as bar:
+            plan = await self.session().mend(request, bar.report)
+            if not plan.texts:
+                return ()
+            return await self.session().measure(request, plan.texts, reached(plan), backend, bar.report)
+
+    async def _give_way(self) -> None:
+        """End the run under way: what was asked for now goes first."""
+        if self._task is not None and not self._task.done():
+            self._task.cancel()
+            await asyncio.wait([self._task], timeout=_CLOSE_PATIENCE)
+        self._number += 1
 
     # The session
 

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from graphmend_lsp.model import Break, Declined, Entry, Finding, Mend, Plan, Progress, Report, TextEdit
+from graphmend_lsp.model import (
+    Break,
+    Declined,
+    Entry,
+    Finding,
+    Measurement,
+    Mend,
+    Mode,
+    Plan,
+    Progress,
+    Report,
+    TextEdit,
+)
 
 if TYPE_CHECKING:
     from graphmend_lsp.engine.session import CheckRequest, WorkerConfig, WorkerStatus
@@ -46,6 +58,17 @@ class SessionLike(Protocol):
         report: Report | None = None,
     ) -> Plan:
         """Mend all, to the fixpoint."""
+        ...
+
+    async def measure(
+        self,
+        request: CheckRequest,
+        texts: Mapping[str, str],
+        keys: Iterable[tuple[Entry, Mode]],
+        backend: str | None = None,
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> tuple[Measurement, ...]:
+        """How fast the entries are with these texts, beside the request's."""
         ...
 
     async def restart(self) -> None:

@@ -1,4 +1,4 @@
-"""workspace/executeCommand: restart, run now, mend all, write an entry, apply an action."""
+"""workspace/executeCommand: restart, run now, mend all, measure, write an entry, apply an action."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from pygls.exceptions import JsonRpcException
 
 from graphmend_lsp.lsp.edits import smallest_edits, whole, workspace_edit
 from graphmend_lsp.lsp.methods.code_action import edit_for, why_not_all
+from graphmend_lsp.lsp.methods.measure import Measured, measure
 from graphmend_lsp.lsp.methods.trace import TraceResult, read_trace
-from graphmend_lsp.lsp.offer import APPLY, MEND_ALL, READ_TRACE, RESTART, RUN_NOW, WRITE_ENTRY
+from graphmend_lsp.lsp.offer import APPLY, MEASURE, MEND_ALL, READ_TRACE, RESTART, RUN_NOW, WRITE_ENTRY
 from graphmend_lsp.lsp.params import InvalidParamsError, at
 from graphmend_lsp.lsp.rpc import CONTENT_MODIFIED, INVALID_PARAMS, REQUEST_FAILED, RpcError
 from graphmend_lsp.lsp.workspace import OpenFile
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from graphmend_lsp.lsp.language_server import GraphMendServer
 
 
-async def execute(ls: GraphMendServer, params: types.ExecuteCommandParams) -> TraceResult | None:
-    """Carry out a command; its result is null, but for that of `READ_TRACE`."""
+async def execute(ls: GraphMendServer, params: types.ExecuteCommandParams) -> TraceResult | Measured | None:
+    """Carry out a command; its result is null, but for those of `READ_TRACE` and `MEASURE`."""
     name, arguments = params.command, params.arguments or []
     if name == RESTART:
         await ls.runs.restart()
@@ -40,6 +41,9 @@ async def execute(ls: GraphMendServer, params: types.ExecuteCommandParams) -> Tr
         await _apply(ls, "Mend graph break", await edit_for(ls, arguments[0]))
     elif name == READ_TRACE:
         return await read_trace(ls, arguments)
+    elif name == MEASURE:
+        backend = at(arguments[0], "backend") if arguments else None
+        return await measure(ls, _file(ls, arguments), backend, params.work_done_token)
     else:
         raise RpcError(INVALID_PARAMS, f"there is no command {name[:100]}")
     return None
