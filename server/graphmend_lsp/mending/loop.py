@@ -44,6 +44,7 @@ from graphmend_lsp.mending.source import Site, Source, Unreadable, assigned, loa
 from graphmend_lsp.mending.where_condition import Conditions, Refused, Test
 from graphmend_lsp.mending.where_names import is_bound
 from graphmend_lsp.mending.where_text import operand, render
+from graphmend_lsp.mending.where_values import with_caution
 from graphmend_lsp.model import Declined, Mend, TextEdit
 
 __all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
@@ -73,12 +74,12 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
         target = _target(source, place)
         if target is None:
             return ()
-        made: list[Mend | Declined] = []
+        made: list[Mend] = []
         for double in (True, False):
             mend, guarded = _Mending(source, target, place.node, double).mend()
             if guarded or not double:
                 made.append(mend)
-        return tuple(made)
+        return with_caution(made)
     except Refused as refused:
         return (Declined(NAME, str(refused)),)
 

@@ -15,7 +15,8 @@ Safety
     refused. The chosen values are bit-equal. What one side changes in place is written in place (``copy_``) on both,
     so that all who hold the tensor see it. Gradients are too when both sides are finite; where an operation of the
     side that is not taken may leave its domain (``sqrt``, ``log``, ``/``), its operand is made harmless on that side
-    ("double where"). Sides of different shape or dtype are only seen by running: the verdict compares them.
+    ("double where"); the plain form is offered too and is never called safe then. Sides of different shape or dtype are
+    only seen by running: the verdict compares them.
 
 When it is refused
     Loops, a side with an effect (print, an item put in a list, an in-place change of what may be a Python number),
@@ -41,7 +42,16 @@ from graphmend_lsp.mending.where_lines import Lines, wrapped
 from graphmend_lsp.mending.where_merge import Item, merge
 from graphmend_lsp.mending.where_place import branch_of, comes_first, comments_of, returns, without_parentheses
 from graphmend_lsp.mending.where_text import operand, render
-from graphmend_lsp.mending.where_values import Choice, Leaf, Made, Value, Writer, refuse_hazards, refuse_value
+from graphmend_lsp.mending.where_values import (
+    Choice,
+    Leaf,
+    Made,
+    Value,
+    Writer,
+    refuse_hazards,
+    refuse_value,
+    with_caution,
+)
 from graphmend_lsp.model import Declined, Mend, TextEdit
 
 __all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
@@ -169,7 +179,7 @@ class _Mending:
             if self.source.code(first).startswith("elif"):
                 lines = ["else:", *(self.source.indent + line for line in lines)]
             made.append(self._mend(self._edits(first, last, lines), lowering, double, first))
-        return tuple(made)
+        return with_caution(made)
 
     def _kept(self, block: Sequence[ast.stmt]) -> list[str]:
         if isinstance(block[0], ast.If) and self.source.code(block[0]).startswith("elif"):
@@ -212,7 +222,7 @@ class _Mending:
                 ),
             ]
             made.append(self._mend(spots, lowering, double, target))
-        return tuple(made)
+        return with_caution(made)
 
     def _edits(self, first: ast.stmt, last: ast.stmt, lines: list[str]) -> list[TextEdit]:
         return [edits.replace(self.source, first, last, wrapped(self.source, first, lines))]
@@ -272,7 +282,7 @@ class _Mending:
                 spots = [edits.insert_before(self.source, statement, above)] if above else []
                 spots.append(edits.rewrite(self.source, target, text))
             made.append(self._mend(spots, lowering, double, target))
-        return tuple(made)
+        return with_caution(made)
 
     def _chosen(
         self, target: ast.IfExp | ast.BoolOp | ast.Compare, lowering: Lowering, setup: list[str]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from graphmend_lsp.mending.imports import dotted
 from graphmend_lsp.mending.kinds import Kinds
@@ -17,6 +17,7 @@ from graphmend_lsp.mending.purity import hazards
 from graphmend_lsp.mending.source import Source
 from graphmend_lsp.mending.where_condition import Refused, Test
 from graphmend_lsp.mending.where_text import operand, render
+from graphmend_lsp.model import Mend
 
 _SAFE_OPERAND = {
     "sqrt": "1", "rsqrt": "1", "log": "1", "log2": "1", "log10": "1", "reciprocal": "1", "acosh": "2", "log1p": "0",
@@ -26,6 +27,7 @@ _SAFE_OPERAND = {
 """What is put in the place of an operand whose side is not taken: a number at which value and gradient are finite."""
 
 _POWERS = ("pow", "float_power")
+_BARE = "Gradients become NaN where the side that is not taken leaves its domain."
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,13 @@ class Choice:
 
 Value = Leaf | Made | Old | Choice
 Guard = tuple[Test, bool]
+
+
+def with_caution(mends: Sequence[Mend]) -> tuple[Mend, ...]:
+    """The mends of one place, the guarded one first; the plain one that stands behind it says what it leaves open."""
+    if len(mends) < 2:
+        return tuple(mends)
+    return (*mends[:-1], replace(mends[-1], cautions=(*mends[-1].cautions, _BARE)))
 
 
 @dataclass
