@@ -98,16 +98,21 @@ def told_of(text: str) -> str:
 
 def called_function(source: Source, call: ast.Call) -> Function | None:
     """The one function or method of the file that a call by name can mean."""
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    name = _called_name(call)
     found = [one for one in _functions(source) if one.name == name]
     return found[0] if len(found) == 1 else None
 
 
 def calls_of(source: Source, function: Function) -> list[ast.Call]:
     """The calls in the file that mean a function by its name."""
-    return [
-        one for one in ast.walk(source.tree) if isinstance(one, ast.Call) and called_function(source, one) is function
-    ]
+    if sum(one.name == function.name for one in _functions(source)) != 1:
+        return []
+    calls = (one for one in ast.walk(source.tree) if isinstance(one, ast.Call))
+    return [one for one in calls if _called_name(one) == function.name]
+
+
+def _called_name(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
 def _made_from(source: Source, call: ast.Call) -> ast.expr | None:

@@ -109,7 +109,8 @@ def _mend(source: Source, function: Function, statement: ast.Assign, mask: ast.e
     text = render(source, mask)
     chosen = text if Kinds(source).is_bool(mask) else f"({text}) != 0"
     call = f"{name}({chosen})"
-    is_method = "self" in parameters(function)
+    owner = source.owner(function)
+    is_method = "self" in parameters(function) and owner is not None and bool(owner.bases)
     old = render(source, statement.value)
     value = f"{old} if self.training else {call}" if is_method else call
     spots: list[TextEdit] = [imported] if imported is not None else []
