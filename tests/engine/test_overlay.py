@@ -12,13 +12,16 @@ from graphmend_lsp.engine.overlay import (
     IMPORT,
     NAME,
     OverlayError,
+    as_overlay,
     make_overlay,
     module_of,
+    package_of,
     read_overlay,
     root_of,
     sha256_of,
     with_import,
 )
+from graphmend_lsp.model import Plan, Report
 
 SITE = "/env/lib/python3.11/site-packages"
 
@@ -34,6 +37,19 @@ SITE = "/env/lib/python3.11/site-packages"
 )
 def test_module_of(path: str, name: str) -> None:
     assert module_of(path) == name
+
+
+@pytest.mark.parametrize(
+    ("path", "package"),
+    [
+        (f"{SITE}/kit/deep/er.py", ("kit", f"{SITE}/kit")),
+        (f"{SITE}/single.py", ("single", f"{SITE}/single.py")),
+        ("/home/me/model.py", None),
+        (SITE, None),
+    ],
+)
+def test_package_of(path: str, package: tuple[str, str] | None) -> None:
+    assert package_of(path) == package
 
 
 @pytest.mark.parametrize("path", ["/home/me/model.py", f"{SITE}/my-kit/a.py"])
@@ -154,6 +170,27 @@ def test_without_the_folder_and_the_line_all_is_as_before(project: Path) -> None
     shutil.rmtree(main.parent / NAME)
     main.write_text(main.read_text().replace(IMPORT + "\n", ""))
     assert _run(project) == ("installed package package model.py True", "")
+
+
+def _plan(project: Path, old: str | None = None) -> tuple[Plan, str, str]:
+    installed, main = str(project / "site-packages" / "kit" / "deep" / "model.py"), str(project / "app" / "main.py")
+    now = Path(installed).read_text()
+    nothing = Report(None, None, None, (), ())
+    texts = {installed: now.replace("installed", "mended")}
+    return Plan(nothing, nothing, (), texts, None, {installed: old or now}), installed, main
+
+
+def test_the_program_is_the_text_that_is_not_saved(project: Path) -> None:
+    plan, _, main = _plan(project)
+    overlay = as_overlay(plan, [main], {main: "import kit\n"})
+    assert overlay.texts[main] == f"{IMPORT}\nimport kit\n"
+    assert overlay.old[main] == "import kit\n"
+
+
+def test_a_package_that_changed_while_it_was_mended_is_refused(project: Path) -> None:
+    plan, installed, main = _plan(project, "as it was\n")
+    with pytest.raises(OverlayError, match=f"{installed} changed while it was being mended"):
+        as_overlay(plan, [main])
 
 
 def test_a_folder_of_the_user_s_own_is_left_alone(tmp_path: Path) -> None:

@@ -147,6 +147,11 @@ async def test_mend_all(text: str, mends: Mapping[str, Sequence[str]], after: st
     assert plan.old == ({PATH: text} if applied else {})
 
 
+@pytest.mark.parametrize(("within", "after"), [("/p", "1\n"), (PATH, "1\n"), ("/q", "a\n"), ("/p/mod", "a\n")])
+async def test_only_what_is_asked_for_is_mended(within: str, after: str) -> None:
+    assert (await mended("a\n", {"a": "1"}, within=within))[0] == after
+
+
 async def test_what_is_unsafe_is_mended_when_that_is_asked_for() -> None:
     new, plan, _ = await mended("a\n", {"a": "u"}, unsafe=True)
     assert (new, [one.safety for one in plan.applied]) == ("u\n", ["unsafe"])

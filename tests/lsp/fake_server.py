@@ -93,6 +93,11 @@ def propose(site: Break, sources: Mapping[str, str]) -> tuple[tuple[Mend, ...], 
     return (mend_of(site),), ()
 
 
+def kit_of(path: str) -> str:
+    """An installed module, as the fake runs meet it."""
+    return str(Path(path).parent / "site-packages" / "kit" / "model.py")
+
+
 def mend_of(site: Break) -> Mend:
     return Mend(
         "where", "write bar", site.path, site.span, (TextEdit(site.path, site.span, "bar"),), changes=("less foo",)
@@ -146,6 +151,10 @@ class FakeSession:
             for path in request.paths
             for site in sites(request.texts[path], path, "dynamo")
         )
+        if "package" in told:
+            kit = kit_of(request.paths[0])
+            inside = Frame(kit, "forward", Span.of(1, 1, 1, 2))
+            findings = tuple(Finding(with_chain(one.site, (*one.site.chain, inside))) for one in findings)
         if "lie" in told:
             beyond = Span.of(900_000, 7, 900_001, 9)
             elsewhere = Break("/no/such/file.py", beyond, None, "made up", "lie", "dynamo")
@@ -203,6 +212,14 @@ class FakeSession:
         if "slow mend" in told:
             await asyncio.sleep(0.7)
         report = await self.check(request)
+        if request.within is not None:
+            kit = kit_of(request.paths[0])
+            assert kit.startswith(request.within) and request.packages
+            declined = Finding(sites("foo", kit, "dynamo")[0], declined=(Declined("where", "it raises."),))
+            report = replace(report, findings=(declined,))
+            old = "as it was\n" if "changed" in told else Path(kit).read_text()
+            texts = {} if "nothing" in told else {kit: old.replace("foo", "bar")}
+            return Plan(report, report, (), texts, old=dict.fromkeys(texts, old))
         texts = {}
         for path in request.paths:
             text = request.texts[path]

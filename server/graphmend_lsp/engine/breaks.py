@@ -48,6 +48,11 @@ def is_installed(path: str) -> bool:
     return not {"site-packages", "dist-packages"}.isdisjoint(PurePath(path).parts)
 
 
+def is_within(path: str, folder: str) -> bool:
+    """Whether a file is that file, or in that folder."""
+    return PurePath(path) == PurePath(folder) or PurePath(folder) in PurePath(path).parents
+
+
 def breaks_of(
     events: Sequence[BreakData],
     graphs: int,

@@ -55,6 +55,7 @@ class CheckRequest:
     analysis: Analysis = "real"
     made_up: bool = False
     packages: bool = False  # also show and mend breaks inside installed packages, where they are
+    within: str | None = None  # mend only what is in this file or folder
     shard: Shard | None = None  # run this part of the entries only
 
 

@@ -104,6 +104,16 @@ def module_of(path: str) -> str:
     return ".".join(names)
 
 
+def package_of(path: str) -> tuple[str, str] | None:
+    """The package that an installed file belongs to: its import name, and its folder or only file; None for other files."""
+    parts = PurePath(path).parts
+    roots = [number for number, part in enumerate(parts) if part in ("site-packages", "dist-packages")]
+    if not roots or roots[-1] + 1 >= len(parts):
+        return None
+    top = PurePath(*parts[: roots[-1] + 2])
+    return (top.stem if top == PurePath(path) else top.name), str(top)
+
+
 def root_of(file: str) -> str:
     """The folder from which a user's file is imported: the one above its outermost package."""
     folder = Path(file).parent
@@ -173,10 +183,11 @@ def with_import(text: str) -> str:
     return "".join([*lines[: line - 1], IMPORT + newline, *lines[line - 1 :]])
 
 
-def as_overlay(plan: Plan, user_files: Sequence[str]) -> Plan:
+def as_overlay(plan: Plan, user_files: Sequence[str], texts: Mapping[str, str] | None = None) -> Plan:
     """The plan with copies in the project in place of edits in installed packages; itself when it has none.
 
-    `user_files` are the programs that reach the packages: each imports the overlay, which lies beside the first.
+    `user_files` are the programs that reach the packages: each imports the overlay, which lies beside the first. `texts`
+    are those of files that are open in an editor and not saved.
 
     Raises:
         OverlayError: there is no such program, or a package's file changed while it was mended.
@@ -188,6 +199,7 @@ def as_overlay(plan: Plan, user_files: Sequence[str]) -> Plan:
     own = [file for file in dict.fromkeys(user_files) if not is_installed(file)]
     if not own:
         raise OverlayError("name a file of your own that uses the package: it has to import the mended copies")
+    open_texts = texts or {}
     digests = {path: sha256_of(path) for path in installed}
     for path in installed:
         if read_source(path).text != plan.old[path]:
@@ -195,13 +207,13 @@ def as_overlay(plan: Plan, user_files: Sequence[str]) -> Plan:
     files: Mapping[str, str] = plan.texts
     known = read_overlay(os.path.join(root_of(own[0]), NAME))
     for file in own:
-        overlay = make_overlay(files, digests, file, read_source(file).text, known)
+        overlay = make_overlay(files, digests, file, open_texts.get(file) or read_source(file).text, known)
         files, known = (
             {**{path: text for path, text in files.items() if not is_installed(path)}, **overlay.files},
             overlay,
         )
     copies = {os.path.join(known.folder if known else "", *_parts(path)): plan.old[path] for path in installed}
-    old = {path: _old(path) for path in files} | {
+    old = {path: open_texts.get(path) or _old(path) for path in files} | {
         path: text for path, text in copies.items() if not os.path.exists(path)
     }
     return replace(plan, texts=dict(files), old=old)

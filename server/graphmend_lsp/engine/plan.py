@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from graphmend_lsp.engine.breaks import is_within
 from graphmend_lsp.engine.choice import settle
 from graphmend_lsp.engine.config import CheckRequest, OnFinding, OnProgress
 from graphmend_lsp.engine.files import Sources
@@ -134,7 +135,11 @@ async def _to_fixpoint(
     while len(rounds) < MAX_ROUNDS:
         now = replace(request, texts=texts)
         step = await _round(
-            prover, now, _without(current, leave), runs, _numbered(on_progress, len(rounds) + 1, current)
+            prover,
+            now,
+            _to_mend(current, request.within, leave),
+            runs,
+            _numbered(on_progress, len(rounds) + 1, current),
         )
         reports[-1] = step.report
         if not step.accepted:
@@ -157,14 +162,16 @@ async def _to_fixpoint(
     return Plan(before, reports[len(rounds)], applied, changed, verdict, {path: old[path] for path in changed})
 
 
-def _without(report: Report, leave: frozenset[Place]) -> Report:
-    """The report without what could be done in those functions."""
-    if not leave:
-        return report
+def _to_mend(report: Report, within: str | None, leave: frozenset[Place]) -> Report:
+    """The report without what could be done in functions to leave, and outside of the file or folder that is asked for."""
+
+    def is_left(site: Break) -> bool:
+        return _function(site) in leave or not (within is None or is_within(site.path, within))
+
     return replace(
         report,
         findings=tuple(
-            replace(finding, candidates=(), behind=()) if _function(finding.site) in leave else finding
+            replace(finding, candidates=(), behind=()) if is_left(finding.site) else finding
             for finding in report.findings
         ),
     )

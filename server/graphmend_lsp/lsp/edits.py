@@ -33,12 +33,14 @@ def workspace_edit(
         by_path.setdefault(edit.path, []).append(edit)
     operations: list[types.TextDocumentEdit | types.CreateFile] = []
     plain: dict[str, list[types.TextEdit]] = {}
+    creates = False  # what can create files knows document changes, which say so
     for path, group in by_path.items():
         target = targets[path]
         uri = target.uri or uri_of(path)
         if target.text is None:
-            if not (client.document_changes and client.creates_files):
+            if not client.creates_files:
                 return None
+            creates = True
             operations.append(types.CreateFile(uri))
         text = target.text or Text("")
         written = [
@@ -48,7 +50,9 @@ def workspace_edit(
         document = types.OptionalVersionedTextDocumentIdentifier(uri, target.version)
         operations.append(types.TextDocumentEdit(document, written))
         plain[uri] = written
-    return types.WorkspaceEdit(document_changes=operations) if client.document_changes else types.WorkspaceEdit(plain)
+    if client.document_changes or creates:
+        return types.WorkspaceEdit(document_changes=operations)
+    return types.WorkspaceEdit(plain)
 
 
 def smallest_edits(path: str, old: Text, new: str) -> tuple[TextEdit, ...]:

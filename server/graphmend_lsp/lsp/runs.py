@@ -222,10 +222,13 @@ class Runs:
             self._workspace.publish(file)
         self._workspace.refresh()
 
-    async def mend(self, file: OpenFile, token: int | str | None = None) -> tuple[Plan, Run]:
-        """Mend all of a document; the plan and the texts it starts from."""
+    async def mend(
+        self, file: OpenFile, token: int | str | None = None, *, within: str | None = None
+    ) -> tuple[Plan, Run]:
+        """Mend all of a document, or (`within`) of an installed package that it reaches; the plan and the texts it starts
+        from."""
         await self._give_way()
-        request = self._request([file])
+        request = replace(self._request([file]), within=within, packages=within is not None)
         run = self._workspace.begin_run(self._number)
         async with self._workspace.progress.bar("Mending graph breaks", token) as bar:
             plan = await self.session().mend(request, bar.report)

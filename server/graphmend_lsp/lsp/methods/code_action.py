@@ -12,6 +12,7 @@ from lsprotocol import types
 
 from graphmend_lsp.lsp.edits import workspace_edit
 from graphmend_lsp.lsp.found import Known
+from graphmend_lsp.lsp.methods.overlay import overlay_edit, package_reached, title, why_not_overlay
 from graphmend_lsp.lsp.offer import APPLY, FIX_ALL, MEND_ALL, QUICK_FIX
 from graphmend_lsp.lsp.params import at, need_string
 from graphmend_lsp.lsp.render import action_title, diagnostic, refusal
@@ -41,7 +42,7 @@ def code_action(ls: GraphMendServer, params: types.CodeActionParams) -> list[typ
     if _is_wanted(QUICK_FIX, only):
         for known in state.known(file):
             if _touches(known.site.span, span):
-                actions += _for_break(state, file, known)
+                actions += _for_break(state, file, known) + _for_package(ls, file, known)
         if actions:
             actions += _for_file(ls, file)
     offered = any(action.title == FIX_ALL_TITLE for action in actions)
@@ -81,6 +82,8 @@ async def edit_for(ls: GraphMendServer, data: Any) -> types.WorkspaceEdit | None
         raise RpcError(CONTENT_MODIFIED, "the code of this graph break has changed since the action was offered")
     if kind == "ignore":
         return _edit(state, _ignore(state, file, known))
+    if kind == "overlay":
+        return await overlay_edit(ls, file, known.site)
     for candidate in known.offered:
         if (candidate.mend.rule, candidate.mend.title) == (at(data, "rule"), at(data, "title")):
             if candidate.safety == "safe" or at(data, "safety") == candidate.safety:
@@ -115,6 +118,24 @@ def _for_break(state: Workspace, file: OpenFile, known: Known) -> list[types.Cod
         filled = _filled(state, action, base | {"kind": "ignore"}, silence)
         actions += [filled] if filled is not None else []
     return actions
+
+
+def _for_package(ls: GraphMendServer, file: OpenFile, known: Known) -> list[types.CodeAction]:
+    """The overlay, of a break that is inside an installed package; computed when it is chosen, as it takes a run."""
+    found, client = package_reached(known.site), ls.state.client
+    if found is None:
+        return []
+    action = types.CodeAction(title(found[0]), QUICK_FIX)
+    data = {"uri": file.document.uri, "version": file.document.version, "id": known.id, "kind": "overlay"}
+    if reason := why_not_overlay(ls):
+        action.disabled = types.CodeActionDisabled(reason)
+    elif client.action_resolve or not client.action_literals:
+        action.data = data
+    elif client.applies_edits:
+        action.command = types.Command(action.title, APPLY, arguments=[data])
+    else:
+        return []
+    return [action]
 
 
 def _for_file(ls: GraphMendServer, file: OpenFile) -> list[types.CodeAction]:

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from graphmend_lsp.lsp.edits import smallest_edits, whole, workspace_edit
 from graphmend_lsp.lsp.methods.code_action import edit_for, why_not_all
 from graphmend_lsp.lsp.methods.measure import Measured, measure
+from graphmend_lsp.lsp.methods.plan_edit import edit_of
 from graphmend_lsp.lsp.methods.trace import TraceResult, read_trace
 from graphmend_lsp.lsp.offer import APPLY, MEASURE, MEND_ALL, READ_TRACE, RESTART, RUN_NOW, WRITE_ENTRY
 from graphmend_lsp.lsp.params import InvalidParamsError, at
-from graphmend_lsp.lsp.rpc import CONTENT_MODIFIED, INVALID_PARAMS, REQUEST_FAILED, RpcError
+from graphmend_lsp.lsp.rpc import INVALID_PARAMS, REQUEST_FAILED, RpcError
 from graphmend_lsp.lsp.workspace import OpenFile
-from graphmend_lsp.model import TextEdit
 
 if TYPE_CHECKING:
     from graphmend_lsp.lsp.language_server import GraphMendServer
@@ -59,16 +58,7 @@ async def mend_all_edit(ls: GraphMendServer, file: OpenFile, token: int | str | 
     if reason := why_not_all(ls, file):
         raise RpcError(REQUEST_FAILED, reason)
     plan, run = await ls.runs.mend(file, token)
-    # The proof is about the whole program: a change of any open document voids it.
-    for path, tracker in run.trackers.items():
-        if (open_text := state.text_at(path)) is not None and open_text.value != tracker.text.value:
-            raise RpcError(CONTENT_MODIFIED, "the text has changed while the mends were being proven; ask again")
-    edits: list[TextEdit] = []
-    targets = {path: state.target(path) for path in plan.texts}
-    for path, new in plan.texts.items():
-        now = targets[path].text
-        edits += [whole(path, new)] if now is None else smallest_edits(path, now, new)
-    return workspace_edit(edits, targets, state.client) if edits else None
+    return edit_of(state, plan, run)
 
 
 async def _mend_all(ls: GraphMendServer, file: OpenFile, token: int | str | None) -> None:
