@@ -6,7 +6,9 @@ Rows are gathered by a list of their numbers or by a mask (``token = torch.where
 through modules and arithmetic that treat each row for itself, and are put back at the same rows (``out[token] = h``,
 ``out.index_add_(0, token, h)``). All rows are computed instead, with those left out set to zero, and only the chosen
 ones are put back. So are the experts of a mixture (``for i in range(n): rank, token = torch.where(mask[i])``), also
-where the loop turns only for experts that have a row, and rows from which padding was taken out.
+where the loop turns only for experts that have a row, and batches from which padding was taken out: by the list, by
+the mask (``x[m.bool()]``) and by lengths (``torch.cat([p[:n] for n in m.sum(-1).tolist()])``) at once. A list that modules
+and functions get too becomes a list of all rows.
 
 Why it costs
 ------------
@@ -20,6 +22,7 @@ so that no NaN of theirs is passed on, and are dropped again where the rows are 
 one row must not depend on the other rows. Products of matrices of another size may be rounded otherwise. A program
 that would rather keep the sizes of the data can set `torch._dynamo.config.capture_dynamic_output_shape_ops`, with
 which Dynamo takes lists of rows into the graph where nothing in Python depends on their length.
+A module that gets the list as well must not let chosen rows see others: its attention must be masked.
 
 When it is refused
 ------------------
@@ -39,6 +42,7 @@ from graphmend_lsp.mending.rows_examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.rows_flow import put_back
 from graphmend_lsp.mending.rows_list import Selection, again, selections
 from graphmend_lsp.mending.rows_loop import over_all, without_emptiness
+from graphmend_lsp.mending.rows_padding import taken_out
 from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.source import Source, Unreadable, read
 from graphmend_lsp.mending.where_condition import Refused
@@ -49,18 +53,21 @@ __all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
 
 NAME = "rows"
 _IDS = frozenset({"GB0036"})
+_NUMBERS = frozenset({"GB0124", "GB0033", "GB0109"})
 _TITLE = "Compute all rows and keep those of the mask"
 _MORE = (
     "All rows are computed and not only those that the mask chooses: more work, and matrix products of another size may be "
     "rounded otherwise."
 )
+_COUNTED = "The mask must hold zeros and ones, with an element for each row of what is gathered by it."
 _MOST = 8
 
 
 def propose(request: Request) -> tuple[Mend | Declined, ...]:
     """The mend of rows that a mask chooses, or why there is none; empty when the break is no such choice."""
     site = request.site
-    if not _IDS & {site.gb_id, site.root_gb_id}:
+    ids = frozenset({site.gb_id, site.root_gb_id})
+    if not (_IDS | _NUMBERS) & ids:
         return ()
     source = read(site.path, request.sources.get(site.path, ""))
     if isinstance(source, Unreadable):
@@ -70,18 +77,12 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
     if node is None or function is None:
         return ()
     try:
-        text = over_all(source, node)
-        found = [] if text is not None else selections(source, node)
-        if text is None and (not found or any(isinstance(one, Mend) for one in mask.propose(request))):
-            return ()
-        if text is not None:
-            source_of_all = _read(source.path, text)
-            found = _first_listed(source_of_all, function.name)
-            text, cautions = _written(source_of_all, function.name, found)
-        else:
-            text, cautions = _written(source, function.name, found)
+        found = _mended(request, source, node, function.name)
     except Refused as refused:
         return (Declined(NAME, str(refused)),)
+    if found is None:
+        return ()
+    text, cautions = found
     return (
         Mend(
             rule=NAME,
@@ -94,6 +95,23 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
     )
 
 
+def _mended(request: Request, source: Source, node: ast.AST, function: str) -> tuple[str, list[str]] | None:
+    """The text in which all rows are computed, and its cautions; None when the break is about no rows."""
+    lists = bool(_IDS & {request.site.gb_id, request.site.root_gb_id})
+    looped = over_all(source, node) if lists else None
+    if looped is not None:
+        source = _read(source.path, looped)
+        return _written(source, function, _first_listed(source, function))
+    if (padding := taken_out(source, node)) is not None:
+        source = _read(source.path, padding[0])
+        text, cautions = _written(source, function, _named(source, function, padding[1]))
+        return text, [_COUNTED, *cautions]
+    found = selections(source, node) if lists else []
+    if not found or any(isinstance(one, Mend) for one in mask.propose(request)):
+        return None
+    return _written(source, function, found)
+
+
 def _first_listed(source: Source, function: str) -> list[Selection]:
     """The rows that are listed first in a loop of the function over all planes of a mask."""
     for node in ast.walk(source.tree):
@@ -104,6 +122,16 @@ def _first_listed(source: Source, function: str) -> list[Selection]:
             if found:
                 return found
     raise Refused("The loop is over what a mask chooses, and gathers no rows.")
+
+
+def _named(source: Source, function: str, name: str) -> list[Selection]:
+    """The rows that are listed under a name."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Call) and getattr(source.function(node), "name", "") == function:
+            found = [one for one in selections(source, node) if one.lists and one.rows == name]
+            if found:
+                return found
+    raise Refused(f"`{name}` is not found any more.")
 
 
 def _written(source: Source, function: str, readings: list[Selection]) -> tuple[str, list[str]]:

@@ -218,6 +218,122 @@ class Encoder(torch.nn.Module):
         gb_id=_ID,
     ),
     Example(
+        "padding that is taken out by a mask, by lengths and by a list, and put back by a function",
+        before="""\
+import torch
+
+
+def put_back(rows, indices, batch, length):
+    padded = torch.zeros(batch * length, rows.shape[-1])
+    padded[indices] = rows
+    return padded.view(batch, length, rows.shape[-1])
+
+
+class Encoder(torch.nn.Module):
+    def forward(self, x, mask):
+        batch, length, width = x.shape
+        kept = mask.bool()
+        lengths = ⟦mask.sum(-1).tolist()⟧
+        places = torch.cat([self.layers[0].weight[:n] for n in lengths])
+        hidden = x[kept] + places
+        # Only tokens from here on.
+        indices = torch.nonzero(mask.flatten(), as_tuple=False).flatten()
+        for layer in self.layers:
+            hidden = layer(hidden)
+        return put_back(hidden, indices, batch, length)
+""",
+        after="""\
+import torch
+
+
+def put_back(rows, indices, batch, length):
+    padded = torch.zeros(batch * length, rows.shape[-1])
+    padded[indices] = rows
+    return padded.view(batch, length, rows.shape[-1])
+
+
+class Encoder(torch.nn.Module):
+    def forward(self, x, mask):
+        batch, length, width = x.shape
+        kept = mask.bool()
+        chosen = mask.flatten() != 0
+        indices = torch.arange(len(chosen), device=chosen.device)
+        placed = self.layers[0].weight[((mask != 0).cumsum(-1) - 1).clamp(min=0).flatten()]
+        places = torch.where(chosen.reshape(-1, *(1,) * (placed.dim() - 1)), placed, 0)
+        whole = x.flatten(0, mask.dim() - 1)
+        hidden = torch.where(chosen.reshape(-1, *(1,) * (whole.dim() - 1)), whole, 0) + places
+        # Only tokens from here on.
+        for layer in self.layers:
+            hidden = layer(hidden)
+        return put_back(
+            torch.where(chosen.reshape(-1, *(1,) * (hidden.dim() - 1)), hidden, 0),
+            indices,
+            batch,
+            length,
+        )
+""",
+        run=_ENCODER,
+        gb_id="GB0033",
+    ),
+    Example(
+        "a list of rows that layers get",
+        before="""\
+import torch
+
+
+def put_back(rows, indices, batch, length):
+    padded = torch.zeros(batch * length, rows.shape[-1])
+    padded[indices] = rows
+    return padded.view(batch, length, rows.shape[-1])
+
+
+class Mixed(torch.nn.Module):
+    def forward(self, rows, mask, padding):
+        return rows + (put_back(rows, *padding) * mask[..., None]).sum(1).repeat_interleave(3, 0)[padding[0]]
+
+
+class Encoder(torch.nn.Module):
+    mixed = Mixed()
+
+    def forward(self, x, mask):
+        batch, length, width = x.shape
+        indices = ⟦torch.nonzero(mask.flatten())⟧.flatten()
+        hidden = x.view(-1, width)[indices]
+        hidden = self.mixed(hidden, mask, (indices, batch, length))
+        return put_back(hidden, indices, batch, length)
+""",
+        after="""\
+import torch
+
+
+def put_back(rows, indices, batch, length):
+    padded = torch.zeros(batch * length, rows.shape[-1])
+    padded[indices] = rows
+    return padded.view(batch, length, rows.shape[-1])
+
+
+class Mixed(torch.nn.Module):
+    def forward(self, rows, mask, padding):
+        return rows + (put_back(rows, *padding) * mask[..., None]).sum(1).repeat_interleave(3, 0)[padding[0]]
+
+
+class Encoder(torch.nn.Module):
+    mixed = Mixed()
+
+    def forward(self, x, mask):
+        batch, length, width = x.shape
+        chosen = mask.flatten() != 0
+        indices = torch.arange(len(chosen), device=chosen.device)
+        hidden = torch.where(chosen[:, None], x.view(-1, width), 0)
+        hidden = self.mixed(hidden, mask, (indices, batch, length))
+        return put_back(
+            torch.where(chosen.reshape(-1, *(1,) * (hidden.dim() - 1)), hidden, 0), indices, batch, length
+        )
+""",
+        run=_ENCODER,
+        gb_id=_ID,
+    ),
+    Example(
         "a mask with a name",
         before="""\
 import torch
@@ -382,5 +498,45 @@ REFUSALS: tuple[Refusal, ...] = (
         "rows of some turns only",
         "i = ⟦torch.where(m)⟧[0]\nh = y\nfor layer in self.layers:\n    y = layer(h)\n    h = x[i]\nreturn y",
         "holds chosen rows in some turns and not in others",
+    ),
+    _refused(
+        "lengths that are used for more",
+        "i = ⟦torch.nonzero(m.flatten())⟧.flatten()\nn = m.sum(-1).tolist()\np = torch.cat([x[:k] for k in n])\n"
+        "y[i] = self.up(p) * max(n)\nreturn y",
+        "Line 9: `n` is used for more than the first elements of each row",
+    ),
+    _refused(
+        "rows put back by the mask itself",
+        "k = m.bool()\ni = ⟦torch.nonzero(m.flatten())⟧.flatten()\nh = self.up(x[i])\ny[k] = h\nreturn y",
+        "puts rows back by the mask, others by their list",
+    ),
+    _refused(
+        "a list that a function of another file gets",
+        "i = ⟦torch.nonzero(m.flatten())⟧.flatten()\nh = self.up(x[i])\nreturn packed(h, i)",
+        "what `packed` does with the list of rows is not known",
+    ),
+    _refused(
+        "padding that is put back by two rules",
+        "k = m.bool()\ni = ⟦torch.nonzero(m.flatten())⟧.flatten()\nm += 1\ny[i] = self.up(x[k])\nreturn y",
+        "`m` is bound in more than one place",
+    ),
+    Refusal(
+        "a function that puts rows among others",
+        """\
+import torch
+
+
+def put_back(rows, indices, old):
+    old[indices] = rows
+    return old
+
+
+class Model(torch.nn.Module):
+    def forward(self, x, m, y):
+        i = ⟦torch.nonzero(m.flatten())⟧.flatten()
+        return put_back(self.up(x[i]), i, y)
+""",
+        "what `put_back` does with the list of rows is not known",
+        gb_id=_ID,
     ),
 )

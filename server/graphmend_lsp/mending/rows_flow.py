@@ -17,6 +17,7 @@ from graphmend_lsp.mending.kinds import Kinds
 from graphmend_lsp.mending.loop_names import is_carried
 from graphmend_lsp.mending.rows_each import PER_ROW, is_module, keeps_rows
 from graphmend_lsp.mending.rows_list import Selection
+from graphmend_lsp.mending.rows_passed import carries, is_passed, role_of
 from graphmend_lsp.mending.rows_shape import dimensions
 from graphmend_lsp.mending.scalar import plain
 from graphmend_lsp.mending.source import Source, assigned
@@ -48,6 +49,8 @@ class Rows:
     def __post_init__(self) -> None:
         self.kinds = Kinds(self.source)
         self.held: set[str] = set()
+        self.carried: list[str] = []
+        self.passes = False
         self.pairs = ""
         self.mask = self.chosen.rows
         self.at = self.chosen.statement
@@ -230,6 +233,8 @@ class Rows:
 
     def _plain_parts(self, node: ast.expr) -> None:
         """Let an expression stand of which no part but dtypes, devices and other sizes depends on the rows."""
+        if not self._concerns(node):
+            return
         children = [one for one in ast.iter_child_nodes(node) if isinstance(one, (ast.expr, ast.keyword))]
         for child in children:
             part = child.value if isinstance(child, ast.keyword) else child
@@ -251,7 +256,8 @@ class Rows:
         if self.chosen.mentions(node.slice):
             return self._gathered(node)
         if not self.rows(node.value):
-            self._refuse(node)
+            self._plain_parts(node.slice)
+            return False
         entries = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         if not keeps_rows(entries) or any(self._concerns(one) for one in entries):
             self._refuse(node)
@@ -303,6 +309,8 @@ class Rows:
 
     def _call(self, node: ast.Call) -> bool:
         arguments = [*node.args, *(one.value for one in node.keywords)]
+        if self.passes and any(carries(self.chosen, one) for one in arguments):
+            return self._passed(node, arguments)
         if isinstance(node.func, ast.Attribute) and self._concerns(node.func.value):
             return self._method(node, node.func)
         if any(isinstance(one, ast.Starred) and self._concerns(one) for one in arguments):
@@ -323,6 +331,24 @@ class Rows:
             self.modules.append(self._code(node.func))
             return True
         raise Refused(f"{self._line(node)}: `{self._code(node.func)}` may mix the rows.")
+
+    def _passed(self, node: ast.Call, arguments: list[ast.expr]) -> bool:
+        """A call that gets the list too: then it gets all rows and a list of all of them."""
+        holding = [one for one in arguments if not carries(self.chosen, one) and self.rows(one)]
+        if is_module(self.source, node.func) and holding:
+            self.carried.append(self._code(node.func))
+            return True
+        role = role_of(self.source, node.func)
+        if role == "takes out" and not holding:
+            return True
+        if role == "puts back" and len(holding) == 1:
+            text = plain(render(self.source, holding[0], self.exchange))
+            for one in ast.walk(holding[0]):
+                self.exchange.pop(one, None)
+            self.exchange[holding[0]] = f"{self.where}({self.column(holding[0])}, {text}, 0)"
+            self.put += 1
+            return False
+        raise Refused(f"{self._line(node)}: what `{self._code(node.func)}` does with the list of rows is not known.")
 
     def _index_added(self, node: ast.Call) -> str | None:
         """``out.index_add(0, token, v)``, which gives a new tensor."""
@@ -403,7 +429,8 @@ def put_back(source: Source, chosen: Selection) -> tuple[list[TextEdit], list[st
     where, imported = spell(source, "torch.where", chosen.statement)
     flow = Rows(source, chosen, where)
     _refuse_changes(source, chosen)
-    flow.mask = chosen.rows or source.fresh("rows")
+    flow.passes = is_passed(source, chosen)
+    flow.mask = source.fresh("chosen" if flow.passes else "rows") if flow.passes or not chosen.rows else chosen.rows
     flow.block(chosen.uses(source))
     function = source.function(chosen.statement)
     last = chosen.uses(source)[-1]
@@ -423,6 +450,10 @@ def put_back(source: Source, chosen: Selection) -> tuple[list[TextEdit], list[st
         "for a row of zeros."
         for one in dict.fromkeys(flow.modules)
     ]
+    cautions += [
+        f"`{one}` gets all rows: what it gives for one must not depend on rows that the mask leaves out."
+        for one in dict.fromkeys(flow.carried)
+    ]
     return [*([imported] if imported is not None else []), *flow.found], cautions
 
 
@@ -437,6 +468,12 @@ def _heads(source: Source, flow: Rows, chosen: Selection) -> list[TextEdit]:
         turned = f"{operand(text)}.T" if chosen.axis == 1 else text
         turned = turned if kinds.is_bool(chosen.mask) else f"{operand(turned)} != 0"
         return [_put(source, chosen.statement, [f"{pairs} = {turned}", f"{chosen.rows} = {pairs}.any(1)"])]
+    if chosen.lists and flow.passes:
+        every = flow.where.removesuffix("where") + "arange"
+        lines = [f"{flow.mask} = {boolean}"]
+        lines += [] if flat else [f"{flow.mask} = {flow.mask}.reshape(len({flow.mask}))"]
+        lines.append(f"{chosen.rows} = {every}(len({flow.mask}), device={flow.mask}.device)")
+        return [_put(source, chosen.statement, lines)]
     if chosen.lists:
         lines = [f"{chosen.rows} = {boolean}"]
         lines += [] if flat else [f"{chosen.rows} = {chosen.rows}.reshape(len({chosen.rows}))"]
