@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import signal
 import subprocess
 import sys
 from importlib.resources import files
@@ -174,3 +175,21 @@ def test_breaks_that_stand_one_behind_the_other_in_a_loop_are_mended_together(tm
     assert [one["rule"] for one in record["applied"]] == ["defer", "where"]
     assert (record["before"]["skipped_frames"], record["after"]["skipped_frames"]) == (1, 0)
     assert record["verified"]["safety"] == "safe"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send")
+def test_a_mend_that_is_stopped_writes_nothing(model: Path) -> None:
+    before = model.read_text()
+    endless = before + "\n\ndef graphmend_entry_endless():\n    while True:\n        pass\n"
+    model.write_text(endless)
+    running = subprocess.Popen(
+        [sys.executable, "-m", "graphmend_lsp", "mend", model.name, "--write"], stderr=subprocess.PIPE, text=True,
+        cwd=model.parent, start_new_session=True,
+    )  # fmt: skip
+    assert running.stderr is not None
+    assert "running" in running.stderr.readline()
+    running.send_signal(signal.SIGINT)
+    assert running.wait(60) == 130
+    assert running.stderr.read().splitlines()[-1] == "graphmend-lsp: stopped"
+    assert model.read_text() == endless

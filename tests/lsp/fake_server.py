@@ -203,7 +203,8 @@ class FakeSession:
     ) -> Plan:
         told = {word for text in request.texts.values() for word in orders(text)}
         if on_progress:
-            on_progress(Progress("mending", 50))
+            for number in (1, 2):
+                on_progress(Progress(f"round {number}"))
         self.on_status(WorkerStatus("busy"))
         if "hang mend" in told:
             await asyncio.sleep(3600)

@@ -274,6 +274,29 @@ def test_mend_all_by_command_with_progress(start: Start, uri: str) -> None:
     assert told[-1] == "end"
 
 
+@pytest.mark.parametrize("token", ["the client's own", None])
+def test_mend_all_tells_each_round_and_a_cancelled_one_changes_nothing(
+    start: Start, uri: str, token: str | None
+) -> None:
+    client = start()
+    client.initialize({**NEOVIM, "window": {"workDoneProgress": True}})
+    client.open(uri, f"# fake: hang mend\nx = foo\n{ENTRY}")
+    client.published(uri)
+    params = {"command": "graphmend.mendAll", "arguments": [uri], **({"workDoneToken": token} if token else {})}
+    number = client.begin("workspace/executeCommand", params)
+    told = client.until_note("$/progress", lambda one: one["value"].get("message") == "round 2")
+    assert token in (told["token"], None)
+    begun = next(m["params"]["value"] for m in client.seen if m.get("method") == "$/progress")
+    assert (begun["kind"], begun["title"], begun["cancellable"]) == ("begin", "Mending graph breaks", True)
+    client.notify("window/workDoneProgress/cancel", {"token": told["token"]})
+    answer = client.until(lambda message: message.get("id") == number and "method" not in message)
+    assert answer["error"]["code"] == -32800
+    ended = [m["params"]["value"]["kind"] for m in client.seen if m.get("method") == "$/progress"]
+    assert ended.count("end") == 1
+    client.result("textDocument/hover", {"textDocument": {"uri": uri}, "position": {"line": 0, "character": 0}})
+    assert not [m for m in client.seen if m.get("method") == "workspace/applyEdit"]
+
+
 def measured(client: Client, *arguments: Any) -> Any:
     return client.result("workspace/executeCommand", {"command": "graphmend.measure", "arguments": list(arguments)})
 

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import * as path from "node:path";
 import * as vscode from "vscode";
-import { ExecuteCommandRequest, type LanguageClient } from "vscode-languageclient/node";
+import { ExecuteCommandRequest, type LanguageClient, LSPErrorCodes, ResponseError } from "vscode-languageclient/node";
 import { startClient, stopClient, tellSettings } from "./client";
 import { bundledServer, createEnvironment } from "./environment";
 import { findInterpreter, findServer, recent, type Host, type Launch, type Missing, type Remedy } from "./launch";
@@ -206,6 +206,7 @@ class Extension {
       const target = args.length > 0 || document === undefined ? args : [this.client.code2ProtocolConverter.asUri(document.uri)];
       await this.client.sendRequest(ExecuteCommandRequest.type, { command, arguments: [...target] });
     } catch (error) {
+      if (error instanceof ResponseError && error.code === LSPErrorCodes.RequestCancelled) return; // the user did
       const message = error instanceof Error ? error.message : String(error);
       this.log.error(`${command}: ${message}`);
       if (shows(this.settings().showNotifications, "error")) void vscode.window.showErrorMessage(`GraphMend: ${message}`);
