@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import shutil
+import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import platformdirs
 import pytest
 
 from graphmend_lsp.engine import cached_needs, cached_question
@@ -490,22 +492,28 @@ def test_a_folder_that_cannot_be_written_keeps_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("platform", "environ", "expected"),
+    ("told", "system", "expected"),
     [
-        ("linux", {"HOME": "/h"}, "/h/.cache/graphmend"),
-        ("linux", {"HOME": "/h", "XDG_CACHE_HOME": "/x"}, "/x/graphmend"),
-        ("linux", {"HOME": "/h", "XDG_CACHE_HOME": "x"}, "/h/.cache/graphmend"),
-        ("darwin", {"HOME": "/h"}, "/h/Library/Caches/graphmend"),
-        ("win32", {"LOCALAPPDATA": "/l"}, "/l/graphmend/Cache"),
-        ("linux", {"HOME": "/h", "GRAPHMEND_CACHE_DIR": "/c"}, "/c"),
-        ("linux", {"HOME": "/h", "GRAPHMEND_CACHE_DIR": ""}, None),
+        ("/c", "/h/.cache/graphmend", "/c"),
+        ("", "/h/.cache/graphmend", None),
+        (None, "/h/.cache/graphmend", "/h/.cache/graphmend"),
+        (None, "x/graphmend", None),
     ],
 )
 def test_where_results_are_kept(
-    monkeypatch: pytest.MonkeyPatch, platform: str, environ: dict[str, str], expected: str | None
+    monkeypatch: pytest.MonkeyPatch, told: str | None, system: str, expected: str | None
 ) -> None:
-    monkeypatch.setattr("graphmend_lsp.engine.cache.sys.platform", platform)
+    asked: list[Any] = []
+    monkeypatch.setattr(platformdirs, "user_cache_dir", lambda *words, **more: asked.append((words, more)) or system)
+    environ = {} if told is None else {"GRAPHMEND_CACHE_DIR": told}
     assert cache_folder(environ) == (None if expected is None else Path(expected))
+    assert asked == ([] if told is not None else [(("graphmend",), {"appauthor": False})])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the variable of Linux")
+def test_the_cache_folder_of_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "/x")
+    assert cache_folder({}) == Path("/x/graphmend")
 
 
 def test_only_the_cache_folder_is_written(checked: Project) -> None:

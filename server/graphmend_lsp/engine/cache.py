@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import json
 import os
-import sys
 import tempfile
 import time
 import zlib
@@ -44,13 +43,10 @@ def cache_folder(environ: Mapping[str, str]) -> Path | None:
     told = environ.get("GRAPHMEND_CACHE_DIR")
     if told is not None:
         return Path(told).expanduser() if told else None
-    home = Path(environ.get("USERPROFILE" if sys.platform == "win32" else "HOME") or "~").expanduser()
-    if sys.platform == "win32":
-        return Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "graphmend" / "Cache"
-    if sys.platform == "darwin":
-        return home / "Library" / "Caches" / "graphmend"
-    told = environ.get("XDG_CACHE_HOME", "")
-    return (Path(told) if os.path.isabs(told) else home / ".cache") / "graphmend"
+    import platformdirs
+
+    folder = Path(platformdirs.user_cache_dir("graphmend", appauthor=False))
+    return folder if folder.is_absolute() else None  # a relative XDG_CACHE_HOME would be another in every folder
 
 
 def cache_of(environ: Mapping[str, str]) -> Cache | None:

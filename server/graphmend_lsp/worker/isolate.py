@@ -169,7 +169,8 @@ class Child(Generic[T]):
             for kind, value in self._messages.feed(data):
                 if kind == "post":
                     self._posted(value)
-                elif self.outcome is None:
+                elif self.outcome is None and self._doom != "memory":
+                    # What comes in the last words of one that is out of time is complete, and as good as in time.
                     self.outcome = Outcome(value, None) if kind == "done" else Outcome(None, value)
 
     def patience(self) -> float:
