@@ -24,8 +24,12 @@ from .snapshot import normalise
 
 Kind = Literal["stdout", "stderr", "log", "warning"]
 MAX_CHARACTERS = 1 << 20
-# torch says so of a program whose inputs are asked for gradients, as they are here; a mend rightly takes it away
-_ADVICE = "Converting a tensor with requires_grad=True to a scalar"
+_ADVICE = (
+    # torch says so of a program whose inputs are asked for gradients, as they are here; a mend rightly takes it away
+    "Converting a tensor with requires_grad=True to a scalar",
+    # the traceback, with its line numbers, of an error that is raised as well and compared as such
+    "Error detected in ",
+)
 _COMPILER = re.compile(
     r"[\\/]torch[\\/](_dynamo|_functorch|_inductor|_higher_order_ops|_logging|fx|_ops|_guards|utils)\b"
 )
