@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import pytest
 
-from graphmend_lsp.engine.choice import rank, settle
+from graphmend_lsp.engine.choice import rank, settle, taken
 from graphmend_lsp.engine.config import CheckRequest
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.plan import mend_all
@@ -258,6 +258,15 @@ def test_the_order_of_candidates(candidates: list[tuple[Mend, Verdict]], first: 
     settled = settle(finding, {one: [judged] for one, judged in candidates})
     assert settled.candidates[0].mend == first
     assert len(settled.candidates) == len(candidates)
+
+
+def test_a_mend_that_ends_the_break_is_taken_before_a_boundary_around_it() -> None:
+    boundary = Candidate(mend(1, 1, "x", "isolate"), verdict("safe", skipped=1))
+    ending = Candidate(mend(1, 1, "y", "rows"), verdict("unsafe"))
+    finding = Finding(site(1, 1), (boundary, ending))
+    assert taken(finding, ("safe", "unsafe")) == (ending,)
+    assert taken(finding, ("safe",)) == (boundary,)
+    assert taken(replace(finding, candidates=(ending,)), ("safe",)) == ()
 
 
 def test_what_is_saved_in_all_entries_counts() -> None:

@@ -6,11 +6,12 @@ was, then the smallest edit, then the order in which the rules offer them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from graphmend_lsp.engine.verdicts import worst
-from graphmend_lsp.model import Candidate, Declined, Finding, Mend, Verdict
+from graphmend_lsp.mending import LAST_RESORT
+from graphmend_lsp.model import Candidate, Declined, Finding, Mend, Safety, Verdict
 
 _SAFETY = ("safe", "unverified", "unsafe", "wrong")
 _LIKENESS = ("bit-equal", "close", "not compared", "different")
@@ -39,6 +40,13 @@ def settle(finding: Finding, verdicts: Mapping[Mend, Sequence[Verdict]]) -> Find
     return replace(
         finding, candidates=tuple(kept), declined=tuple(dict.fromkeys(declined)), behind=tuple(behind)
     )  # fmt: skip
+
+
+def taken(finding: Finding, wanted: Collection[Safety]) -> tuple[Candidate, ...]:
+    """The candidate that mend-all takes, if any: the best of those wanted, and rather one after which the break is gone."""
+    fit = [one for one in finding.candidates if one.safety in wanted]
+    ending = [one for one in fit if one.mend.rule not in LAST_RESORT]
+    return tuple((ending or fit)[:1])
 
 
 def rank(candidate: Candidate, judged: Sequence[Verdict]) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from graphmend_lsp.engine.breaks import is_within
-from graphmend_lsp.engine.choice import settle
+from graphmend_lsp.engine.choice import settle, taken
 from graphmend_lsp.engine.config import CheckRequest, OnFinding, OnProgress
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.programs import combine, programs_of
@@ -240,7 +240,7 @@ async def _round(
     else:
         proven = await prover.prove(request, report, on_progress=on_progress, runs=runs)
     met = [finding for finding in proven.findings if finding.site.evidence == "dynamo"]
-    good = [one for finding in met for one in finding.candidates[:1] if one.safety in wanted]
+    good = [one for finding in met for one in taken(finding, wanted)]
     while good:
         step = await together(proven, good)
         if step.verdict is not None and step.verdict.safety in wanted:
