@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 import torch
 
+from graphmend_lsp.worker.altered import other_mode, other_weights
 from graphmend_lsp.worker.observe import fresh_calls
-from graphmend_lsp.worker.variants import Recipe, asks_gradients, make, other_weights, reshaping, searching, standard
+from graphmend_lsp.worker.variants import SPOTS, Recipe, asks_gradients, make, reshaping, searching, standard
 
 
 @dataclass
@@ -122,3 +123,22 @@ def test_other_values_lie_as_the_tensor_lay_unless_elements_share_memory(
     for recipe in (Recipe(0, "random", "permuted"), Recipe(0, "negated", "smallest"), Recipe(0, "zero", "largest")):
         ((made,), _) = make(recipe, [((tensor,), {})])
         assert (made.shape, made.stride(), made.dtype) == (tensor.shape, strides, tensor.dtype)
+
+
+def test_one_element_is_singled_out() -> None:
+    x = torch.arange(1.0, 6.0, requires_grad=True)
+    made = {spot: make(Recipe(0, spot=spot), [((x, torch.ones(2).bool()), {})])[0] for spot in SPOTS}
+    assert made["one element 0"][0].tolist() == [1.0, 2.0, 0.0, 4.0, 5.0] and made["one element 0"][0].requires_grad
+    assert made["one element -1"][0].tolist()[2] == -1.0
+    assert made["all elements equal"][0].tolist() == [5.0] * 5
+    assert all(mask.all() for _, mask in made.values())
+    assert Recipe(0, floats="negated", spot="one element 1").label == "call 1 with floats negated with one element 1"
+
+
+def test_modules_are_in_another_mode_for_one_call() -> None:
+    module = torch.nn.Sequential(torch.nn.Dropout(), torch.nn.Dropout())
+    module.eval()[1].train()
+    with other_mode("train", {"model": module}):
+        assert all(part.training for part in module.modules())
+    assert [part.training for part in module.modules()] == [False, False, True]
+    assert Recipe(1, mode="train").label == "call 2 in train mode"

@@ -10,18 +10,20 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Literal
 
+from .altered import other_mode, other_weights
 from .effects import Listener
 from .observe import Observation, Raised, Subject, fresh_calls, observe
 from .probe import Sides
-from .snapshot import Store
+from .snapshot import Store, tensors_of
 from .variants import (
+    SPOTS,
     Arguments,
     Recipe,
     asks_gradients,
     gradient_of,
     make,
-    other_weights,
     reshaping,
     searching,
     standard,
@@ -31,22 +33,32 @@ STANDARD_SHARE = 0.1  # of the time limit, for values that any mend is tried wit
 SEARCH_SHARE = 0.25  # of the time limit, until the search for unseen sides ends
 RUNS = 6  # how often each chosen call is run again, at most: two programs, three ways
 MOST_RESHAPED = 2
+MOST_NEAR = 2  # calls that showed a side, from which others are made with single elements changed
 PATIENCE = 20  # times the longest call so far that a made-up call may take
 LEAST_PATIENCE = 1.0  # seconds
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The calls, in order. `telling` are the numbers of those that showed a side for the first time."""
+    """The calls, in order. `telling` are the numbers of those that showed a side for the first time.
+
+    `late` are made behind them, uncompiled only: what they show does not depend on how a program is compiled.
+    """
 
     recipes: tuple[Recipe, ...]
     telling: frozenset[int]
     failed: Observation | None = None  # the last of the entry's calls when all of them raised
+    late: tuple[Recipe, ...] = ()
 
     @property
     def own(self) -> tuple[Recipe, ...]:
         """The entry's calls as they are."""
         return tuple(recipe for recipe in self.recipes if recipe.own)
+
+    @property
+    def uncompiled(self) -> tuple[Recipe, ...]:
+        """The calls that are made uncompiled."""
+        return (*self.recipes, *self.late)
 
     def unshaped(self) -> tuple[Recipe, ...]:
         """All calls but those of another shape that showed no new side."""
@@ -76,7 +88,7 @@ class Plan:
     def everything(self) -> tuple[Recipe, ...]:
         """All calls, and behind them the forms of them that only the shorter lists have."""
         return (
-            *self.recipes,
+            *self.uncompiled,
             *dict.fromkeys(one for one in (*self.lean(), *self.leanest()) if one not in self.recipes),
         )
 
@@ -98,7 +110,7 @@ def perform(
 ) -> Observation:
     """Make the call of a recipe and observe it. `calls` are the entry's own objects, `pristine` their copies."""
     args, kwargs = calls[recipe.base] if recipe.own else make(recipe, pristine)
-    with other_weights(recipe.weights, subject.modules):
+    with other_weights(recipe.weights, subject.modules), other_mode(recipe.mode, subject.modules):
         return observe(subject, recipe.label, args, kwargs, store, ear)
 
 
@@ -142,7 +154,8 @@ class _Search:
         self.reshape(bases[0])
         again = Recipe(bases[0], again=True, gradients=self.gradients)
         self.recipes.append(again)
-        return Plan(tuple(self.recipes), frozenset(self.telling)), own, self.store
+        late = (*self.single_out(bases), *self.in_other_mode(bases))
+        return Plan(tuple(self.recipes), frozenset(self.telling), late=late), own, self.store
 
     @property
     def missing(self) -> bool:
@@ -161,6 +174,41 @@ class _Search:
         if self.observe(recipe).raised is None:
             self.gradients = True
             self.recipes.append(recipe)
+
+    def single_out(self, bases: Sequence[int]) -> tuple[Recipe, ...]:
+        """Calls near those that showed a side, with elements at which the other side may have no gradient."""
+        found: list[Recipe] = []
+        for recipe in self.near(bases):
+            if not any(part.is_floating_point() for _, part in tensors_of(self.pristine[recipe.base])):
+                continue
+            for spot in SPOTS:
+                if self.spent() > self.seconds * STANDARD_SHARE:
+                    return tuple(found)
+                one = replace(recipe, spot=spot, gradients=self.gradients)
+                if self.observe(one).raised is None:
+                    found.append(one)
+        return tuple(found)
+
+    def in_other_mode(self, bases: Sequence[int]) -> tuple[Recipe, ...]:
+        """The same in train mode where the program is proven in eval mode, and the other way round: both use its source."""
+        modes = {module.training for module in self.subject.modules.values()}
+        if len(modes) != 1:
+            return ()
+        mode: Literal["train", "eval"] = "eval" if modes.pop() else "train"
+        found: list[Recipe] = []
+        for recipe in self.near(bases):
+            if self.spent() > self.seconds * STANDARD_SHARE:
+                break
+            one = replace(recipe, mode=mode, gradients=self.gradients)
+            if self.observe(one).raised is None:
+                found.append(one)
+        return tuple(found)
+
+    def near(self, bases: Sequence[int]) -> list[Recipe]:
+        """The entry's first calls, and made-up ones that showed a side of a condition."""
+        shown = [recipe for number, recipe in enumerate(self.recipes) if number in self.telling and not recipe.own]
+        own = [Recipe(base) for base in bases[: MOST_NEAR if self.sides.conditions else 1]]
+        return list(dict.fromkeys((*own, *shown[:MOST_NEAR])))
 
     def reshape(self, base: int) -> None:
         accepted: set[int | None] = set()

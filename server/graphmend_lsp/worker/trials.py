@@ -169,7 +169,7 @@ def run(
     if way == "uncompiled":
         sides = watch_conditions(conditions, text_of)
         wheres = watch_wheres(changed or {}, text_of)
-        made = tuple(recipes or chosen.recipes)
+        made = tuple(recipes or chosen.uncompiled)
         with _uncompiled(subject):
             observations += [perform(subject, one, calls, pristine, store, listener) for one in made]
         return Trial(

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
+from .altered import WEIGHTS, poke
 from .observe import fresh_calls
 from .snapshot import tensors_of
 
@@ -25,9 +25,10 @@ class Recipe:
     """How a call is made from the entry's call number `base`.
 
     `floats`, `ints` and `bools` name what is done to tensors of that kind ("" leaves them), to the one with index
-    `only` or to all. `weights` is done to parameters and floating buffers for this call alone. `resize` says which size
-    becomes which, `axis` limits that to one dimension. `gradients` asks for gradients of floating inputs. `own` calls
-    take the entry's objects as they are after the calls before, all others take fresh copies.
+    `only` or to all; then `spot` puts one number at one place of floating tensors, or everywhere. `weights` is done to
+    parameters and floating buffers for this call alone. `resize` says which size becomes which, `axis` limits that to one
+    dimension. `gradients` asks for gradients of floating inputs. `own` calls take the entry's objects as they are after the
+    calls before, all others take fresh copies. `mode` puts the modules into ``train`` or ``eval`` for this call alone.
     """
 
     base: int
@@ -35,12 +36,14 @@ class Recipe:
     ints: str = ""
     bools: str = ""
     only: int | None = None
+    spot: str = ""
     weights: str = ""
     resize: tuple[int, int] | None = None
     axis: int | None = None
     gradients: bool = False
     own: bool = False
     again: bool = False
+    mode: Literal["", "train", "eval"] = ""
 
     @property
     def label(self) -> str:
@@ -53,10 +56,14 @@ class Recipe:
         ]
         if kinds:
             words += f" with {', '.join(kinds)}" + (f" in tensor {self.only + 1}" if self.only is not None else "")
+        if self.spot:
+            words += f" with {self.spot}"
         if self.weights:
             words += f" with weights {self.weights}"
         if self.resize:
             words += f" with size {self.resize[0]} made {self.resize[1]}"
+        if self.mode:
+            words += f" in {self.mode} mode"
         if self.again:
             words += ", again"
         return words
@@ -77,6 +84,10 @@ def make(recipe: Recipe, calls: Sequence[Arguments]) -> Arguments:
         changed = tensor
         if recipe.only is None or recipe.only == index:
             changed = _other_values(changed, recipe, generator, tensors)
+            if recipe.spot and changed.is_floating_point() and changed.numel():
+                changed = _laid_like(changed, SPOTS[recipe.spot](changed.detach())).requires_grad_(
+                    changed.requires_grad
+                )
         if recipe.resize is not None:
             changed = _resized(changed, recipe.resize, recipe.axis)
         if recipe.gradients and changed.is_floating_point() and changed.is_leaf and not changed.requires_grad:
@@ -86,27 +97,6 @@ def make(recipe: Recipe, calls: Sequence[Arguments]) -> Arguments:
             replaced[id(tensor)] = changed
     made = _substitute((args, kwargs), replaced)
     return made[0], made[1]
-
-
-@contextmanager
-def other_weights(kind: str, modules: Mapping[str, torch.nn.Module]) -> Iterator[None]:
-    """Parameters and floating buffers changed in place while the context lasts, and put back after it."""
-    if not kind:
-        yield
-        return
-    kept: list[tuple[torch.Tensor, torch.Tensor]] = []
-    with torch.no_grad():
-        for module in modules.values():
-            for tensor in (*module.parameters(), *module.buffers()):
-                if tensor.is_floating_point() and not any(tensor is one for one, _ in kept):
-                    kept.append((tensor, tensor.detach().clone()))
-                    tensor.copy_(_WEIGHTS[kind](tensor))
-    try:
-        yield
-    finally:
-        with torch.no_grad():
-            for tensor, value in kept:
-                tensor.copy_(value)
 
 
 def standard(base: int, call: Arguments) -> list[Recipe]:
@@ -129,7 +119,7 @@ def searching(base: int, call: Arguments, has_weights: bool) -> Iterator[Recipe]
     kinds = _kinds(call)
     tensors = [tensor for _, tensor in tensors_of(call) if not isinstance(tensor, torch.nn.Parameter)]
     if has_weights and "float" not in kinds:  # all that is computed comes of the weights then
-        for kind in _WEIGHTS:
+        for kind in WEIGHTS:
             yield Recipe(base, weights=kind)
     if "float" in kinds:
         for kind in ("one", "tiny", "x100", "x0.01", "+100", "-100", "-inf", "positive", "all NaN", "all inf", "huge"):
@@ -150,7 +140,7 @@ def searching(base: int, call: Arguments, has_weights: bool) -> Iterator[Recipe]
                     yield Recipe(base, ints=kind, only=index)
     yield from reshaping(base, call, (2, 4, 16))
     if has_weights and "float" in kinds:
-        for kind in _WEIGHTS:
+        for kind in WEIGHTS:
             yield Recipe(base, weights=kind)
         for kind in ("x1000", "negated"):
             yield Recipe(base, floats="large", weights=kind)
@@ -184,15 +174,13 @@ def asks_gradients(call: Arguments) -> bool:
     )
 
 
-_WEIGHTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
-    "x1000": lambda t: t * 1e3,
-    "negated": lambda t: -t,
-    "zero": torch.zeros_like,
-    "x1e6": lambda t: t * 1e6,
-    "with one NaN": lambda t: _poke(t, float("nan")),
-    "with one inf": lambda t: _poke(t, float("inf")),
-    "all inf": lambda t: torch.full_like(t, float("inf")),
+SPOTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "one element 0": lambda t: poke(t, 0.0),
+    "one element 1": lambda t: poke(t, 1.0),
+    "one element -1": lambda t: poke(t, -1.0),
+    "all elements equal": lambda t: t.reshape(-1)[-1:].expand(t.numel()).reshape(t.shape).clone(),
 }
+"""Where operations have no finite gradient, although the sum of all elements stays about as it was."""
 
 
 def _other_values(
@@ -251,9 +239,9 @@ def _floats(
         "x0.01": lambda: value * 0.01,
         "+100": lambda: value + 100,
         "-100": lambda: value - 100,
-        "one NaN": lambda: _poke(value, float("nan")),
-        "one inf": lambda: _poke(value, float("inf")),
-        "-inf": lambda: _poke(value, float("-inf")),
+        "one NaN": lambda: poke(value, float("nan")),
+        "one inf": lambda: poke(value, float("inf")),
+        "-inf": lambda: poke(value, float("-inf")),
         "all NaN": lambda: torch.full_like(value, float("nan")),
         "all inf": lambda: torch.full_like(value, float("inf")),
         "like another": lambda: _like_another(tensor, all_tensors),
@@ -286,12 +274,12 @@ def _ints(
         "smallest": lambda: torch.full_like(value, smallest),
         "largest": lambda: torch.full_like(value, largest),
         "zero": lambda: torch.zeros_like(value),
-        "one smallest": lambda: _poke(value, smallest),
-        "one largest": lambda: _poke(value, largest),
-        "one zero": lambda: _poke(value, 0),
+        "one smallest": lambda: poke(value, smallest),
+        "one largest": lambda: poke(value, largest),
+        "one zero": lambda: poke(value, 0),
         "increasing": increasing,
         # out of range on purpose; on CUDA a bad index ends the process instead of raising
-        "one more": lambda: _poke(value, largest + 1) if value.device.type == "cpu" else None,
+        "one more": lambda: poke(value, largest + 1) if value.device.type == "cpu" else None,
         "like another": lambda: _like_another(tensor, all_tensors),
     }
     return makers[kind]()
@@ -336,13 +324,6 @@ def _substitute(value: Any, replaced: Mapping[int, torch.Tensor]) -> Any:
             if new is not part:
                 object.__setattr__(value, name, new)
     return value
-
-
-def _poke(tensor: torch.Tensor, number: float) -> torch.Tensor:
-    made = tensor.detach().clone(memory_format=torch.contiguous_format)
-    if made.numel():
-        made.view(-1)[made.numel() // 2] = number
-    return made
 
 
 def _like_another(tensor: torch.Tensor, all_tensors: Sequence[torch.Tensor]) -> torch.Tensor:
