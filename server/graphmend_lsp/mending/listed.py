@@ -38,7 +38,7 @@ from graphmend_lsp.mending.mask_count import indices
 from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.source import Function, Source, Unreadable, parameters, read
 from graphmend_lsp.mending.where_condition import Refused
-from graphmend_lsp.mending.where_text import layout, line_limit, render
+from graphmend_lsp.mending.where_text import layout, line_limit, operand, render
 from graphmend_lsp.model import Declined, Mend, TextEdit
 
 __all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
@@ -46,6 +46,7 @@ __all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
 NAME = "listed"
 _IDS = frozenset({"GB0036"})
 _DOC = '"""The numbers of all rows; one that is not chosen counts from the end, so that it is negative."""'
+_FLAT = "The mask must have one dimension, or others of size 1 only; it raises for any other."
 _MORE = (
     "All rows are computed and not only those that the mask chooses: more work, and matrix products of another size may be "
     "rounded otherwise."
@@ -104,10 +105,10 @@ def _mend(source: Source, function: Function, statement: ast.Assign, mask: ast.e
         f"def {name}(chosen):",
         inner + _DOC,
         f"{inner}numbers = {torch}.arange(len(chosen), device=chosen.device)",
-        f"{inner}return {where}(chosen.reshape(len(chosen), chosen[:1].numel()).any(1), numbers, numbers - len(numbers))",
+        f"{inner}return {where}(chosen.reshape(len(chosen)), numbers, numbers - len(numbers))",
     ]
     text = render(source, mask)
-    chosen = text if Kinds(source).is_bool(mask) else f"({text}) != 0"
+    chosen = text if Kinds(source).is_bool(mask) else f"{operand(text)} != 0"
     call = f"{name}({chosen})"
     owner = source.owner(function)
     is_method = "self" in parameters(function) and owner is not None and bool(owner.bases)
@@ -132,6 +133,7 @@ def _mend(source: Source, function: Function, statement: ast.Assign, mask: ast.e
         changes=("In training the rows are listed as before, which is a break.",) if is_method else (),
         cautions=(
             _MORE,
+            _FLAT,
             *(f"`{one}` must have a row for each element of the mask." for one in gathered),
             *(
                 f"`{one}` must treat each row for itself, and be finite for rows that are not chosen."

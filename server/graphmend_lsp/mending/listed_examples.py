@@ -74,7 +74,7 @@ import torch
 def _all_rows(chosen):
     """The numbers of all rows; one that is not chosen counts from the end, so that it is negative."""
     numbers = torch.arange(len(chosen), device=chosen.device)
-    return torch.where(chosen.reshape(len(chosen), chosen[:1].numel()).any(1), numbers, numbers - len(numbers))
+    return torch.where(chosen.reshape(len(chosen)), numbers, numbers - len(numbers))
 ''',
             1,
         ),

@@ -92,6 +92,7 @@ def _mend(request: Request, source: Source, function: Function, run: Run) -> Men
         edits=tuple(spots),
         changes=(
             f"{_places(source, run).capitalize()} run uncompiled, as one operator that the compiler cannot fuse.",
+            *(f"`{one.name}` must be a tensor." for one in run.takes if one.assumed),
         ),
     )
 

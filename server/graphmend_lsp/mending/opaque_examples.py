@@ -53,10 +53,10 @@ import torch
 )
 def _spans_operator(
     special: torch.Tensor,
-    ids: torch.Tensor,
     length: int,
     mask: torch.Tensor,
     position: torch.Tensor,
+    ids: torch.Tensor,
 ) -> None:
     """Runs uncompiled, as one operator of the graph: what it does depends on data."""
     found = torch.nonzero(special)
@@ -80,7 +80,7 @@ def spans(ids: torch.LongTensor):
 
     mask = torch.eye(length, device=ids.device).bool().unsqueeze(0).repeat(batch, 1, 1)
     position = torch.zeros((batch, length), device=ids.device)
-    _spans_operator(special, ids, length, mask, position)
+    _spans_operator(special, length, mask, position, ids)
 
     return mask, position.to(torch.long)
 
@@ -123,7 +123,7 @@ import torch
     mutates_args=("keep", "starts"),
     tags=torch.Tag.cudagraph_unsafe,
 )
-def _fill_operator(keep: torch.Tensor, lengths: torch.Tensor, starts: torch.Tensor) -> None:
+def _fill_operator(lengths: torch.Tensor, keep: torch.Tensor, starts: torch.Tensor) -> None:
     """Runs uncompiled, as one operator of the graph: what it does depends on data."""
     end = 0
     for row, count in enumerate(lengths.tolist()):
@@ -136,7 +136,7 @@ class Packer:
     def fill(self, x: torch.Tensor, lengths: torch.LongTensor):
         starts = torch.full((x.shape[0] + 1,), -1, dtype=torch.long)
         keep = torch.zeros(x.shape[:2], dtype=torch.bool)
-        _fill_operator(keep, lengths, starts)
+        _fill_operator(lengths, keep, starts)
         return x * keep[..., None], starts
 
 
@@ -144,6 +144,54 @@ def fn(x, lengths):
     return Packer().fill(x, lengths)
 ''',
         run="calls = [(torch.ones(3, 4, 2), torch.tensor(one)) for one in ([1, 4, 2], [4, 4, 0], [1, 4, 2])]\n",
+        outermost="fn",
+        gb_id="GB0124",
+    ),
+    Example(
+        "two loops, and a tensor of which only the whole numbers are read",
+        before="""\
+import torch
+
+
+def table(x: torch.Tensor):
+    counts = torch.zeros((x.shape[0], 4), dtype=torch.long)
+    for row in range(x.shape[0]):
+        for place in ⟦x[row].round().long().tolist()⟧:
+            if 0 <= place < 4:
+                counts[row, place] += 1
+    return counts
+
+
+def fn(x):
+    return x.sin(), table(x).cos()
+""",
+        after='''\
+import torch
+
+
+@torch.library.custom_op(
+    f"{__name__.replace('.', '_')}::_table_operator",
+    mutates_args=("counts",),
+    tags=torch.Tag.cudagraph_unsafe,
+)
+def _table_operator(x: torch.Tensor, counts: torch.Tensor) -> None:
+    """Runs uncompiled, as one operator of the graph: what it does depends on data."""
+    for row in range(x.shape[0]):
+        for place in x[row].round().long().tolist():
+            if 0 <= place < 4:
+                counts[row, place] += 1
+
+
+def table(x: torch.Tensor):
+    counts = torch.zeros((x.shape[0], 4), dtype=torch.long)
+    _table_operator(x.detach(), counts)
+    return counts
+
+
+def fn(x):
+    return x.sin(), table(x).cos()
+''',
+        run="calls = [(torch.tensor(one),) for one in ([[0.0, 3, 1], [1, 1, 9]], [[-1.0, 2, 2], [0, 0, 0]])]\n",
         outermost="fn",
         gb_id="GB0124",
     ),

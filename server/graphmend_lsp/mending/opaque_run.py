@@ -29,11 +29,15 @@ _PYTHON = ("range", "len", "int", "enumerate", "zip", "min", "max", "abs", "reve
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A name that the operator takes: a tensor (handed on `detached` when it is only read) or a whole number."""
+    """A name that the operator takes: a tensor (handed on `detached` when it is only read) or a whole number.
+
+    `assumed` says that only its use tells that it is a tensor.
+    """
 
     name: str
     tensor: bool
     detached: bool = False
+    assumed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,11 +188,7 @@ def _run(source: Source, function: Function, taken: Sequence[ast.stmt]) -> Run:
         raise Refused("The statements share a line with others; put each on a line of its own.")
     locals_ = local_names(function)
     writes = frozenset(name for one in taken for name in written_in(one))
-    certain: set[str] = set()
-    names: list[str] = []
-    for one in taken:
-        names += sorted((loaded(one) | _augmented(one)) & locals_ - certain - _bound_inside(one) - set(names))
-        certain |= sets(one)
+    names = [name for name in _needed(taken, frozenset()) if name in locals_]
     outer = frozenset(name for one in taken for name in loaded(one)) - locals_
     for name in sorted(outer):
         _refuse_outer(source, name)
@@ -213,19 +213,18 @@ def _run(source: Source, function: Function, taken: Sequence[ast.stmt]) -> Run:
     )
 
 
-def _bound_inside(statement: ast.stmt) -> frozenset[str]:
-    """The loop variables of a statement and what a turn surely binds first: they need no value from before."""
-    if not isinstance(statement, ast.For):
-        return frozenset()
-    bound = set(assigned(statement.target))
-    for one in statement.body:
-        bound |= {name for name in sets(one) if name not in loaded(one)} - _read_before(statement, one)
-    return frozenset(bound)
-
-
-def _read_before(loop: ast.For, statement: ast.stmt) -> frozenset[str]:
-    earlier = loop.body[: loop.body.index(statement)]
-    return frozenset(name for one in earlier for name in loaded(one)) | loaded(loop.iter)
+def _needed(block: Sequence[ast.stmt], bound: frozenset[str]) -> list[str]:
+    """The names that statements read before they surely bind them, in the order of the statements."""
+    found: dict[str, None] = {}
+    for one in block:
+        head = getattr(one, "iter", None) or getattr(one, "test", None)
+        read = loaded(head) if isinstance(head, ast.AST) else loaded(one) | _augmented(one)
+        found |= dict.fromkeys(sorted(read - bound))
+        inner = bound | assigned(one.target) if isinstance(one, ast.For) else bound
+        found |= dict.fromkeys(_needed(getattr(one, "body", []), inner))
+        found |= dict.fromkeys(_needed(getattr(one, "orelse", []), bound))
+        bound |= sets(one)
+    return list(found)
 
 
 def _refuse_outer(source: Source, name: str) -> None:
@@ -279,7 +278,8 @@ def _taken(source: Source, kinds: Kinds, taken: Sequence[ast.stmt], name: str, w
         raise Refused(f"It is not clear whether `{name}` is a tensor or a whole number.")
     if "Optional" in annotation or "None" in annotation:
         raise Refused(f"`{name}` may be None.")
-    return Taken(name, tensor=True, detached=function is None or not has_no_gradient(source, function, name))
+    detached = function is None or not has_no_gradient(source, function, name)
+    return Taken(name, tensor=True, detached=detached, assumed=argument is not None and "Tensor" not in annotation)
 
 
 def _is_operand(source: Source, node: ast.Name) -> bool:

@@ -1,0 +1,69 @@
+"""The opaque rule beyond its examples: one graph without a break under backends that remove dead code, gradients, what is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from graphmend_lsp.mending import propose
+from graphmend_lsp.mending.opaque_examples import EXAMPLES
+from graphmend_lsp.mending.rule import Example
+from graphmend_lsp.model import Mend
+
+from .conftest import PATH, unmark
+
+
+def _loaded(source: str, run: str | None) -> dict[str, Any]:
+    space: dict[str, Any] = {"__name__": "package.model"}
+    exec(compile(source, PATH, "exec"), space)
+    exec(compile(run or "", "run.py", "exec"), space)
+    return space
+
+
+@pytest.mark.parametrize("case", EXAMPLES, ids=lambda one: one.title)
+def test_the_operator_is_in_the_graph_and_writes_what_the_statements_wrote(case: Example) -> None:
+    import torch
+
+    torch._dynamo.reset()
+    before, after = _loaded(unmark(case.before)[0], case.run), _loaded(case.after, case.run)
+    compiled = torch.compile(after["fn"], backend="aot_eager", fullgraph=True)
+    for call in before["calls"]:
+        results = []
+        for fn in (before["fn"], compiled):
+            inputs = [one.clone().requires_grad_(one.is_floating_point()) for one in call]
+            outputs = fn(*inputs)
+            outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+            total = sum(one.sum() for one in outputs if one.requires_grad)
+            if isinstance(total, torch.Tensor):
+                total.backward()
+            results.append(([one.detach() for one in outputs], [one.grad for one in inputs]))
+        torch.testing.assert_close(results[1], results[0], rtol=0, atol=0)
+
+
+def test_a_parameter_of_which_only_its_use_tells_that_it_is_a_tensor_is_told() -> None:
+    source = (
+        "import torch\n\n\ndef fn(lengths):\n    out = torch.zeros(9)\n"
+        "    for one in ⟦lengths.tolist()⟧:\n        out[one] = 1\n    return out\n"
+    )
+    assert any("`lengths` must be a tensor." in change for change in _mend(source).changes)
+    assert not any(
+        "must be a tensor" in change for change in _mend(source.replace("(lengths)", "(lengths: torch.Tensor)")).changes
+    )
+
+
+def test_an_import_by_another_name_and_carriage_returns_stay() -> None:
+    source = (
+        "from __future__ import annotations\nimport torch as th\n\n\ndef fn(lengths: th.Tensor):\n    out = th.zeros(9)\n"
+        "    for one in ⟦lengths.tolist()⟧:  # each\n        out[one] = 1\n    return out\n"
+    ).replace("\n", "\r\n")
+    text = "".join(edit.text for edit in _mend(source).edits)
+    assert "@th.library.custom_op(\r\n" in text and "lengths: th.Tensor" in text
+    assert "\n" not in text.replace("\r\n", "")
+
+
+def _mend(source: str) -> Mend:
+    value, site = unmark(source, None, "GB0124")
+    answer = propose(site, {PATH: value}, ["opaque"])
+    assert answer.mends, [one.reason for one in answer.declined]
+    return answer.mends[0]
