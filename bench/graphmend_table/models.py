@@ -7,6 +7,24 @@ which one call leaves for the next would show.
 import torch
 import transformers as hf
 
+_TEXT = dict(
+    vocab_size=64,
+    hidden_size=32,
+    num_hidden_layers=2,
+    num_attention_heads=4,
+    intermediate_size=64,
+    max_position_embeddings=64,
+)
+_DECODER = dict(
+    vocab_size=64,
+    d_model=32,
+    decoder_layers=2,
+    decoder_attention_heads=4,
+    decoder_ffn_dim=64,
+    max_position_embeddings=64,
+)
+_SEQ2SEQ = dict(**_DECODER, encoder_layers=2, encoder_attention_heads=4, encoder_ffn_dim=64)
+
 
 def _ids(*shape, low=3, high=64):
     return torch.randint(low, high, shape)
@@ -54,44 +72,19 @@ def whisper():
 
 
 def bart():
-    return _seq2seq(hf.BartForConditionalGeneration(_bart_config()))
+    return _seq2seq(hf.BartForConditionalGeneration(hf.BartConfig(**_SEQ2SEQ)))
 
 
 def bart_fp16():
     ids = _ids(2, 9)
     mask = torch.ones_like(ids)
     mask[1, 6:] = 0
-    model = hf.BartForConditionalGeneration(_bart_config()).half()
+    model = hf.BartForConditionalGeneration(hf.BartConfig(**_SEQ2SEQ)).half()
     return model, [dict(input_ids=ids, attention_mask=mask, decoder_input_ids=ids[:, :1])] * 2
 
 
-def _bart_config():
-    return hf.BartConfig(
-        vocab_size=64,
-        d_model=32,
-        encoder_layers=2,
-        decoder_layers=2,
-        encoder_attention_heads=4,
-        decoder_attention_heads=4,
-        encoder_ffn_dim=64,
-        decoder_ffn_dim=64,
-        max_position_embeddings=64,
-    )
-
-
 def blenderbot():
-    config = hf.BlenderbotConfig(
-        vocab_size=64,
-        d_model=32,
-        encoder_layers=2,
-        decoder_layers=2,
-        encoder_attention_heads=4,
-        decoder_attention_heads=4,
-        encoder_ffn_dim=64,
-        decoder_ffn_dim=64,
-        max_position_embeddings=64,
-    )
-    return _seq2seq(hf.BlenderbotForConditionalGeneration(config))
+    return _seq2seq(hf.BlenderbotForConditionalGeneration(hf.BlenderbotConfig(**_SEQ2SEQ)))
 
 
 def marian():
@@ -103,60 +96,23 @@ def marian_fp16():
 
 
 def _marian_config():
-    return hf.MarianConfig(
-        vocab_size=64,
-        d_model=32,
-        encoder_layers=2,
-        decoder_layers=2,
-        encoder_attention_heads=4,
-        decoder_attention_heads=4,
-        encoder_ffn_dim=64,
-        decoder_ffn_dim=64,
-        max_position_embeddings=64,
-        pad_token_id=0,
-        eos_token_id=2,
-        decoder_start_token_id=0,
-        forced_eos_token_id=2,
-    )
+    return hf.MarianConfig(**_SEQ2SEQ, pad_token_id=0, eos_token_id=2, decoder_start_token_id=0, forced_eos_token_id=2)
 
 
 def biogpt():
-    config = hf.BioGptConfig(
-        vocab_size=64,
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=64,
-        max_position_embeddings=64,
-    )
     ids = _ids(2, 7)
-    return hf.BioGptForCausalLM(config), [dict(input_ids=ids), dict(input_ids=ids[:, :4])]
+    return hf.BioGptForCausalLM(hf.BioGptConfig(**_TEXT)), [dict(input_ids=ids), dict(input_ids=ids[:, :4])]
 
 
 def pegasus():
-    config = hf.PegasusConfig(
-        vocab_size=64,
-        d_model=32,
-        decoder_layers=2,
-        decoder_attention_heads=4,
-        decoder_ffn_dim=64,
-        max_position_embeddings=64,
-        is_decoder=True,
-        is_encoder_decoder=False,
-        pad_token_id=0,
-    )
+    config = hf.PegasusConfig(**_DECODER, is_decoder=True, is_encoder_decoder=False, pad_token_id=0)
     ids = _ids(2, 7)
     return hf.PegasusForCausalLM(config), [dict(input_ids=ids), dict(input_ids=ids[:, :4])]
 
 
 def layoutlmv3():
     config = hf.LayoutLMv3Config(
-        vocab_size=64,
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=64,
-        max_position_embeddings=64,
+        **_TEXT,
         coordinate_size=5,
         shape_size=6,
         input_size=32,
@@ -177,13 +133,8 @@ def layoutlmv3():
 
 def phi3():
     config = hf.Phi3Config(
-        vocab_size=64,
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=4,
+        **_TEXT,
         num_key_value_heads=4,
-        max_position_embeddings=64,
         original_max_position_embeddings=16,
         pad_token_id=0,
         rope_scaling={"type": "longrope", "short_factor": [1.0] * 4, "long_factor": [2.0] * 4},
@@ -193,10 +144,8 @@ def phi3():
 
 
 def _longformer():
-    return hf.LongformerModel(hf.LongformerConfig(
-        vocab_size=64, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64, max_position_embeddings=66,
-        attention_window=4, pad_token_id=1,
-    ))  # fmt: skip
+    sizes = _TEXT | dict(max_position_embeddings=66)
+    return hf.LongformerModel(hf.LongformerConfig(**sizes, attention_window=4, pad_token_id=1))
 
 
 def longformer():
@@ -214,14 +163,7 @@ def longformer_global():
 
 
 def grounding_dino():
-    text = hf.BertConfig(
-        vocab_size=1100,
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=64,
-        max_position_embeddings=64,
-    )
+    text = hf.BertConfig(**_TEXT | dict(vocab_size=1100))
     backbone = hf.SwinConfig(
         image_size=64,
         embed_dim=8,
@@ -271,15 +213,7 @@ def clap():
         projection_dim=16,
         num_hidden_layers=2,
     )
-    text = dict(
-        vocab_size=64,
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=64,
-        max_position_embeddings=64,
-        projection_dim=16,
-    )
+    text = dict(**_TEXT, projection_dim=16)
     config = hf.ClapConfig(text_config=text, audio_config=audio, projection_dim=16)
     calls = []
     for longer in ([True, False], [False, False], [True, True]):
