@@ -121,3 +121,24 @@ def test_a_place_that_is_no_branch_is_no_trouble(place: tuple[int, int, int, int
 
 def _at(span: Span) -> Break:
     return Break(PATH, span, "GB0170", "Data-dependent branching", "", "dynamo")
+
+
+EXPERTS = """\
+import torch
+
+
+def experts(x):
+    out = torch.zeros_like(x)
+    route = (x > 2).long()
+    for expert in range(2):
+        chosen = ⟦torch.where(route == expert)⟧[0]
+        out.index_add_(0, chosen, x[chosen] * (expert + 1))
+    return out
+"""
+
+
+def test_a_boundary_is_offered_where_no_mend_can_be_safe() -> None:
+    value, site = unmark(EXPERTS, None, "GB0036")
+    mends = propose(site, {PATH: value}).mends
+    assert mends[-1].rule == "isolate"
+    assert all(mend.cautions for mend in mends[:-1])

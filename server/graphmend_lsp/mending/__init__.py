@@ -15,8 +15,8 @@ from graphmend_lsp.mending.rule import Proposals, Request, Rule
 from graphmend_lsp.model import Break, Declined, Mend
 
 RULES = (
-    "known", "where", "loop", "defer", "guard", "item", "index", "mask", "rows", "listed", "flow", "copy", "hoist", "opaque",
-    "isolate",
+    "known", "where", "loop", "defer", "guard", "given", "item", "index", "mask", "bins", "rows", "listed", "flow", "copy",
+    "hoist", "opaque", "isolate",
 )  # fmt: skip
 """The rules' names, in the order in which their mends are offered; each is the module of that name in this room."""
 
