@@ -193,3 +193,33 @@ def test_a_mend_that_is_stopped_writes_nothing(model: Path) -> None:
     assert running.wait(60) == 130
     assert running.stderr.read().splitlines()[-1] == "graphmend-lsp: stopped"
     assert model.read_text() == endless
+
+
+ONE_BRANCH = """import torch
+
+def step(x):
+    if x.sum() > 0:
+        x = x + 1
+    return x * 2
+
+def graphmend_entry():
+    return step, (torch.ones(4),)
+"""
+
+
+@pytest.mark.slow
+def test_a_mend_is_measured_under_the_backend_that_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "m.py").write_text(ONE_BRANCH)
+    done = graphmend("mend", "m.py", "--measure", "--backend", "eager", "--json", "--quiet", cwd=tmp_path)
+    record = json.loads(done.stdout)
+    jsonschema.Draft202012Validator(SCHEMA).validate(record)
+    (one,) = record["measured"]
+    assert (one["entry"], one["backend"], one["error"]) == ("m.py:graphmend_entry", "eager", None)
+    assert one["low"] <= one["ratio"] <= one["high"]
+    assert one["warm_seconds"]["original"] > 0 < one["warm_seconds"]["mended"]
+
+
+def test_a_backend_without_a_measurement_is_refused(model: Path) -> None:
+    done = graphmend("mend", model.name, "--backend", "inductor", cwd=model.parent)
+    assert done.returncode == 2
+    assert "add --measure" in done.stderr
