@@ -1,0 +1,114 @@
+"""What a session asks of the worker for a report, with a worker that answers from memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from graphmend_lsp.engine.config import CheckRequest, WorkerConfig
+from graphmend_lsp.engine.session import Session
+from graphmend_lsp.model import (
+    Break,
+    Candidate,
+    Entry,
+    EntryResult,
+    Finding,
+    Mend,
+    Report,
+    RunKind,
+    Span,
+    TextEdit,
+)
+
+PATH = "/p/m.py"
+TEXT = "a\nb\n"
+ENTRY = Entry(PATH, "graphmend_entry")
+CUT = {"graphs": 1, "breaks": 0, "skipped_frames": 0, "recompiles": 0}
+TIMED = {"first": 1.0, "warm": [0.2, 0.2], "launches": None}
+
+
+class Worker:
+    """Stands where the session has its worker; `asked` are the requests, every mend is good."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, Mapping[str, Any]]] = []
+        self.hello = None
+        self.not_started = None
+        self.running = True
+        self.words = ""
+
+    async def request(self, method: str, params: Mapping[str, Any], seconds: float, *_: Any) -> dict[str, Any]:
+        assert seconds > 0
+        self.asked.append((method, params))
+        if method == "analyse":
+            return {
+                "events": [],
+                "graphs": [],
+                "skipped": [],
+                "calls": 1,
+                "device": "cpu",
+                "seconds": 0.1,
+                "failure": None,
+            }
+        if method == "measure":
+            return {"backend": "inductor", "device": "cpu", "original": TIMED, "mended": TIMED, "failure": None}
+        one = {
+            "before": {**CUT, "graphs": 3, "breaks": 2}, "after": CUT, "outputs": "bit-equal", "gradients": "bit-equal",
+            "state": "bit-equal", "effects": "equal", "differences": [], "unlike_sides": [], "sides": [], "events": [],
+            "graphs": [], "calls": 4, "seconds": 0.1, "failure": None,
+        }  # fmt: skip
+        return {"candidates": [{"id": each["id"], **one} for each in params["candidates"]], "failure": None}
+
+
+def mend(line: int, text: str, at: int | None = None) -> Mend:
+    span = Span.of(line, 1, line, 2)
+    shown = Span.of(at or line, 1, at or line, 2)
+    return Mend("where", f"write {text}", PATH, shown, (TextEdit(PATH, span, text),))
+
+
+def finding(line: int, *mends: Mend) -> Finding:
+    span = Span.of(line, 1, line, 2)
+    site = Break(PATH, span, "GB0170", "t", "r", "dynamo", entries=(ENTRY.name,), modes=("eval",))
+    return Finding(site, tuple(map(Candidate, mends)))
+
+
+def report(run: RunKind = "real") -> Report:
+    shared = mend(1, "x")
+    findings = (finding(1, shared, mend(1, "y")), finding(2, replace(shared, span=Span.of(2, 1, 2, 2)), mend(2, "z")))
+    return Report("2.13.0", "3.11", "cpu", (EntryResult(ENTRY, "eval", 3, 0, (1, 1, 1), run=run),), findings)
+
+
+@pytest.fixture
+def session() -> Session:
+    made = Session(WorkerConfig())
+    made._client = Worker()  # type: ignore[assignment]
+    return made
+
+
+REQUEST = CheckRequest((PATH,), {PATH: TEXT})
+
+
+async def test_all_candidates_are_proven_in_one_request_and_a_shared_one_once(session: Session) -> None:
+    proven = await session.prove(REQUEST, report())
+    [(method, params)] = session._client.asked  # type: ignore[attr-defined]
+    assert method == "verify"
+    assert [one["texts"][PATH] for one in params["candidates"]] == ["x\nb\n", "y\nb\n", "a\nz\n"]
+    assert [[one.safety for one in each.candidates] for each in proven.findings] == [["safe", "safe"]] * 2
+
+
+async def test_without_data_too_a_shared_one_is_run_once(session: Session) -> None:
+    proven = await session.prove(REQUEST, report("fake"))
+    asked = [params["texts"][PATH] for _, params in session._client.asked]  # type: ignore[attr-defined]
+    assert asked == ["x\nb\n", "y\nb\n", "a\nz\n"]
+    assert {one.safety for each in proven.findings for one in each.candidates} == {"unverified"}
+
+
+async def test_a_measurement_is_of_the_texts_that_are_given(session: Session) -> None:
+    [one] = await session.measure(REQUEST, {PATH: "x\nb\n"}, [(ENTRY, "train")], "aot_eager")
+    [(method, params)] = session._client.asked  # type: ignore[attr-defined]
+    assert (method, params["backend"], params["mode"]) == ("measure", "aot_eager", "train")
+    assert (params["texts"], params["candidates"][0]["texts"]) == ({PATH: TEXT}, {PATH: "x\nb\n"})
+    assert (one.ratio, one.first_ratio, one.turns) == (1.0, 1.0, 2)
