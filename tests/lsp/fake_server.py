@@ -183,6 +183,9 @@ class FakeSession:
             settled = replace(
                 finding, candidates=tuple(Candidate(one.mend, verdict(text)) for one in finding.candidates)
             )
+            if "behind" in orders(text):
+                why = Declined("where", "the program is cut as before; another break stands behind this one")
+                settled = replace(settled, candidates=(), declined=(why,), behind=settled.candidates)
             if on_finding:
                 on_finding(settled)
             findings.append(settled)

@@ -212,6 +212,19 @@ SAFETY = [
 ]
 
 
+def test_a_break_with_another_behind_it_is_left_to_mending_all(start: Start, uri: str) -> None:
+    text = f"# fake: behind\nx = foo\n{ENTRY}"
+    client = ready(start, uri, text)
+    actions = {action["title"]: action for action in client.actions(uri, (1, 4))}
+    assert list(actions) == ["Ignore this break (GB0170)", "Mend all graph breaks in file"]
+    last = [m["params"] for m in client.seen if m.get("method") == "textDocument/publishDiagnostics"][-1]
+    assert "another break stands behind this one" in last["diagnostics"][0]["message"]
+    applied: list[Any] = []
+    client.answers["workspace/applyEdit"] = lambda params: applied.append(params) or {"applied": True}
+    client.result("workspace/executeCommand", actions["Mend all graph breaks in file"]["command"])
+    assert apply_changes(text, applied[0]["edit"]["changes"][uri]) == text.replace("foo", "bar")
+
+
 @pytest.mark.parametrize(("safety", "title"), SAFETY)
 def test_what_is_not_safe_says_so_or_is_not_offered(start: Start, uri: str, safety: str, title: str | None) -> None:
     client = ready(start, uri, f"# fake: {safety}\nx = foo\n{ENTRY}", {**NEOVIM, "textDocument": {
