@@ -9,6 +9,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
 from typing import Any, TextIO, TypeVar
 
 from graphmend_lsp import __version__
@@ -21,6 +22,7 @@ from graphmend_lsp.engine.files import UnreadableSourceError, read_source, write
 from graphmend_lsp.engine.path_map import BadPathMapError, parse_pair
 from graphmend_lsp.engine.shard import BadShardError, Shard, parse_shard
 from graphmend_lsp.engine.tree import usual_jobs
+from graphmend_lsp.engine.unread import with_unread
 from graphmend_lsp.model import Measurement, Mode, Plan, Progress, Report
 
 DONE, BREAKS, ERROR = 0, 1, 2
@@ -62,7 +64,7 @@ def _check(arguments: argparse.Namespace) -> int:
         finally:
             await session.close()
 
-    report = _run(work())
+    report = with_unread(_run(work()), request.paths)
     _print(report, arguments.format, sys.stdout)
     return exit_code(report)
 
@@ -163,6 +165,7 @@ def _mend(arguments: argparse.Namespace) -> int:
             await session.close()
 
     plan, measured = _run(work())
+    plan = replace(plan, after=with_unread(plan.after, request.paths))
     if arguments.overlay:
         from graphmend_lsp.engine.overlay import OverlayError, as_overlay
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 import py_compile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from graphmend_lsp.worker import loaded
 from tests.worker.worker_pipes import Worker, analyse_params
 
 PROGRAM = """\
@@ -161,3 +163,24 @@ def test_the_processes_of_a_proof_tell_what_they_touch(worker: Worker, tmp_path:
     }
     assert {"data.json", "program.py"} <= touched
     assert result["needs"]["doubts"] == []
+
+
+@pytest.mark.parametrize(
+    ("folder", "behind", "old"),
+    [
+        ("site-packages", 0.1, False),  # as installers do it: written, then compiled
+        ("dist-packages", 0.1, False),
+        ("site-packages", -0.1, True),
+        ("project", 0.1, True),  # a save, a run, a save within a second
+        ("project", 60.0, False),
+    ],
+)
+def test_whose_bytecode_is_believed(tmp_path: Path, folder: str, behind: float, old: bool) -> None:
+    source = tmp_path / folder / "part.py"
+    source.parent.mkdir()
+    source.write_text("A = 1\n")
+    bytecode = Path(py_compile.compile(str(source), doraise=True))
+    written = time.time() - 3600
+    os.utime(source, (written, written))
+    os.utime(bytecode, (written + behind, written + behind))
+    assert loaded._bytecode_is_old(str(source)) is old

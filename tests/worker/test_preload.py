@@ -172,6 +172,12 @@ def test_two_programs_are_kept_and_the_third_takes_the_place_of_the_first(place:
         path, before = place.project / f"{name}_model.py", place.imports()
         path.write_text(MODEL.replace("import torch, heavy", f"import torch, {name}").replace("heavy.ONE", "1"))
         assert place.worker.analyse(path)["failure"] is None
+        if name == "third":  # of what is kept for the two nothing was of use yet: a program is kept once it comes again
+            until(lambda: len(place.worker.children()) == 2)
+            assert place.imports() == before + 1
+            assert set(first) < set(place.worker.children())
+            before += 1
+            assert place.worker.analyse(path)["failure"] is None
         until(lambda seen=before: place.imports() == seen + 2)  # by the run and by the process that keeps it
     until(lambda: len(place.worker.children()) == 2)
     assert not set(first) & set(place.worker.children())

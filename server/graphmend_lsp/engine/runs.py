@@ -58,8 +58,9 @@ class Run:
 
 def run_of(result: AnalyseResult, kind: RunKind = "real", cached: bool = False) -> Run:
     """An analysis as a run."""
+    ended = result["failure"] is not None  # the operator's own error, which ends the run, is told as its failure alone
     return Run(
-        events=tuple(result["events"]),
+        events=tuple(event for event in result["events"] if not (ended and _is_own_error(event))),
         graphs=tuple(result["graphs"]),
         skipped_frames=len({(skip["file"], skip["line"]) for skip in result["skipped"]}),
         device=result["device"],
@@ -169,6 +170,10 @@ def _static(files: Sequence[str], real: Sequence[Break], sources: Sources) -> li
             if site.span.start.line not in lines and not any(span.overlaps(site.span) for span in spans)
         ]
     return found
+
+
+def _is_own_error(event: BreakData) -> bool:
+    return event["outcome"] == "raised" and event["root"]["gb_type"] == "TorchRuntimeError"
 
 
 def _place(event: BreakData) -> tuple[object, ...]:

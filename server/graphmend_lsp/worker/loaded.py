@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from types import CodeType
 from typing import Any
 
-from .places import kind_of
+from .places import is_installed, kind_of
 from .texts import TextLoader, unsaved_text
 from .wire import Loaded, Needs, Standing
 
@@ -257,12 +257,18 @@ def _standing(names: frozenset[str], path: tuple[str, ...]) -> Standing:
 
 
 def _bytecode_is_old(path: str) -> bool:
-    """Whether the .pyc of a source may be of an earlier text of the same second and length, which Python takes as equal."""
+    """Whether the .pyc of a source may be of an earlier text of the same second and length, which Python takes as equal.
+
+    An installer writes a package's files once and compiles them right behind: there the order is enough.
+    """
     try:
         source = os.stat(path)
         if time.time() - source.st_mtime < RACY:
             return True
-        return abs(os.stat(importlib.util.cache_from_source(path)).st_mtime - source.st_mtime) < RACY
+        bytecode = os.stat(importlib.util.cache_from_source(path))
+        if is_installed(path):
+            return bytecode.st_mtime_ns < source.st_mtime_ns
+        return abs(bytecode.st_mtime - source.st_mtime) < RACY
     except (OSError, NotImplementedError):
         return False
 
@@ -271,7 +277,7 @@ def _leave_alone(function: Any) -> None:
     """Have Dynamo run a function as it is, where the program's eager code comes to it."""
     from torch._dynamo import eval_frame
 
-    codes: list[CodeType] = [function.__code__, _bytecode_is_old.__code__]
+    codes: list[CodeType] = [function.__code__, _bytecode_is_old.__code__, is_installed.__code__]
     for code in codes:
         eval_frame.skip_code(code)
 

@@ -14,6 +14,7 @@ from typing import Literal
 Kind = Literal["code", "stdlib", "torch", "logger", "worker"]
 
 _HERE = os.path.dirname(os.path.realpath(__file__)) + os.sep
+_OWN = frozenset(name for _, _, names in os.walk(_HERE) for name in names)
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 
@@ -31,11 +32,16 @@ def _kind_of(path: str, torch_file: str | None) -> Kind:
         return "torch"
     if path.startswith("<") or not os.path.isabs(path):
         return "code"
-    if path.startswith(_HERE) or os.path.realpath(path).startswith(_HERE):
+    if path.startswith(_HERE) or (os.path.basename(path) in _OWN and os.path.realpath(path).startswith(_HERE)):
         return "worker"
-    if any(part in path for part in _INSTALLED):
+    if is_installed(path):
         return "code"
     return "stdlib" if path.startswith(_stdlib()) else "code"
+
+
+def is_installed(path: str) -> bool:
+    """Whether a file lies in a folder of installed packages."""
+    return any(part in path for part in _INSTALLED)
 
 
 @lru_cache(maxsize=1)

@@ -30,10 +30,9 @@ from typing import Any
 
 from .limits import adopt_orphans, die_with_parent
 from .loaded import Watch
-from .places import canonical, kind_of
+from .places import canonical, is_installed, kind_of
 from .processes import TEMPORARY, Job, Post, live
 
-INSTALLED = ("site-packages", "dist-packages")
 SIGNED = re.compile(rb"^.*\bimport\s*\([^)]*\)|^.*(?:import|environ|putenv|chdir|sys\.).*", re.MULTILINE)
 ADOPTION = 2.0  # seconds
 SIZE = struct.Struct("!Q")
@@ -210,11 +209,6 @@ def stamp(file: str) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size
-
-
-def is_installed(path: str) -> bool:
-    """Whether a file lies in a folder of installed packages."""
-    return not {*INSTALLED}.isdisjoint(path.split(os.sep))
 
 
 def send(orders: socket.socket, job: Job, messages: int, output: int) -> int:

@@ -22,8 +22,8 @@ from typing import Any
 
 from .isolate import Child
 from .limits import adopt_orphans, free_mb, resident_mb
-from .places import canonical
-from .preload import Order, is_installed, live_on, read, send, signature, stamp
+from .places import canonical, is_installed
+from .preload import Order, live_on, read, send, signature, stamp
 from .processes import Job, Started, can_fork, started
 from .program import module_name
 from .wire import Limits
@@ -106,6 +106,7 @@ class Preloads:
         self._attempts: dict[Order, int] = {}
         self._wish: Order | None = None
         self._grown: list[Grown] = []
+        self._unused = 0  # processes started since one was of use
 
     @property
     def descriptors(self) -> tuple[int, ...]:
@@ -135,21 +136,29 @@ class Preloads:
                 break
             if grown.wanted != order:
                 self._wish = order
-            return None if _shadowed(grown.asked, learned.folders, params, texts) else grown
+            if _shadowed(grown.asked, learned.folders, params, texts):
+                return None
+            self._unused = 0
+            return grown
         self._wish = order
         return None
 
     def learn(self, params: Mapping[str, Any], told: object) -> None:
-        """Take what a run told of its imports (`preload.Learner.told`), or None when it cannot be run warm."""
+        """Take what a run told of its imports (`preload.Learner.told`), or None when it cannot be run warm.
+
+        A process is wished for at once, but where program after program is run only once, as in a check of a whole tree:
+        there not before the second run of one.
+        """
         key = _key(params)
-        self._learned.pop(key, None)
+        again = self._learned.pop(key, None) is not None
         learned = _learned(told)
         if not self._able or learned is None or len(learned.names) < WORTH:
             return
         while len(self._learned) >= FORGET:
             del self._learned[next(iter(self._learned))]
         self._learned[key] = learned
-        self._wish = _order(learned, _texts(params))
+        if again or self._unused < AT_MOST:
+            self._wish = _order(learned, _texts(params))
 
     def grow(self) -> None:
         """Start the process that was last wished for, if there is room for it; see to those that are under way."""
@@ -198,6 +207,7 @@ class Preloads:
             private=(*self._private, ours.fileno(), *self.descriptors),
         )
         theirs.close()
+        self._unused += 1
         grown.append(Grown(order, wish, folder, ours, child))
         self._grown += grown
 
