@@ -1,4 +1,7 @@
-"""A stand-in for a chat model that takes audio spans: tokens of an audio span are replaced by the encoder's features."""
+"""A stand-in for a chat model that takes audio: tokens between two marks stand for features of the audio that comes along.
+
+Its calls are those of a chat without audio.
+"""
 
 import torch
 from torch import nn
@@ -11,31 +14,50 @@ class AudioEncoder(nn.Module):
         super().__init__()
         self.conv = nn.Conv1d(8, width, 3, padding=1)
 
-    def forward(self, mel, length):
-        return torch.tanh(self.conv(mel))[:, :, :length].transpose(1, 2)
+    def forward(self, mel, lengths):
+        return [row[:count] for row, count in zip(torch.tanh(self.conv(mel)).transpose(1, 2), lengths)]
+
+
+class Block(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.norm, self.mix = nn.LayerNorm(width), nn.Linear(width, width)
+
+    def forward(self, hidden):
+        return hidden + torch.tanh(self.mix(self.norm(hidden))).cumsum(1)
 
 
 class AudioChat(nn.Module):
-    def __init__(self, width=32, vocabulary=64):
+    def __init__(self, width=32, vocabulary=64, layers=2):
         super().__init__()
         self.embed = nn.Embedding(vocabulary, width)
         self.audio = AudioEncoder(width)
-        self.block = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, width), nn.GELU())
+        self.blocks = nn.ModuleList(Block(width) for _ in range(layers))
         self.head = nn.Linear(width, vocabulary)
 
-    def forward(self, input_ids, mel):
+    def forward(self, input_ids, past_key_values=None, audio_info=None):
+        if past_key_values is None and torch.any(input_ids == START):
+            starts = torch.where(input_ids == START)
+            ends = torch.where(input_ids == END)
+            places = torch.stack((starts[0], starts[1], ends[1]), dim=1)
+            if isinstance(audio_info, dict):
+                audios = self.audio(audio_info["mel"], audio_info["lengths"])
+            else:
+                audios = self.audio(
+                    torch.cat([one["mel"] for one in audio_info]),
+                    [count for one in audio_info for count in one["lengths"]],
+                )
+        else:
+            places = audios = None
         hidden = self.embed(input_ids)
-        if torch.any(input_ids == START):
-            inside = (torch.cumsum(input_ids == START, 1) > torch.cumsum(input_ids == END, 1)) & (input_ids != START)
-            features = self.audio(mel, input_ids.shape[1])
-            hidden = torch.where(inside.unsqueeze(-1), features, hidden)
-        hidden = hidden + self.block(hidden)
+        if audios is not None:
+            hidden = hidden.clone()
+            for number, (row, start, end) in enumerate(places):
+                hidden[row, start : end + 1] = audios[number]
+        for block in self.blocks:
+            hidden = block(hidden)
         return self.head(hidden)
 
 
 def graphmend_entry():
-    plain = torch.randint(0, 60, (2, 10))
-    spoken = plain.clone()
-    spoken[:, 2], spoken[:, 6] = START, END
-    mel = torch.randn(2, 8, 10)
-    return AudioChat(), [(plain, mel), (spoken, mel), (plain, mel)]
+    return AudioChat(), [(torch.randint(0, 60, (2, 10)),), (torch.randint(0, 60, (2, 7)),)]
