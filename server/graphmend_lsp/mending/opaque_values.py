@@ -122,7 +122,9 @@ def _value(source: Source, function: Function, node: ast.expr, seen: frozenset[s
     if isinstance(node, ast.Name):
         return _name(source, function, node.id, seen)
     if isinstance(node, ast.Attribute):
-        return node.attr in ("shape", "device", "dtype", "ndim") or (node.attr in ("T", "mT") and every(node.value))
+        of_dtype = isinstance(node.value, ast.Call) and dotted(source, node.value.func) in ("torch.finfo", "torch.iinfo")
+        told = of_dtype or node.attr in ("shape", "device", "dtype", "ndim")
+        return told or (node.attr in ("T", "mT") and every(node.value))
     if isinstance(node, ast.Subscript):
         return every(node.value)
     if isinstance(node, ast.UnaryOp):
