@@ -20,6 +20,7 @@ _WHOLE = frozenset((
     "gt", "ge", "logical_and", "logical_or", "logical_not", "logical_xor", "long", "int", "bool", "short", "byte", "item",
     "tolist", "detach", "size", "dim", "numel", "searchsorted", "bincount", "signbit", "isin", "isclose", "nonzero_static",
 ))  # fmt: skip
+_LIMITS = ("torch.finfo", "torch.iinfo")
 _WHOLE_TENSORS = ("LongTensor", "IntTensor", "BoolTensor", "ByteTensor", "ShortTensor")
 _NUMBERS = ("range", "len", "int", "enumerate", "zip", "min", "max", "abs", "reversed", "bool", "sum", "list", "tuple")
 
@@ -122,7 +123,7 @@ def _value(source: Source, function: Function, node: ast.expr, seen: frozenset[s
     if isinstance(node, ast.Name):
         return _name(source, function, node.id, seen)
     if isinstance(node, ast.Attribute):
-        of_dtype = isinstance(node.value, ast.Call) and dotted(source, node.value.func) in ("torch.finfo", "torch.iinfo")
+        of_dtype = isinstance(node.value, ast.Call) and dotted(source, node.value.func) in _LIMITS
         told = of_dtype or node.attr in ("shape", "device", "dtype", "ndim")
         return told or (node.attr in ("T", "mT") and every(node.value))
     if isinstance(node, ast.Subscript):
