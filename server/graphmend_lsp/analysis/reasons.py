@@ -36,9 +36,9 @@ def reason_for(gb_id: str | None, gb_type: str, source_segment: str = "") -> str
     return f"{clause[:1].upper()}{clause[1:]}; {advice.remedy}."
 
 
-def remedy_for(gb_id: str | None) -> str:
-    """What to do next about breaks of this id, as a sentence; empty where nothing general can be said."""
-    advice = ADVICE.get(gb_id or "")
+def remedy_for(gb_id: str | None, source_segment: str = "") -> str:
+    """What to do next about breaks of this id at this code, as a sentence; empty where nothing general can be said."""
+    advice = _BY_SEGMENT.get((gb_id or "", _first_word(source_segment))) or ADVICE.get(gb_id or "")
     return f"{advice.remedy[:1].upper()}{advice.remedy[1:]}." if advice else ""
 
 
@@ -152,7 +152,8 @@ ADVICE: dict[str, Advice] = {
         "{it} sets an attribute of an object that TorchDynamo cannot follow", "set it outside the compiled function"
     ),
     "GB0014": Advice(
-        "{it} runs a recurrent layer that TorchDynamo does not trace", "keep it outside the compiled function"
+        "{it} runs a recurrent layer that TorchDynamo leaves to the library's own kernels",
+        "leave it, for they are fused already, or compare the speed with torch._dynamo.config.allow_rnn",
     ),
     "GB0015": Advice("{it} uses a sparse tensor", "keep sparse tensors outside the compiled function"),
     "GB0277": Advice("{it} makes a sparse tensor", "keep sparse tensors outside the compiled function"),
@@ -176,6 +177,19 @@ ADVICE: dict[str, Advice] = {
     "GB0179": Advice("{it} copies a tensor with deepcopy", "use `t.clone()`"),
     "GB0569": Advice("{it} turns a tensor into text", "do it outside the compiled function"),
     "GB8335": Advice("{it} feeds a generator to code that stops the graph", "use a list or a tensor operator"),
+    "GB0116": Advice(
+        "{it} makes an object that TorchDynamo cannot follow", "make it once, outside the compiled function"
+    ),
+    "GB0208": Advice(
+        "{it} gives no tensor, and a graph holds nothing else",
+        "call it outside the compiled function and pass in what it gives",
+    ),
+    "GB0225": Advice("{it} makes a tensor that asks for gradients", "make it before the compiled call"),
+    "GB4347": Advice(
+        "{it} goes through an iterator that was made outside of the graph",
+        "mend the break that leaves the function around it to Python, or go through a list",
+    ),
+    "GB4880": Advice("{it} subscripts an object that TorchDynamo does not know", "do it outside the compiled function"),
     "GB8977": Advice("{it} defines a class while the model runs", "define it at the top of the file"),
 }
 
@@ -196,6 +210,16 @@ _BY_SEGMENT: dict[tuple[str, str], Advice] = {
     ("GB0007", "random.random"): Advice("{it} draws from Python's generator", "use torch.rand"),
     ("GB0033", "np.random.rand"): Advice("{it} draws from NumPy's generator", "use torch.rand"),
     ("GB0007", "torch.manual_seed"): Advice("{it} sets the generator's state", "set it before the compiled call"),
+    ("GB0036", "torch.unique"): Advice(
+        "how many values {it} finds depends on the tensor",
+        "sort it and compare neighbours where the values or their number are enough, or take it outside",
+    ),
+    ("GB0036", "torch.bincount"): Advice(
+        "how long {it} is depends on the largest value", "say `minlength=n` and keep the values below"
+    ),
+    ("GB0036", "torch.repeat_interleave"): Advice(
+        "how long {it} is depends on the counts", "say the sum of the counts, where it is known, as `output_size=n`"
+    ),
     ("GB0007", "time.time"): Advice(
         "{it} reads a clock, which a graph cannot do", "time the compiled call from outside"
     ),

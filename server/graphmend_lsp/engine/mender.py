@@ -18,6 +18,7 @@ from typing import IO, Any
 
 from graphmend_lsp.analysis.reasons import remedy_for
 from graphmend_lsp.model import Break, Declined, Mend
+from graphmend_lsp.text import Text
 
 Proposed = tuple[tuple[Mend, ...], tuple[Declined, ...]]
 _START = "import sys; sys.path[:] = sys.argv[1:]; from graphmend_lsp.engine.mender import serve; serve()"
@@ -76,12 +77,15 @@ def serve() -> None:
         except EOFError:
             return
         proposals = propose(site, sources, rules)
-        _write(sink, (proposals.mends, proposals.declined or (() if proposals.mends else (no_rule_for(site),))))
+        _write(
+            sink, (proposals.mends, proposals.declined or (() if proposals.mends else (no_rule_for(site, sources),)))
+        )
 
 
-def no_rule_for(site: Break) -> Declined:
+def no_rule_for(site: Break, sources: Mapping[str, str] | None = None) -> Declined:
     """What is said when no rule is about such a break: that, and what its author can do."""
-    words = f"No rule rewrites this kind of break. {remedy_for(site.root_gb_id or site.gb_id)}"
+    segment = Text((sources or {}).get(site.path, "")).slice(site.span)
+    words = f"No rule rewrites this kind of break. {remedy_for(site.root_gb_id or site.gb_id, segment)}"
     return Declined("rules", words.strip())
 
 
