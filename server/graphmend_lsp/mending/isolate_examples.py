@@ -212,6 +212,21 @@ def fn(x):
         "would mean something else",
     ),
     Refusal(
+        "a name that is private to the class",
+        """\
+import torch
+
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        y = x.sin()
+        while ⟦x.sum() < 100⟧:
+            x = x.abs() * 2 + (1 if x.shape[0] < 9 else self.__step)
+        return x * y
+""",
+        "`__step` is private to its class",
+    ),
+    Refusal(
         "nothing else to compile",
         """\
 import torch

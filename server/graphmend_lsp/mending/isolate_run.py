@@ -196,6 +196,9 @@ def _refuse(source: Source, statement: ast.stmt) -> None:
             raise Refused(f"`{first_line(source, one)}` would mean something else in a function of its own.")
         if isinstance(one, ast.Name) and one.id in ("super", "__class__", "locals", "globals", "vars"):
             raise Refused(f"`{one.id}` would mean something else in a function of its own.")
+        name = one.attr if isinstance(one, ast.Attribute) else one.id if isinstance(one, ast.Name) else ""
+        if name.startswith("__") and not name.endswith("__"):
+            raise Refused(f"`{name}` is private to its class and would mean something else outside of it.")
 
 
 def _text(source: Source, run: list[ast.stmt]) -> tuple[str, ...]:

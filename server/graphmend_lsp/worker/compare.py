@@ -126,6 +126,15 @@ def compare_effects(
     return found[:MAX_DIFFERENCES]
 
 
+def compare_refusals(label: str, original: Observation, mended: Observation) -> list[Difference]:
+    """How the exceptions of a call with made-up values differ: whether there is one, and its type; not what is said."""
+    old, new = original.raised, mended.raised
+    if old is not None and new is not None and old.type == new.type:
+        return []
+    raised = _compare_raised(label, old, new)
+    return [_graver(raised, "exception")] if raised is not None else []
+
+
 def compare_leaves(
     old: Leaf, new: Leaf, old_blobs: Mapping[str, bytes], new_blobs: Mapping[str, bytes], *, signed_zeros: bool = True
 ) -> tuple[Severity, str] | None:

@@ -127,6 +127,7 @@ class _Search:
         self.store = Store()
         self.recipes: list[Recipe] = []
         self.telling: set[int] = set()
+        self.refused: list[Recipe] = []  # made-up values for which the program raises
         self.raising: set[int] = set()  # the entry's calls that raise as they are
         self.gradients = False
         self.started = time.monotonic()
@@ -145,7 +146,13 @@ class _Search:
             for recipe in chosen if base == bases[0] else chosen[:1]:
                 if self.spent() > self.seconds * STANDARD_SHARE and not self.missing:
                     break
-                self.try_out(recipe)
+                seen = self.try_out(recipe)
+                if (
+                    seen.raised is not None
+                    and seen.raised.stage == "call"
+                    and seen.raised.type != TooLongError.__name__
+                ):
+                    self.refused.append(replace(recipe, raises=True))
         for base in bases:
             for recipe in searching(base, self.pristine[base], bool(self.subject.modules)):
                 if not self.missing or self.spent() > self.seconds * SEARCH_SHARE:
@@ -154,7 +161,7 @@ class _Search:
         self.reshape(bases[0])
         again = Recipe(bases[0], again=True, gradients=self.gradients)
         self.recipes.append(again)
-        late = (*self.single_out(bases), *self.in_other_mode(bases))
+        late = (*self.single_out(bases), *self.in_other_mode(bases), *self.refused)
         return Plan(tuple(self.recipes), frozenset(self.telling), late=late), own, self.store
 
     @property

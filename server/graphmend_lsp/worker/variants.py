@@ -29,6 +29,7 @@ class Recipe:
     parameters and floating buffers for this call alone. `resize` says which size becomes which, `axis` limits that to one
     dimension. `gradients` asks for gradients of floating inputs. `own` calls take the entry's objects as they are after the
     calls before, all others take fresh copies. `mode` puts the modules into ``train`` or ``eval`` for this call alone.
+    `raises`: the original raises, and only that is compared.
     """
 
     base: int
@@ -44,6 +45,7 @@ class Recipe:
     own: bool = False
     again: bool = False
     mode: Literal["", "train", "eval"] = ""
+    raises: bool = False
 
     @property
     def label(self) -> str:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from .compare import PARTS, Comparison, Side
+from .compare import PARTS, Comparison, Side, compare_refusals
 from .effects import Effect
 from .observe import Observation
 from .trials import Trial, Way
@@ -57,7 +57,10 @@ def compare_trial(programs: Programs, new: Trial) -> tuple[Comparison, bool]:
         seen, news = _without_repeats(seen, repeated), _without_repeats(news, repeated)
     hidden = _chance(reference, new) | _made_by_compiling(new, programs.mended, seen)
     seen, news = _without_state(seen, hidden), _without_state(news, hidden)
-    for first, second in zip(seen, news, strict=False):
+    for recipe, first, second in zip(new.recipes, seen, news, strict=False):
+        if recipe.raises and first.raised is not None:
+            comparison.differences += compare_refusals(second.label, first, second)
+            continue
         comparison.add(
             f"{second.label}{CALLED[new.way]}", Side(first, reference.blobs), Side(second, new.blobs),
             compiled=new.way != "uncompiled", forgiving=("gradient",) if new.way != "uncompiled" else (),
