@@ -343,8 +343,9 @@ class Measurement:
 
     @property
     def is_noisy(self) -> bool:
-        """Whether the turns differ so much that the ratio says little."""
-        return bool(self.ratio and self.low and self.high and (self.high - self.low) / self.ratio > 0.15)
+        """Whether the turns differ so much, or are so few, that the ratio says little."""
+        spread = (self.high - self.low) / self.ratio if self.ratio and self.low and self.high else 0.0
+        return self.ratio is not None and (spread > 0.15 or self.turns < 3)
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,15 @@ def test_what_is_too_noisy_says_so() -> None:
     assert not made().is_noisy
 
 
+def test_too_few_turns_are_told() -> None:
+    one = made(original=timed([2.0]), mended=timed([1.0]))
+    assert one.is_noisy
+    assert (
+        "about 2.0 times as fast warm, but the time limit allowed too few turns to tell (2.00 to 2.00 in 1 turn "
+        in speed(one)
+    )
+
+
 def test_launches_are_told_where_there_is_a_device() -> None:
     old, new = {"kernels": 12, "cuda_graphs": 0}, {"kernels": 3, "cuda_graphs": 0}
     one = made(device="cuda", original=timed([2.0] * 5, 1, old), mended=timed([1.0] * 5, 1, new))

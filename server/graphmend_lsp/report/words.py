@@ -33,8 +33,12 @@ def speed(one: Measurement) -> str:
     if one.ratio is None or one.warm is None or one.first is None or one.first_ratio is None:
         why = one.error.words if one.error else "no time was told."
         return f"{where}: not measured: {why}"
-    between = f"{one.low:.2f} to {one.high:.2f} in {one.turns} turns side by side"
-    if one.is_noisy:
+    many = "turn" if one.turns == 1 else "turns"
+    between = f"{one.low:.2f} to {one.high:.2f} in {one.turns} {many} side by side"
+    if one.turns < 3:
+        told = f"about {one.ratio:.1f} times as fast warm, but the time limit allowed too few turns to tell ({between})"
+        told += "; raise it (--timeout), or make the entry smaller"
+    elif one.is_noisy:
         told = f"about {one.ratio:.1f} times as fast warm, but the turns differ too much to tell ({between})"
         told += "; leave the machine alone and measure again"
     else:
