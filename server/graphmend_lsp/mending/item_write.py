@@ -80,17 +80,18 @@ def written(source: Source, flow: Flow) -> list[TextEdit]:
 
 def chained(
     request: Request, source: Source, spots: Sequence[TextEdit], flow: Flow
-) -> tuple[list[TextEdit], list[str]]:
-    """The edits with the conditions that the number decides taken into the graph as well, and what that changes.
+) -> tuple[list[TextEdit], list[str], list[str]]:
+    """The edits with the conditions that the number decides taken into the graph as well, what that changes, its cautions.
 
     Raises:
         Refused: with the reason of the where rule, when it declines one of the conditions.
     """
     tests = list(conditions(flow))
     if not tests:
-        return list(spots), []
+        return list(spots), [], []
     text = apply_edits(source.text.value, spots)
     changes: list[str] = []
+    cautions: list[str] = []
     wanted = {_shape(source, test, flow) for test in tests}
     functions = {getattr(source.function(test), "name", "") for test in tests}
     for _ in range(_ROUNDS):
@@ -110,7 +111,8 @@ def chained(
             raise Refused(f"Line {tests[0].lineno}: the condition on it stays. {reasons[0] if reasons else ''}".strip())
         text = apply_edits(text, mend.edits)
         changes += mend.changes
-    return by_lines(source, text), changes
+        cautions += mend.cautions
+    return by_lines(source, text), changes, cautions
 
 
 def _test_left(now: Source, wanted: set[str], functions: set[str]) -> ast.expr | None:
@@ -145,7 +147,7 @@ def mend(
     name: str, title: str, request: Request, source: Source, flow: Flow, spots: Sequence[TextEdit], at: ast.AST
 ) -> Mend:
     """The mend of a flow; its conditions are the original's."""
-    chosen, changes = chained(request, source, spots, flow)
+    chosen, changes, cautions = chained(request, source, spots, flow)
     return Mend(
         rule=name,
         title=title,
@@ -154,5 +156,5 @@ def mend(
         edits=tuple(chosen),
         conditions=tuple((source.path, source.span(test)) for test in conditions(flow)),
         changes=tuple(dict.fromkeys(changes)),
-        cautions=tuple(flow.changes),
+        cautions=tuple(dict.fromkeys((*flow.changes, *cautions))),
     )

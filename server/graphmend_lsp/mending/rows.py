@@ -61,6 +61,8 @@ _MORE = (
 )
 _COUNTED = "The mask must hold zeros and ones, with an element for each row of what is gathered by it."
 _MOST = 8
+Written = tuple[str, list[str], set[str]]
+"""A file's new text, what is taken for granted, and the tests for having no row that are gone, as `ast.dump` tells them."""
 
 
 def propose(request: Request) -> tuple[Mend | Declined, ...]:
@@ -82,7 +84,10 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
         return (Declined(NAME, str(refused)),)
     if found is None:
         return ()
-    text, cautions = found
+    text, cautions, tests = found
+    spans = [
+        source.span(one.test) for one in ast.walk(function) if isinstance(one, ast.If) and ast.dump(one.test) in tests
+    ]
     return (
         Mend(
             rule=NAME,
@@ -90,13 +95,14 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
             path=source.path,
             span=source.span(source.statement(node) or node),
             edits=tuple(by_lines(source, text)),
+            conditions=tuple((source.path, span) for span in spans),
             cautions=(_MORE, *dict.fromkeys(cautions)),
         ),
     )
 
 
-def _mended(request: Request, source: Source, node: ast.AST, function: str) -> tuple[str, list[str]] | None:
-    """The text in which all rows are computed, and its cautions; None when the break is about no rows."""
+def _mended(request: Request, source: Source, node: ast.AST, function: str) -> Written | None:
+    """What computes all rows; None when the break is about no rows."""
     lists = bool(_IDS & {request.site.gb_id, request.site.root_gb_id})
     looped = over_all(source, node) if lists else None
     if looped is not None:
@@ -104,8 +110,8 @@ def _mended(request: Request, source: Source, node: ast.AST, function: str) -> t
         return _written(source, function, _first_listed(source, function))
     if (padding := taken_out(source, node)) is not None:
         source = _read(source.path, padding[0])
-        text, cautions = _written(source, function, _named(source, function, padding[1]))
-        return text, [_COUNTED, *cautions]
+        text, cautions, tests = _written(source, function, _named(source, function, padding[1]))
+        return text, [_COUNTED, *cautions], tests
     found = selections(source, node) if lists else []
     if not found or any(isinstance(one, Mend) for one in mask.propose(request)):
         return None
@@ -134,8 +140,8 @@ def _named(source: Source, function: str, name: str) -> list[Selection]:
     raise Refused(f"`{name}` is not found any more.")
 
 
-def _written(source: Source, function: str, readings: list[Selection]) -> tuple[str, list[str]]:
-    """The text in which all rows are computed, by the first reading of what the rows are that fits, and its cautions.
+def _written(source: Source, function: str, readings: list[Selection]) -> Written:
+    """What computes all rows, by the first reading of what the rows are that fits.
 
     Raises:
         Refused: with the reason of the first reading, when none fits.
@@ -149,18 +155,20 @@ def _written(source: Source, function: str, readings: list[Selection]) -> tuple[
         raise refused from None
 
 
-def _put(source: Source, function: str, chosen: Selection) -> tuple[str, list[str]]:
+def _put(source: Source, function: str, chosen: Selection) -> Written:
+    tests: set[str] = set()
     for _ in range(_MOST):
-        text = without_emptiness(source, chosen)
-        if text is None:
+        opened = without_emptiness(source, chosen)
+        if opened is None:
             break
-        source = _read(source.path, text)
+        tests.add(ast.dump(opened[1]))
+        source = _read(source.path, opened[0])
         later = again(source, chosen, function)
         if later is None:
             raise Refused(f"`{chosen.rows}` is not found any more without the test for rows.")
         chosen = later
     spots, cautions = put_back(source, chosen)
-    return apply_edits(source.text.value, spots), cautions
+    return apply_edits(source.text.value, spots), cautions, tests
 
 
 def _read(path: str, text: str) -> Source:

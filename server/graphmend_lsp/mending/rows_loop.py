@@ -63,8 +63,8 @@ def over_all(source: Source, node: ast.AST) -> str | None:
     return apply_edits(source.text.value, spots)
 
 
-def without_emptiness(source: Source, chosen: Selection) -> str | None:
-    """The text without the first test in which the list's length decides whether rows are computed; None for none."""
+def without_emptiness(source: Source, chosen: Selection) -> tuple[str, ast.expr] | None:
+    """The text without the first test in which the list's length decides whether rows are computed, and the test."""
     function = source.function(chosen.statement)
     for one in ast.walk(function) if function is not None else ():
         if not isinstance(one, ast.If) or not chosen.mentions(one.test):
@@ -75,10 +75,10 @@ def without_emptiness(source: Source, chosen: Selection) -> str | None:
         leaves = isinstance(one.body[0], ast.Continue) and len(one.body) == 1
         if not some and leaves:
             _refuse_more(source, source.after(one))
-            return apply_edits(source.text.value, [edits.remove(source, one)])
+            return apply_edits(source.text.value, [edits.remove(source, one)]), one.test
         if some and not any(isinstance(part, (ast.Break, ast.Continue, ast.Return)) for part in ast.walk(one)):
             _refuse_more(source, one.body)
-            return _opened(source, one)
+            return _opened(source, one), one.test
     return None
 
 
