@@ -21,8 +21,8 @@ exception becomes a RuntimeError; that is told, and never preferred.
 When it is refused
 ------------------
 Inside a `try` that may catch the exception; when the condition has an effect or cannot be evaluated earlier or
-later; for `raise ... from`, several arguments and messages that are computed (in the graph); when the check stands
-at the end already, where it costs no graph.
+later; when it compares lists, which Python does; for `raise ... from`, several arguments and messages that are
+computed (in the graph); when the check stands at the end already, where it costs no graph.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from graphmend_lsp.mending.defer_tail import Item, at_end, move
 from graphmend_lsp.mending.guard_checks import Assertion, Check, Raise, check_of, on_tensors
 from graphmend_lsp.mending.guard_examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.guard_graph import InGraph, assert_in_graph, raise_in_graph
+from graphmend_lsp.mending.imports import is_builtin
 from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.source import Function, Site, Source, Unreadable, parameters, read
 from graphmend_lsp.model import Declined, Mend
@@ -64,6 +65,9 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
         return (
             Declined(NAME, "The check is an `assert` of a tensor with a constant message; it already is in the graph."),
         )
+    if (lists := _of_lists(source, check)) is not None:
+        words = f"`{source.code(lists.left)}` is compared as a list, in Python; a tensor in it must be a number before that."
+        return (Declined(NAME, words),)
     answers: list[Mend | Declined] = []
     reasons: list[str] = []
     outer = outermost(request, source, place.function)
@@ -103,6 +107,18 @@ def _check(source: Source, place: Site | None) -> Check | None:
         return None
     at_test = source.range(place.node)[1] <= source.range(place.statement.test)[1]
     return found if at_test or place.node is place.statement or isinstance(found, Assertion) else None
+
+
+def _of_lists(source: Source, check: Check) -> ast.Compare | None:
+    """The comparison of lists or tuples in a check's condition: Python makes it one by one, wherever it stands."""
+    for one in ast.walk(check.statement.test):
+        if isinstance(one, ast.Compare) and any(isinstance(op, (ast.Eq, ast.NotEq)) for op in one.ops):
+            for side in (one.left, *one.comparators):
+                called = side.func if isinstance(side, ast.Call) else None
+                listed = called is not None and any(is_builtin(source, called, name) for name in ("list", "tuple"))
+                if listed or isinstance(side, (ast.List, ast.Tuple)):
+                    return one
+    return None
 
 
 def _stays_uncaught(place: Site) -> bool:

@@ -529,6 +529,19 @@ def f(x):
 
 REFUSALS = (
     Refusal(
+        "sizes compared as lists, with a tensor among them",
+        """\
+import torch
+
+
+def fn(x, counts):
+    assert ⟦list(x.size()) == [2, counts.max()]⟧, f"{x.size()}"
+    return x + 1
+""",
+        "`list(x.size())` is compared as a list",
+        gb_id="GB6622",
+    ),
+    Refusal(
         "a check that stands at the end",
         """\
 import torch
