@@ -253,6 +253,9 @@ class FakeSession:
         times: Any = {"first": (1.0, 2.0), "warm": (0.3, 0.2), "ratio": 1.5, "low": 1.49, "high": spread, "turns": 9}
         return tuple(Measurement(*key, backend or "inductor", "cpu", **times) for key in keys)
 
+    async def start(self) -> None:
+        self.on_status(WorkerStatus("ready", message="started"))
+
     async def restart(self) -> None:
         await self.close()
 

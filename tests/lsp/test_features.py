@@ -568,3 +568,34 @@ def test_line_ends_of_unicode_do_not_shift_findings(start: Start, uri: str) -> N
     place = {"line": 1, "character": 0}
     client.change(uri, 2, [{"range": {"start": place, "end": place}, "text": "x = "}])
     assert client.published(uri)[0]["range"]["start"] == {"line": 1, "character": 4}
+
+
+STARTED = {
+    "edited": ({}, True, True),
+    "no entry": ({}, False, False),
+    "run by hand": ({"run": "manual"}, True, False),
+    "run off": ({"run": "off"}, True, False),
+    "a worker elsewhere": ({"worker": {"command": ["ssh", "box", "python"]}}, True, False),
+}
+
+
+@pytest.mark.parametrize("name", STARTED)
+def test_the_worker_is_started_when_a_save_is_to_be_expected(start: Start, uri: str, name: str) -> None:
+    settings, has_entry, started = STARTED[name]
+    client = start()
+    client.initialize(NEOVIM, initializationOptions={"trusted": True, "settings": settings})
+    text = f"x = foo\n{ENTRY if has_entry else ''}"
+    client.open(uri, text)
+    client.published(uri)
+
+    def was_started() -> bool:
+        notes = [m["params"] for m in client.seen if m.get("method") == "graphmend/status"]
+        return any(params["message"] == "started" for params in notes)
+
+    assert not was_started()  # nothing on open
+    client.change(uri, 2, [{"text": text + "# edited\n"}])
+    if started:
+        client.until_note("graphmend/status", lambda params: params["message"] == "started")
+    client.save(uri)
+    client.result("textDocument/hover", {"textDocument": {"uri": uri}, "position": {"line": 0, "character": 0}})
+    assert was_started() == started

@@ -107,7 +107,7 @@ class CachedClient:
             return known
         if self._kept_only.get():
             raise WorkerFailedError(Failure("worker", "cancelled", "The result is not kept.", "Run the check."))
-        hello = await self._start()
+        hello = await self.start()
         self._asked += 1
         if self._cache is None:
             return await self._client.request(method, params, seconds, on_progress)
@@ -118,7 +118,12 @@ class CachedClient:
         task.add_done_callback(self._keeping.discard)
         return result
 
-    async def _start(self) -> Hello:
+    async def start(self) -> Hello:
+        """Start the worker if it does not run.
+
+        Raises:
+            WorkerFailedError: see `WorkerClient.start`.
+        """
         if not self._client.running:
             self._on_start()
         try:

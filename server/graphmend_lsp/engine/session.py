@@ -179,6 +179,12 @@ class Session:
                 measured.append(measurement(key, cast(MeasureResult, answer)))
         return tuple(measured)
 
+    async def start(self) -> None:
+        """Start the worker before it is needed; what keeps it from starting is told when something is asked of it."""
+        with contextlib.suppress(WorkerFailedError):
+            await self._client.start()
+            self._tell_end()
+
     async def restart(self) -> None:
         """Kill the worker; the next request starts a new one."""
         await self._client.kill()

@@ -39,6 +39,7 @@ class Runs:
         self._pending: set[str] = set()
         self._number = 0
         self._told: set[str] = set()
+        self.edited: set[str] = set()
 
     # Asking
 
@@ -60,6 +61,19 @@ class Runs:
         if not own:
             own = tuple(entry for other in self._workspace.files.values() for entry in other.entries)
         return tuple(dict.fromkeys((*told, *own))) or self._workspace.guesses(file)
+
+    async def expect(self, file: OpenFile) -> None:
+        """A document that would be run at a save is being edited: have the worker, which takes seconds to load torch, started.
+
+        Only one on this machine: elsewhere (a job of a cluster) a process may cost something.
+        """
+        settings = self._workspace.settings
+        self.edited.add(file.document.uri)
+        if self.why_not() or settings.run != "onSave" or settings.worker_command:
+            return
+        await file.analysed.wait()
+        if file.document.path is not None and file.document.is_python and self.entries(file):
+            await self.session().start()
 
     def ask(self, uri: str) -> asyncio.Task[None] | None:
         """Run what reaches the document, soon, in place of a run under way. None when there is nothing to run."""
@@ -288,6 +302,7 @@ class Runs:
         if self._task is not None and not self._task.done():
             self._task.cancel()
         session, self._session = self._session, None
+        self.edited.clear()
         if session is not None:
             try:
                 await asyncio.wait_for(session.close(), _CLOSE_PATIENCE)

@@ -47,6 +47,10 @@ class SessionLike(Protocol):
         """The report with verdicts."""
         ...
 
+    async def start(self) -> None:
+        """Have the worker ready for what will be asked; runs nothing of the user's."""
+        ...
+
     async def recall(self, request: CheckRequest) -> Report | None:
         """Check and proofs as far as they are kept; None when they are not. Runs nothing."""
         ...

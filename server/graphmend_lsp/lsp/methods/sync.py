@@ -26,6 +26,8 @@ def did_change(ls: GraphMendServer, params: types.DidChangeTextDocumentParams) -
         state.log("warning", "a change of a document that is not open was left out")
         return
     state.changed(*result)
+    if (file := state.files.get(document.uri)) is not None and document.uri not in ls.runs.edited:
+        ls.spawn(ls.runs.expect(file), "worker start")
 
 
 def did_save(ls: GraphMendServer, params: types.DidSaveTextDocumentParams) -> None:
