@@ -75,6 +75,8 @@ def measure(row: Row, scratch: Path, unsafe: bool) -> tuple[tuple[str, ...], lis
     seconds = time.perf_counter() - begun
     if isinstance(mended, str):
         return (*head, "failed", *("",) * 7), [mended]
+    if not mended["before"]["graphs"]:
+        return (*head, "failed", *("",) * 7), [f"while mending: {one}" for one in failures(mended)]
     again = command(["check", *words])
     if isinstance(again, str):
         return (*head, "failed", *("",) * 7), [again]
@@ -86,13 +88,19 @@ def measure(row: Row, scratch: Path, unsafe: bool) -> tuple[tuple[str, ...], lis
         *head, str(before["graphs"] - 1), str(before["breaks"]), str(graphs - 1), str(len(sites)),
         str(verified["outputs"]), str(verified["safety"]), str(verified["calls"]), f"{seconds:.1f}",
     )  # fmt: skip
-    notes = [entry["error"]["message"] for entry in again["entries"] if entry["error"]]
+    notes = [*failures(again), *(f"not safe: {reason}" for reason in verified.get("reasons", ()))]
     for site in sites:
         place = f"{Path(site['path']).name}:{site['line']} {site['gb_id']}"
         reasons = [f"{refusal['rule']}: {refusal['reason']}" for refusal in site["declined"]]
         reasons += [f"{mend['rule']}: offered, not taken ({mend['safety']})" for mend in site["mends"]]
         notes.append(f"{place}: {'; '.join(reasons)}")
     return cells, notes
+
+
+def failures(record: dict[str, Any]) -> list[str]:
+    """What went wrong in a command's runs, in its words."""
+    told = [entry["error"] for entry in record["entries"] if entry["error"]]
+    return list(dict.fromkeys(one["message"] for one in (*told, *record["errors"])))
 
 
 def command(words: list[str]) -> dict[str, Any] | str:
