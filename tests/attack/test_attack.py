@@ -1,61 +1,41 @@
-"""A fixed part of the attack: random programs, mended as far as that is proven safe, compared by other means over other calls."""
+"""A fixed part of the attack: mutants of the rules' examples and random programs, judged and compared by other means."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from graphmend_lsp.engine.config import CheckRequest, WorkerConfig
-from graphmend_lsp.engine.session import Session
-from graphmend_lsp.model import Plan
-
 from . import differ
+from .mutants import mutant, seedlings
 from .programs import program
 
-SEEDS = range(12)
-FIXTURES = sorted((Path(__file__).parent / "fixtures").glob("*.py"))
+ROOT = Path(__file__).resolve().parents[2]
+FIRST = 700_000  # a block of seeds that no long run took
+MUTANTS, RANDOM = 120, 8
 
 
-async def _mended(files: list[Path]) -> list[Plan]:
-    session = Session(WorkerConfig(cwd=str(files[0].parent)))
-    try:
-        return [await session.mend(CheckRequest((str(file),), device="cpu")) for file in files]
-    finally:
-        await session.close()
-
-
-def _differences(original: Path, mended: Path, seed: int) -> list[str]:
-    words = [sys.executable, differ.__file__, str(original), str(mended), "eager,aot_eager", str(seed)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=True)
-    found: list[str] = json.loads(done.stdout.splitlines()[-1])
-    return found
+def _attack(tmp_path: Path, programs: str, number: int) -> list[dict[str, Any]]:
+    log = tmp_path / "log"
+    words = [sys.executable, str(ROOT / "bench" / "attack.py"), "--programs", programs, "--from", str(FIRST)]
+    words += ["--count", str(number), "--whole", "40", "--log", str(log)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=1700)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return [json.loads(line) for line in log.read_text().splitlines()]
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
-def test_no_safe_mend_changes_what_a_program_does(tmp_path: Path) -> None:
-    files = []
-    for seed in SEEDS:
-        files.append(tmp_path / f"program{seed}.py")
-        files[-1].write_text(program(seed))
-    for fixture in FIXTURES:
-        files.append(tmp_path / fixture.name)
-        files[-1].write_text(fixture.read_text())
-    mended = 0
-    for number, (file, plan) in enumerate(zip(files, asyncio.run(_mended(files)), strict=True)):
-        assert not plan.before.failures
-        if not plan.texts:
-            continue
-        mended += 1
-        new = tmp_path / f"mended_{file.name}"
-        new.write_text(plan.texts[str(file)])
-        assert _differences(file, new, number) == [], f"{file.read_text()}\n{new.read_text()}"
-    assert mended >= 4, "too few programs are mended for this to say anything"
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(("programs", "number", "least"), [("mutants", MUTANTS, 15), ("random", RANDOM, 2)])
+def test_no_safe_mend_changes_what_a_program_does(tmp_path: Path, programs: str, number: int, least: int) -> None:
+    results = _attack(tmp_path, programs, number)
+    assert [one["seed"] for one in results] == list(range(FIRST, FIRST + number))
+    safe = sum(verdict in ("safe", "whole safe") for one in results for _, verdict in one.get("verdicts", ()))
+    assert safe >= least, "too few offers are safe for this to say anything"
 
 
 def test_programs_are_the_same_each_time_and_parse() -> None:
@@ -64,10 +44,34 @@ def test_programs_are_the_same_each_time_and_parse() -> None:
         assert program(seed) == program(seed)
 
 
-@pytest.mark.slow
-def test_a_wrong_mend_is_seen(tmp_path: Path) -> None:
-    source = program(2)
-    original, wrong = tmp_path / "original.py", tmp_path / "wrong.py"
-    original.write_text(source)
-    wrong.write_text(source.replace("y = x * self.weight\n", "y = x * self.weight * 1.5\n", 1))
-    assert _differences(original, wrong, 0)
+def test_mutants_are_the_same_each_time_and_of_every_rule() -> None:
+    made = [mutant(seed) for seed in range(150)]
+    assert made == [mutant(seed) for seed in range(150)]
+    found = [one for one in made if one is not None]
+    assert len(found) > 120
+    assert {one.rule for one in found} == {one.rule for one in seedlings()}
+    for one in found:
+        compile(one.text, "mutant.py", "exec")
+        lines = one.text.splitlines()
+        assert lines[one.span.start.line - 1][one.span.start.column - 1 :].strip()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "part"),
+    [
+        ("return x * 1.0000001", "outputs"), ("x.add_(1); return x", "inputs"), ("NOTES.append(1); return x", "state"),
+        ("print('one'); return x", "text"), ("return x + 0 * torch.rand(())", "random"), ("return x.detach()", "outputs"),
+        ("raise ValueError('two')", "error"), ("return x + x.detach() - x.detach()", "outputs"),
+    ],
+)  # fmt: skip
+def test_a_wrong_mend_is_seen(tmp_path: Path, wrong: str, part: str) -> None:
+    text = (
+        "import torch\nNOTES = []\ndef fn(x):\n    {}\n"
+        "def graphmend_entry():\n    return fn, [(torch.ones(4, requires_grad=True),)]\n"
+    )
+    file = tmp_path / "program.py"
+    original, mended = text.format("return x"), text.format(wrong)
+    file.write_text(original)
+    found = differ.differences(str(file), str(file), [], 0, (original, mended))
+    assert any(f" {part}: " in one for one in found), found
+    assert differ.differences(str(file), str(file), [], 0, (original, original)) == []
