@@ -120,14 +120,15 @@ class Conditions:
             return text
         return f"{text if is_atom(text) else operand(text)} != 0"
 
-    def _junction(self, node: ast.BoolOp, setup: list[str]) -> str:
+    def _junction(self, node: ast.BoolOp, setup: list[str], word: str = "") -> str:
+        """The conditions of an ``and`` or ``or`` (or of another `word`) as one boolean tensor."""
         for one in node.values:
             kind = self.kinds.of(one)
             if kind == "python" and not (
                 self.kinds.is_bool(one) and not _guards(one) and not hazards(self.source, one)
             ):
                 raise Refused(
-                    f"`{render(self.source, one)}` is a Python test inside `{'or' if _is_or(node) else 'and'}`; "
+                    f"`{render(self.source, one)}` is a Python test inside `{word or ('or' if _is_or(node) else 'and')}`; "
                     "test it in an `if` of its own first."
                 )
             if kind == "unknown":
@@ -191,14 +192,17 @@ class Conditions:
                 raise Refused("`allclose` was imported by its own name; write `torch.allclose`.")
             return f"{render(self.source, node, exchange)}.all()"
         if name in ("any", "all") and is_builtin(self.source, node.func, name):
-            return self._over_elements(node, name)
+            return self._over_elements(node, name, setup)
         if name == "item" and isinstance(node.func, ast.Attribute):
             return self._boolean(node.func.value, setup)
         return None
 
-    def _over_elements(self, node: ast.Call, name: str) -> str:
-        """``any(v > 3 for v in x)`` is ``(x > 3).any()``."""
+    def _over_elements(self, node: ast.Call, name: str, setup: list[str]) -> str:
+        """``any(v > 3 for v in x)`` is ``(x > 3).any()``, and ``any([a, b])`` is ``a | b``."""
         generator = node.args[0] if len(node.args) == 1 else None
+        listed = generator.elts if isinstance(generator, (ast.List, ast.Tuple)) else []
+        if len(listed) > 1 and not any(isinstance(one, ast.Starred) for one in listed):
+            return self._junction(ast.BoolOp(ast.Or() if name == "any" else ast.And(), listed), setup, name)
         if isinstance(generator, (ast.GeneratorExp, ast.ListComp)) and len(generator.generators) == 1:
             part = generator.generators[0]
             plain = isinstance(part.target, ast.Name) and not part.ifs and not part.is_async

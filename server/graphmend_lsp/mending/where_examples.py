@@ -298,6 +298,26 @@ calls = [(torch.arange(1.0, 5.0),), (torch.tensor([1.0, -1.0]),)]
 """,
     ),
     Example(
+        "all of a few conditions",
+        before="""\
+import torch
+
+
+def fn(x):
+    if ⟦all([x.sum() > 0, not (x > 9).any()])⟧:
+        return x + 1
+    return x * 2
+""",
+        after="""\
+import torch
+
+
+def fn(x):
+    return torch.where((x.sum() > 0) & ~(x > 9).any(), x + 1, x * 2)
+""",
+        run=_ONE,
+    ),
+    Example(
         "any over the elements",
         before="""\
 import torch
