@@ -20,7 +20,8 @@ PER_ROW = frozenset((
 ))  # fmt: skip
 """Elementwise functions of torch and methods of tensors."""
 
-_MODULE_BUILDERS = ("self",)
+OPEN_AT_ZERO = frozenset(("div", "log", "pow", "reciprocal", "rsqrt", "sqrt"))
+"""Those of them whose value or gradient is not finite at zero."""
 
 
 def is_module(source: Source, node: ast.expr) -> bool:

@@ -214,6 +214,7 @@ def put_back(source: Source, chosen: Selection) -> tuple[list[TextEdit], list[st
         "for a row of zeros."
         for one in dict.fromkeys(values.modules)
     ]
+    cautions += [f"`{one}` must be finite where rows are zeros." for one in dict.fromkeys(values.bare)]
     cautions += [
         f"`{one}` gets all rows: what it gives for one must not depend on rows that the mask leaves out."
         for one in dict.fromkeys(values.carried)

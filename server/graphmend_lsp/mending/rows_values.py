@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from graphmend_lsp.mending.imports import dotted
 from graphmend_lsp.mending.kinds import Kinds
-from graphmend_lsp.mending.rows_each import PER_ROW, is_module, keeps_rows
+from graphmend_lsp.mending.rows_each import OPEN_AT_ZERO, PER_ROW, is_module, keeps_rows
 from graphmend_lsp.mending.rows_list import Selection
 from graphmend_lsp.mending.rows_passed import carries, is_passed, role_of
 from graphmend_lsp.mending.rows_shape import dimensions
@@ -28,9 +28,9 @@ class Values:
     """The values of one selection. `where` is how ``torch.where`` is spelled; `exchange` the texts of a statement's parts.
 
     `held` are the names that have a row for each chosen row, `at` is the statement that is read. `gathered` are the
-    tensors that rows are taken from, `modules` what they go through, `carried` what gets the list too; `put` counts
-    where they are put back. `mask` is the name of the rows' mask, `pairs` that of the mask of a pair of lists ("" for
-    none yet), `passes`: the list is passed on.
+    tensors that rows are taken from, `modules` what they go through, `carried` what gets the list too, `bare` what may
+    not be finite for zeros; `put` counts where they are put back. `mask` is the name of the rows' mask, `pairs` that of
+    the mask of a pair of lists ("" for none yet), `passes`: the list is passed on.
     """
 
     source: Source
@@ -41,6 +41,7 @@ class Values:
     gathered: list[str] = field(default_factory=list)
     modules: list[str] = field(default_factory=list)
     carried: list[str] = field(default_factory=list)
+    bare: list[str] = field(default_factory=list)
     pairs: str = ""
     put: int = 0
 
@@ -73,6 +74,8 @@ class Values:
             sides = [self.rows(node.left), self.rows(node.right)]
             if isinstance(node.op, ast.MatMult) and sides[1]:
                 self._refuse(node)
+            if sides[1] and isinstance(node.op, (ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)):
+                self.bare.append(render(self.source, node))
             return any(sides)
         if isinstance(node, ast.UnaryOp) and not isinstance(node.op, ast.Not):
             return self.rows(node.operand)
@@ -186,6 +189,7 @@ class Values:
         if last in ("linear", "matmul", "mm", "layer_norm", "embedding") and holding[0] and not any(holding[1:]):
             return True
         if last in PER_ROW:
+            self.bare += [render(self.source, node)] if last in OPEN_AT_ZERO else []
             return True
         if is_module(self.source, node.func):
             self.modules.append(render(self.source, node.func))
@@ -254,6 +258,7 @@ class Values:
         raised = name == "unsqueeze" and first in ("1", "-1")
         if not (name in PER_ROW or shaped or raised):
             raise Refused(f"{line_of(node)}: `.{name}()` may mix the rows.")
+        self.bare += [render(self.source, node)] if name in OPEN_AT_ZERO else []
         return True
 
     def column(self, like: ast.expr) -> str:
