@@ -1,0 +1,1 @@
+"""The benches whose tables are pages: their data, their rows and the pages."""
