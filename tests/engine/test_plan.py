@@ -116,6 +116,9 @@ class Words:
         return found, None
 
 
+MENDS = {"a": "1", "b": "2"}
+
+
 async def mended(text: str, mends: Mapping[str, Sequence[str]], **more: Any) -> tuple[str, Any, Words]:
     words = Words(text, mends)
     plan = await mend_all(cast(Any, words), CheckRequest((PATH,), {PATH: text}, **more))
@@ -161,6 +164,22 @@ async def test_a_chain_whose_end_is_unsafe_is_taken_back_as_a_whole() -> None:
     new, plan, _ = await mended("ab\n", {"a": "1", "b": "u"})
     assert (new, plan.applied) == ("ab\n", ())
     assert plan.after.findings[0].behind  # and the first break says why
+
+
+async def test_a_boundary_that_gains_nothing_is_not_made_in_hope() -> None:
+    class Bounded(Words):
+        async def report(self, *others: Any) -> Report:
+            report = await super().report(*others)
+            return replace(
+                report,
+                findings=tuple(replace(one, candidates=tuple(map(bounded, one.candidates))) for one in report.findings),
+            )
+
+    def bounded(candidate: Candidate) -> Candidate:
+        return replace(candidate, mend=replace(candidate.mend, rule="isolate"))
+
+    for words, texts in ((Words("ab\n", MENDS), {PATH: "12\n"}), (Bounded("ab\n", MENDS), {})):
+        assert (await mend_all(cast(Any, words), CheckRequest((PATH,), {PATH: words.text}))).texts == texts
 
 
 async def test_rounds_that_are_not_safe_together_are_taken_back() -> None:

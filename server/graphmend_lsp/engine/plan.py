@@ -19,6 +19,7 @@ from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.programs import combine, programs_of
 from graphmend_lsp.engine.runs import Key, Run
 from graphmend_lsp.engine.verdicts import gains, in_chain, worst
+from graphmend_lsp.mending import LAST_RESORT
 from graphmend_lsp.model import Break, Candidate, Counts, Failure, Mend, Plan, Progress, Report, Safety, Verdict
 
 MAX_ROUNDS = 12
@@ -250,7 +251,7 @@ async def _round(
         replace(one, verdict=in_chain(one.verdict))
         for finding in met
         for one in finding.behind[:1]
-        if one.verdict is not None and one.verdict.results in wanted
+        if one.verdict is not None and one.verdict.results in wanted and one.mend.rule not in LAST_RESORT
     ]
     while behind:
         step = await together(proven, behind)
