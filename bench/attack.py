@@ -184,6 +184,7 @@ def random_program(seed: int, options: argparse.Namespace, folder: str) -> dict[
 def count(results: Iterable[dict[str, Any]]) -> Counter[str]:
     """The results in numbers."""
     counts: Counter[str] = Counter()
+    seconds = 0.0
     for one in results:
         counts["programs"] += 1
         counts[f"state: {one['state']}"] += 1
@@ -197,7 +198,8 @@ def count(results: Iterable[dict[str, Any]]) -> Counter[str]:
         unsound = [each for each in one.get("found", ()) if each["safety"] == "whole safe"]
         counts["safe uncompiled, different, not safe as a whole"] += len(one.get("found", ())) - len(unsound)
         counts["UNSOUND"] += len(unsound)
-        counts["seconds of computing"] += round(one.get("seconds", 0))
+        seconds += one.get("seconds", 0.0)
+    counts["seconds of computing"] = round(seconds)
     return counts
 
 
