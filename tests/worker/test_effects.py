@@ -13,7 +13,11 @@ HERE = "/home/me/model.py"
         ("careful", HERE, True),
         ("careful", "/env/lib/python3.11/site-packages/torch/_dynamo/variables/functions.py", False),
         ("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.", HERE, False),
-        ("Error detected in IndexPutBackward0. Traceback of forward call that caused the error:\n  File ...", HERE, False),
+        (
+            "Error detected in IndexPutBackward0. Traceback of forward call that caused the error:\n  File ...",
+            HERE,
+            False,
+        ),
     ],
 )
 def test_warnings_of_the_program_are_heard(message: str, filename: str, heard: bool) -> None:
