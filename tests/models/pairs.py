@@ -78,7 +78,7 @@ PAIRS = (
     Pair("float_factor_of_integers", "return x * float(x.sum())", "safe", calls="INT"),
     Pair("int_factor", "return x * int(x.sum())", "unsafe"),
     Pair("bool_factor", "return x * bool(x.sum() > 0)", "safe"),
-    Pair("square_root", "return x * math.sqrt(x.abs().sum())", "safe", setup="import math"),
+    Pair("square_root", "return x * math.sqrt(x.abs().sum())", "unsafe", setup="import math"),
     Pair("rounded", "return x * round(x.sum().item(), 2)", "unsafe"),
     Pair("sum_of_list", "return x + sum(x.tolist())", "unsafe"),
     Pair("steps", "s = x.sum().item()\nreturn x * (s * 2 + 0.3)", "safe"),

@@ -70,6 +70,6 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
             span=source.span(made.node),
             edits=tuple(spots),
             conditions=tuple((source.path, source.span(one)) for one in made.conditions),
-            changes=made.changes,
+            cautions=made.cautions,
         ),
     )

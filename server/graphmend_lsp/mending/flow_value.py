@@ -23,7 +23,7 @@ class Value:
     node: ast.expr
     text: str
     title: str
-    changes: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = ()
     conditions: tuple[ast.expr, ...] = ()
     added: TextEdit | None = None
 

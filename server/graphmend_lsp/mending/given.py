@@ -111,8 +111,8 @@ def _mend(source: Source, node: ast.AST, branch: ast.If, name: str) -> Mend:
         span=source.span(branch.test),
         edits=tuple(spots),
         conditions=tuple((source.path, span) for span in test.spans(source)),
-        changes=tuple(conditions.told),
         cautions=(
+            *conditions.told,
             f"Where `{name}` is None and the condition holds, RuntimeError is raised instead of the error of using None; on "
             "CUDA it is raised later, and ends the CUDA context.",
         ),

@@ -30,6 +30,7 @@ _TAKES_TENSOR = frozenset((
 
 _INT = "Python's `int` raises for NaN and infinity; the tensor does not."
 _SUM = "Python adds the elements one by one in float64; the tensor's sum may be rounded in another way."
+_LIBRARY = "torch computes `{}` by another library than Python does; the last bit may differ."
 _ROUND = "The last digit of a rounded number may differ from Python's."
 _MATH = {
     "sqrt": "sqrt", "fabs": "abs", "tanh": "tanh", "log": "log", "log2": "log2", "log10": "log10", "isnan": "isnan",
@@ -276,7 +277,9 @@ class Flow:
             raise Refused(f"{self._line(node)}: `{name}` raises for a negative number, and a tensor gives NaN.")
         if method in ("log", "log2", "log10") and not (inner is not None and self.scalars.is_positive(inner)):
             raise Refused(f"{self._line(node)}: `{name}` raises for 0 and less, and a tensor gives infinity or NaN.")
-        self.inexact = self.inexact or method not in _EXACT
+        if method not in _EXACT:
+            self.inexact = True
+            self._tell(_LIBRARY.format(name))
         return f"{text}.{method}()"
 
     def _builtin(self, name: str, node: ast.expr, call: ast.Call, text: str) -> str | None:

@@ -159,7 +159,6 @@ class _Mending:
         else:
             spots += self._for(body, self.loop)
         spots += body.found
-        body.changes += self.conditions.told
         changes = (_COST, *body.changes) if body.done or body.on else tuple(body.changes)
         spans = [span for test in body.tests for span in test.spans(self.source)]
         title = _TITLES["done" if body.done else "count" if body.on else "skip"]
@@ -171,6 +170,7 @@ class _Mending:
             edits=tuple(spots),
             conditions=tuple((self.source.path, span) for span in dict.fromkeys(spans)),
             changes=tuple(dict.fromkeys(changes)),
+            cautions=tuple(dict.fromkeys(self.conditions.told)),
         ), body.guarded
 
     def _for(self, body: Body, loop: ast.For) -> list[TextEdit]:

@@ -331,5 +331,6 @@ class _Mending:
             span=self.source.span(at),
             edits=tuple(spots),
             conditions=tuple((self.source.path, span) for span in dict.fromkeys(spans)),
-            changes=tuple(dict.fromkeys((*lowering.changes, *self.conditions.told))),
+            changes=tuple(dict.fromkeys(lowering.changes)),
+            cautions=tuple(dict.fromkeys(self.conditions.told)),
         )

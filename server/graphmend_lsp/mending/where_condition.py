@@ -46,7 +46,7 @@ class Test:
 
 @dataclass(slots=True)
 class Conditions:
-    """Takes conditions apart. `fresh` makes a new name; `told` collects what the rewriting changes in behaviour."""
+    """Takes conditions apart. `fresh` makes a new name; `told` collects what may differ for sizes that no call shows."""
 
     source: Source
     kinds: Kinds
