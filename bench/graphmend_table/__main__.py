@@ -88,7 +88,8 @@ def measure(row: Row, scratch: Path, unsafe: bool) -> tuple[tuple[str, ...], lis
         *head, str(before["graphs"] - 1), str(before["breaks"]), str(graphs - 1), str(len(sites)),
         str(verified["outputs"]), str(verified["safety"]), str(verified["calls"]), f"{seconds:.1f}",
     )  # fmt: skip
-    notes = [*failures(again), *(f"not safe: {reason}" for reason in verified.get("reasons", ()))]
+    word = "told" if verified.get("safety") == "safe" else "not safe"
+    notes = [*failures(again), *(f"{word}: {reason}" for reason in verified.get("reasons", ()))]
     for site in sites:
         place = f"{Path(site['path']).name}:{site['line']} {site['gb_id']}"
         reasons = [f"{refusal['rule']}: {refusal['reason']}" for refusal in site["declined"]]
