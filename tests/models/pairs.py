@@ -108,11 +108,11 @@ PAIRS = (
     Pair("loop_continue", "y = x * 0\nfor i in range(x.shape[0]):\n    if x[i] > 0:\n        continue\n    y = y + x[i]\nreturn y", "safe"),
     Pair("loop_return", "for i in range(4):\n    x = x * 2\n    if x.sum() > 20:\n        return x\nreturn x - 1", "safe"),
     Pair("loop_sqrt", "for i in range(3):\n    if x.min() < 0:\n        break\n    x = x.sqrt() - 0.5\nreturn x * 2", "safe"),
-    Pair("loop_count", "n = int(x.abs().max())\nfor i in range(min(n, 4)):\n    x = x + i\nreturn x", "safe"),
+    Pair("loop_count", "n = int(x.abs().max())\nfor i in range(min(n, 4)):\n    x = x + i\nreturn x", "unsafe"),
     Pair("loop_while", "n = 0\nwhile x.sum() > 10 and n < 8:\n    x = x / 2\n    n += 1\nreturn x", "safe"),
     # --- flow, copy, known, hoist: what Python decides or knows
     Pair("not_value", "f = not x.any()\nreturn x * f", "safe"),
-    Pair("any_of_elements", "ok = any(v > 3 for v in x)\nreturn x * ok", "safe"),
+    Pair("any_of_elements", "ok = any(v > 3 for v in x)\nreturn x * ok", "unsafe"),
     Pair("sorted_two", "return sorted([x[0], x[1]])[0] + x", "safe", calls="XN"),
     Pair("max_by_key", "return max(x, x * 2, key=lambda t: t.sum()) + 1", "safe"),
     Pair("deepcopy", "y = copy.deepcopy(x.sin().detach())\ny += 1\nreturn x * y", "safe", setup="import copy"),

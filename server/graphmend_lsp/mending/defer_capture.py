@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from graphmend_lsp.mending.defer_effects import is_static
 from graphmend_lsp.mending.defer_later import Later, subject
 from graphmend_lsp.mending.imports import dotted, is_builtin
-from graphmend_lsp.mending.purity import is_neutral
+from graphmend_lsp.mending.purity import is_neutral, needing_elements
 from graphmend_lsp.mending.source import Function, Source, assigned, loaded, local_names, parameters
 
 READS = frozenset(("item", "tolist", "numpy", "equal", "allclose", "__repr__", "__str__", "__bool__"))
@@ -194,7 +194,8 @@ class _Work:
         elif isinstance(node, ast.BoolOp):
             self.put_off(node.values[0], certain)
             for value in node.values[1:]:
-                self.put_off(value, certain and loaded(value) <= loaded(node.values[0]) and is_neutral(source, value))
+                sure = loaded(value) <= loaded(node.values[0]) and is_neutral(source, value)
+                self.put_off(value, certain and sure and not needing_elements(value))
         elif isinstance(node, ast.IfExp):
             self.put_off(node.test, certain)
             self.put_off(node.body, False)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from graphmend_lsp.mending.defer_capture import reads
 from graphmend_lsp.mending.defer_effects import is_static
 from graphmend_lsp.mending.imports import dotted, is_builtin
-from graphmend_lsp.mending.purity import is_neutral
+from graphmend_lsp.mending.purity import is_neutral, needing_elements
 from graphmend_lsp.mending.source import Source
 from graphmend_lsp.mending.where_text import operand
 
@@ -165,7 +165,7 @@ def _joined(source: Source, values: list[ast.expr], sign: str, negated: bool) ->
             return part
         if part.static or part.shapes or len(part.tensors) != 1:
             return "Its conditions need statements of their own; make a check of each."
-        if texts and not is_neutral(source, value):
+        if texts and (not is_neutral(source, value) or needing_elements(value)):
             return f"`{source.code(value)}` may do more than ask; make a check of its own of it."
         boolean = isinstance(value, (ast.Compare, ast.UnaryOp, ast.BoolOp)) or _is_boolean(source, value)
         texts.append(operand(part.tensors[0] if boolean else f"{part.tensors[0]} != 0"))
@@ -189,7 +189,7 @@ def _all_of(source: Source, values: list[ast.expr], negated: bool) -> Parts | st
         used = {one.id for one in ast.walk(value) if isinstance(one, ast.Name)}
         if names is not None and not used <= names:
             return "Its later conditions use other values than the first; make a check of its own of each."
-        if names is not None and not is_neutral(source, value):
+        if names is not None and (not is_neutral(source, value) or needing_elements(value)):
             return f"`{source.code(value)}` may do more than ask; make a check of its own of it."
         names = used if names is None else names
         tensors += part.tensors

@@ -266,3 +266,17 @@ def _is_off(node: ast.Call) -> bool:
         one.arg in ("training", "p") and isinstance(one.value, ast.Constant) and not one.value.value
         for one in node.keywords
     )
+
+
+_NEED_ELEMENTS = frozenset((
+    "max", "min", "amax", "amin", "aminmax", "argmax", "argmin", "median", "nanmedian", "mode",
+))  # fmt: skip
+
+
+def needing_elements(node: ast.AST) -> list[ast.Call]:
+    """The calls in an expression that raise for a tensor without elements, by their names."""
+    return [
+        one
+        for one in ast.walk(node)
+        if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr in _NEED_ELEMENTS
+    ]

@@ -332,5 +332,13 @@ class _Mending:
             edits=tuple(spots),
             conditions=tuple((self.source.path, span) for span in dict.fromkeys(spans)),
             changes=tuple(dict.fromkeys(lowering.changes)),
-            cautions=tuple(dict.fromkeys(self.conditions.told)),
+            cautions=tuple(dict.fromkeys((*self.conditions.told, *_detached(at)))),
         )
+
+
+def _detached(node: ast.AST) -> tuple[str, ...]:
+    """What may differ where one side of a choice is cut off from gradients: the chosen tensor asks for them all the same."""
+    for one in ast.walk(node):
+        if isinstance(one, ast.Attribute) and one.attr in ("detach", "detach_", "data"):
+            return ("A side that is detached gives a tensor without a gradient; the chosen one may ask for one.",)
+    return ()

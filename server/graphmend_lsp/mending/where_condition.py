@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from graphmend_lsp.mending.imports import dotted, is_builtin, spell
 from graphmend_lsp.mending.kinds import Kinds
 from graphmend_lsp.mending.loop_index import iterates_statically
-from graphmend_lsp.mending.purity import hazards
+from graphmend_lsp.mending.purity import hazards, needing_elements
 from graphmend_lsp.mending.source import Source, loaded
 from graphmend_lsp.mending.where_text import is_atom, operand, render
 from graphmend_lsp.model import Span
@@ -135,6 +135,9 @@ class Conditions:
                 raise Refused(f"It is not clear whether `{render(self.source, one)}` is a tensor or a Python value.")
         for one in node.values[1:]:
             self._refuse_hazards(one, later=True)
+            for needing in needing_elements(one):
+                text = render(self.source, needing)
+                self.told.append(f"`{text}` raises for a tensor without elements, and is evaluated in every call.")
         for call in ast.walk(node):
             if isinstance(call, ast.Call) and self._called(call) == "equal" and not _same_shape(*self._pair(call)[:2]):
                 raise Refused(f"`{render(self.source, call)}` also compares shapes; test it in an `if` of its own.")
