@@ -718,6 +718,34 @@ BEHIND = (
     """),
 )  # fmt: skip
 FOUND = (
+    Case("a second condition that needs elements", "where", """
+        def fn(x):
+            if ⟦(x.sum() > 0) and (x.max() < 9)⟧:
+                y = x + 1
+            else:
+                y = x - 1
+            return y
+    """, "not safe", more="[(torch.zeros(0),), (torch.ones(4),)]"),
+    Case("a message whose second condition needs elements", "defer", """
+        def fn(x):
+            result = x.sin()
+            if ⟦(x.sum() < 0) and (x.max() > 0.5)⟧:
+                print("positive")
+            return result
+    """, more="[(torch.zeros(0),), (torch.ones(4),)]"),
+    Case("a check whose second condition needs elements", "guard", """
+        def fn(x):
+            if ⟦(x.sum() < 0) and (x.max() > 50)⟧:
+                raise ValueError("large")
+            return x + 1
+    """, more="[(torch.zeros(0),), (torch.ones(4),)]"),
+    Case("one side is detached", "where", """
+        def fn(x):
+            y = x * 2
+            if ⟦x.sum() > 0⟧:
+                y = y.detach()
+            return y
+    """, "not safe"),
     Case("a sum of listed numbers", "item", """
         def fn(x):
             return x + sum(⟦x.tolist()⟧)
