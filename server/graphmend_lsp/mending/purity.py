@@ -274,9 +274,17 @@ _NEED_ELEMENTS = frozenset((
 
 
 def needing_elements(node: ast.AST) -> list[ast.Call]:
-    """The calls in an expression that raise for a tensor without elements, by their names."""
+    """The calls in an expression or statement that raise for a tensor without elements, by their names."""
     return [
         one
         for one in ast.walk(node)
-        if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr in _NEED_ELEMENTS
+        if isinstance(one, ast.Call)
+        and isinstance(one.func, ast.Attribute)
+        and one.func.attr in _NEED_ELEMENTS
+        and not (one.func.attr in ("max", "min") and len(one.args) == 2)  # of two tensors, element by element
     ]
+
+
+def words_for_empty(source: Source, call: ast.Call) -> str:
+    """What to tell of such a call that is made in every call of the program."""
+    return f"`{source.code(call)}` raises for a tensor without elements, and is evaluated in every call."

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from graphmend_lsp.mending.imports import dotted, is_builtin, spell
 from graphmend_lsp.mending.kinds import Kinds
 from graphmend_lsp.mending.loop_index import iterates_statically
-from graphmend_lsp.mending.purity import hazards, needing_elements
+from graphmend_lsp.mending.purity import hazards, needing_elements, words_for_empty
 from graphmend_lsp.mending.source import Source, loaded
 from graphmend_lsp.mending.where_text import is_atom, operand, render
 from graphmend_lsp.model import Span
@@ -135,9 +135,6 @@ class Conditions:
                 raise Refused(f"It is not clear whether `{render(self.source, one)}` is a tensor or a Python value.")
         for one in node.values[1:]:
             self._refuse_hazards(one, later=True)
-            for needing in needing_elements(one):
-                text = render(self.source, needing)
-                self.told.append(f"`{text}` raises for a tensor without elements, and is evaluated in every call.")
         for call in ast.walk(node):
             if isinstance(call, ast.Call) and self._called(call) == "equal" and not _same_shape(*self._pair(call)[:2]):
                 raise Refused(f"`{render(self.source, call)}` also compares shapes; test it in an `if` of its own.")
@@ -269,6 +266,8 @@ class Conditions:
         return any(isinstance(one, ast.Call) and self._read(one) is not None for one in ast.walk(node))
 
     def _refuse_hazards(self, node: ast.expr, later: bool = False) -> None:
+        if later:
+            self.told += [words_for_empty(self.source, call) for call in needing_elements(node)]
         for hazard in hazards(self.source, node):
             if later and hazard.kind == "raises":
                 text = render(self.source, hazard.node)
