@@ -726,6 +726,13 @@ FOUND = (
                 y = x - 1
             return y
     """, "not safe", more="[(torch.zeros(0),), (torch.ones(4),)]"),
+    Case("a side that needs elements", "where", """
+        def fn(x):
+            y = x * 2
+            if ⟦x.sum() > 0⟧:
+                y = y / x.max()
+            return y
+    """, "not safe", more="[(torch.zeros(0),), (torch.ones(4),)]"),
     Case("a message whose second condition needs elements", "defer", """
         def fn(x):
             result = x.sin()

@@ -33,6 +33,7 @@ from dataclasses import dataclass, field
 from graphmend_lsp.mending import edits
 from graphmend_lsp.mending.imports import is_builtin, spell
 from graphmend_lsp.mending.kinds import Kinds
+from graphmend_lsp.mending.purity import needing_elements, words_for_empty
 from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.source import Source, Unreadable, loaded, read
 from graphmend_lsp.mending.where_branch import Lowering, verbatim
@@ -57,6 +58,8 @@ from graphmend_lsp.model import Declined, Mend, TextEdit
 __all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
 
 NAME = "where"
+_CUT = frozenset(("detach", "detach_", "data"))
+_DETACHED = "A side that is detached gives a tensor without a gradient; the chosen one may ask for one."
 _TITLE = "Choose both sides with torch.where"
 _DOUBLE = "Choose both sides with torch.where, gradients kept finite"
 _IDS = frozenset({"GB0170", "GB0124", "GB0033", "GB0036", "GB8335", "GB7000", "GB0066"})
@@ -332,13 +335,19 @@ class _Mending:
             edits=tuple(spots),
             conditions=tuple((self.source.path, span) for span in dict.fromkeys(spans)),
             changes=tuple(dict.fromkeys(lowering.changes)),
-            cautions=tuple(dict.fromkeys((*self.conditions.told, *_detached(at)))),
+            cautions=tuple(dict.fromkeys((*self.conditions.told, *self._told(at)))),
         )
 
-
-def _detached(node: ast.AST) -> tuple[str, ...]:
-    """What may differ where one side of a choice is cut off from gradients: the chosen tensor asks for them all the same."""
-    for one in ast.walk(node):
-        if isinstance(one, ast.Attribute) and one.attr in ("detach", "detach_", "data"):
-            return ("A side that is detached gives a tensor without a gradient; the chosen one may ask for one.",)
-    return ()
+    def _told(self, at: ast.AST) -> tuple[str, ...]:
+        """What both sides may do in calls that took one of them: raise for nothing to look at, ask for a gradient."""
+        sides: list[ast.AST] = []
+        if isinstance(at, ast.If):
+            sides += [*at.body, *at.orelse, *(self.source.after(at) if returns(at.body) else ())]
+        elif isinstance(at, ast.IfExp):
+            sides += [at.body, at.orelse]
+        elif isinstance(at, ast.BoolOp):
+            sides += at.values[1:]
+        told = [words_for_empty(self.source, call) for side in sides for call in needing_elements(side)]
+        if any(isinstance(one, ast.Attribute) and one.attr in _CUT for side in sides for one in ast.walk(side)):
+            told.append(_DETACHED)
+        return tuple(told)
