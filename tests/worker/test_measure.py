@@ -76,11 +76,12 @@ FAILING = {
 @pytest.mark.parametrize("name", FAILING)
 def test_which_program_failed_is_told(worker: Worker, name: str, request: pytest.FixtureRequest) -> None:
     before, after, more, words = FAILING[name]
+    said = [words]
     if name == "too late" and "spawn" in request.node.name:
-        words = "did not end within"  # there the time of all ends first, as each process loads torch
+        said = ["did not end within", "the time is over"]  # of all of it, or before one began: each process loads torch
     result = ask(worker, params(before, after, **more), 10 + list(FAILING).index(name))
     assert result["original"] is result["mended"] is None
-    assert words in result["failure"]["message"]
+    assert any(one in result["failure"]["message"] for one in said)
     assert result["failure"]["remedy"]
 
 

@@ -131,8 +131,8 @@ def test_a_proof_of_a_program_that_has(worker: Worker, tmp_path: Path, name: str
         "conditions": [],
         "changed": {},
     }
-    params = {**analyse_params(file, seconds=40), "candidates": [candidate]}
-    verdict = worker.result(worker.send("verify", params), 100)
+    params = {**analyse_params(file, seconds=150), "candidates": [candidate]}
+    verdict = worker.result(worker.send("verify", params), 200)
     assert verdict["failure"] is None
     [result] = verdict["candidates"]
     assert (result["failure"], result["outputs"]) == (None, "bit-equal")

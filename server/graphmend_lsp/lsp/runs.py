@@ -24,7 +24,7 @@ from graphmend_lsp.text import Text
 if TYPE_CHECKING:
     from graphmend_lsp.engine.config import CheckRequest, WorkerConfig, WorkerStatus
 
-_COALESCE = 0.01  # seconds: saves of several files come closer to each other than that
+_COALESCE = 0.002  # seconds: saves of several files come closer to each other than that; a later one begins anew
 _CLOSE_PATIENCE = 2.0
 _WORKER = ("command", "path_mapping", "timeout", "memory")  # settings that another worker is started for
 

@@ -174,8 +174,10 @@ class Learner:
             return None
         names, files = [], {}
         for name, module in list(sys.modules.items()):
+            if name in self._before:  # to look at one of the thousands copies its page
+                continue
             file = getattr(module, "__file__", None)
-            if name in self._before or not isinstance(file, str) or kind_of(file) != "code":
+            if not isinstance(file, str) or kind_of(file) != "code":
                 continue
             if file in texts or not is_installed(file):
                 files[file] = signature(texts[file].encode("utf-8", "surrogatepass") if file in texts else read(file))
