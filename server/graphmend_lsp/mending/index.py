@@ -33,8 +33,9 @@ from graphmend_lsp.mending.index_examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.index_text import picked
 from graphmend_lsp.mending.item_write import followed, mend, read_at, written
 from graphmend_lsp.mending.kinds import Kinds
+from graphmend_lsp.mending.place import Place, place_of
 from graphmend_lsp.mending.rule import Request
-from graphmend_lsp.mending.source import Source, Unreadable, read
+from graphmend_lsp.mending.source import Source
 from graphmend_lsp.mending.where_condition import Refused
 from graphmend_lsp.mending.where_place import branch_of
 from graphmend_lsp.mending.where_text import render
@@ -49,15 +50,11 @@ _IDS = frozenset({"GB0124", "GB0033", "GB0070"})
 
 def propose(request: Request) -> tuple[Mend | Declined, ...]:
     """The mend of an index that is read from a tensor, or why there is none; empty when the break is no index."""
-    site = request.site
-    ids = frozenset({site.gb_id, site.root_gb_id})
-    if not _IDS & ids:
-        return ()
-    source = read(site.path, request.sources.get(site.path, ""))
-    if isinstance(source, Unreadable):
-        return (Declined(NAME, source.reason),)
-    node = source.node_at(site.span)
-    if node is None or source.function(node) is None:
+    place = place_of(request, NAME, _IDS)
+    if not isinstance(place, Place):
+        return place
+    source, node, ids = place.source, place.node, place.gb_ids
+    if source.function(node) is None:
         return ()
     subscript = _subscript(node)
     try:

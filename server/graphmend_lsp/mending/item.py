@@ -32,8 +32,8 @@ from __future__ import annotations
 from graphmend_lsp.mending.item_examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.item_write import followed, mend, read_at, written
 from graphmend_lsp.mending.kinds import Kinds
+from graphmend_lsp.mending.place import Place, place_of
 from graphmend_lsp.mending.rule import Request
-from graphmend_lsp.mending.source import Unreadable, read
 from graphmend_lsp.mending.where_condition import Refused
 from graphmend_lsp.mending.where_place import branch_of
 from graphmend_lsp.model import Declined, Mend
@@ -47,16 +47,12 @@ _IDS = frozenset({"GB0124", "GB0033", "GB0109"})
 
 def propose(request: Request) -> tuple[Mend | Declined, ...]:
     """The mend of a number read from a tensor, or why there is none; empty when the break is no such read."""
-    site = request.site
-    ids = frozenset({site.gb_id, site.root_gb_id})
-    if not _IDS & ids:
-        return ()
-    source = read(site.path, request.sources.get(site.path, ""))
-    if isinstance(source, Unreadable):
-        return (Declined(NAME, source.reason),)
-    node = source.node_at(site.span)
-    found = read_at(source, node, ids) if node is not None else None
-    if node is None or found is None or branch_of(source, node) is not None:
+    place = place_of(request, NAME, _IDS)
+    if not isinstance(place, Place):
+        return place
+    source, node = place.source, place.node
+    found = read_at(source, node, place.gb_ids)
+    if found is None or branch_of(source, node) is not None:
         return ()
     if source.function(node) is None:
         return (Declined(NAME, "The number is not read inside a function."),)
