@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -28,11 +29,15 @@ def test_values_and_gradients_of_rows_that_are_chosen_and_of_those_that_are_not(
     import torch
 
     before, after, _ = _built()
-    for chosen in ([[1], [0], [1]], [[0], [1], [0]], [0, 0, 0], [1, 1, 1]):
+    for chosen, odd in product(
+        ([[1], [0], [1]], [[0], [1], [0]], [0, 0, 0], [1, 1, 1]), (0.5, float("nan"), float("inf"))
+    ):
         grads = []
         for model in (before, after):
             model.zero_grad()
-            x = torch.linspace(-1, 2, 36, dtype=torch.double).reshape(3, 4, 3).requires_grad_()
+            x = torch.linspace(-1, 2, 36, dtype=torch.double).reshape(3, 4, 3)
+            x[1, :, 0] = odd
+            x.requires_grad_()
             out = model(x, torch.tensor(chosen))
             out.square().sum().backward()
             grads.append(
@@ -43,7 +48,7 @@ def test_values_and_gradients_of_rows_that_are_chosen_and_of_those_that_are_not(
                 )
             )
         for got, expected in zip(grads[1], grads[0], strict=True):
-            torch.testing.assert_close(got, expected.expand_as(got), rtol=1e-12, atol=1e-12)
+            torch.testing.assert_close(got, expected.expand_as(got), rtol=1e-12, atol=1e-12, equal_nan=True)
 
 
 def test_lists_from_elsewhere_mean_what_they_meant() -> None:

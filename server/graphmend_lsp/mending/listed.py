@@ -4,8 +4,9 @@ What it does
 ------------
 The numbers of the rows that a mask chooses (``rows = torch.where(m)[0]``) are handed to another function of the file, which
 gathers these rows, computes with them and stores what comes out at the same rows. In the mend the list has a number for
-every row; that of a row which is not chosen counts from the end, so it is negative. What is stored at negative numbers is
-what was there. Lists from elsewhere mean what they meant.
+every row; that of a row which is not chosen counts from the end, so it is negative. At negative numbers zeros are gathered,
+so that nothing of such a row is computed with, not even a NaN, and no gradient goes back to it; what is stored there is what
+was there. Lists from elsewhere mean what they meant, unless they hold negative numbers.
 
 Why it costs
 ------------
@@ -15,14 +16,15 @@ and again where the list's length is asked for.
 Safety
 ------
 Never safe, because it is more work, and products of matrices of another size may be rounded otherwise. What is computed
-for one row must not depend on the other rows. In training modules may do that (statistics of a batch), so the list stays
-as it was there, with its break.
+for one row must not depend on the other rows, and must be finite, with its derivative, for a row of zeros. In training
+modules may mix rows (statistics of a batch), so the list stays as it was there, with its break.
 
 When it is refused
 ------------------
 When the list is used for more than gathering rows, asking whether there are any, and storing at them; when what is
-computed from the rows is used otherwise; when the function that takes the list is not in the file, or is not the
-only one that the call can mean.
+computed from the rows is used otherwise; when a module that takes them has a BatchNorm that keeps no statistics, or any
+BatchNorm where no module makes the list, so that nobody knows of training; when the function that takes the list is not in
+the file, or is not the only one that the call can mean.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ from graphmend_lsp.mending import edits
 from graphmend_lsp.mending.imports import add_function, spell
 from graphmend_lsp.mending.kinds import Kinds
 from graphmend_lsp.mending.listed_examples import EXAMPLES, REFUSALS
+from graphmend_lsp.mending.listed_modules import batch_statistics
 from graphmend_lsp.mending.listed_uses import Stored, handed_to, stores_of
 from graphmend_lsp.mending.mask_count import indices
 from graphmend_lsp.mending.rule import Request
@@ -46,6 +49,7 @@ __all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
 NAME = "listed"
 _IDS = frozenset({"GB0036"})
 _DOC = '"""The numbers of all rows; one that is not chosen counts from the end, so that it is negative."""'
+_ZEROED = '"""The rows of these numbers; zeros for a row that is not chosen, so that nothing comes from it or goes back to it."""'
 _FLAT = "The mask must have one dimension, or others of size 1 only; it raises for any other."
 _MORE = (
     "All rows are computed and not only those that the mask chooses: more work, and matrix products of another size may be "
@@ -100,29 +104,51 @@ def _mend(source: Source, function: Function, statement: ast.Assign, mask: ast.e
     if any(one.statement is statement for one in stored):
         raise Refused("The function hands the list to itself.")
     name = source.fresh("_all_rows")
+    zeroed = source.fresh("_chosen_rows")
     inner = source.indent
     lines = [
         f"def {name}(chosen):",
         inner + _DOC,
         f"{inner}numbers = {torch}.arange(len(chosen), device=chosen.device)",
         f"{inner}return {where}(chosen.reshape(len(chosen)), numbers, numbers - len(numbers))",
+        "",
+        "",
+        f"def {zeroed}(rows, numbers):",
+        inner + _ZEROED,
+        f"{inner}return rows.masked_fill((numbers < 0).reshape(-1, *[1] * (rows.dim() - 1)), 0)",
     ]
     text = render(source, mask)
     chosen = text if Kinds(source).is_bool(mask) else f"{operand(text)} != 0"
     call = f"{name}({chosen})"
     owner = source.owner(function)
     is_method = "self" in parameters(function) and owner is not None and bool(owner.bases)
+    for one in stored:
+        for module in one.modules:
+            made = batch_statistics(source, one.statement, module, in_training=not is_method)
+            if made is not None:
+                raise Refused(f"`{module}` takes statistics over the chosen rows (`{made}`).")
     old = render(source, statement.value)
     value = f"{old} if self.training else {call}" if is_method else call
     spots: list[TextEdit] = [imported] if imported is not None else []
     spots.append(add_function(source, lines))
     spots.append(edits.rewrite(source, statement.value, value))
+    texts: dict[ast.AST, str] = {
+        rows: f"{zeroed}({render(source, rows)}, {one.name})" for one in stored for rows in one.gathered
+    }
+    stores = {one.statement for one in stored}
+    makers = dict.fromkeys(source.statement(rows) for rows in texts)
+    spots += [
+        _value(source, one, render(source, one.value, texts))
+        for one in makers
+        if isinstance(one, ast.Assign) and one not in stores
+    ]
     for one in stored:
         out, index = source.code(one.target.value), one.name
         shape = f"({index} >= 0).reshape(-1, *[1] * ({out}.dim() - 1))"
-        kept = f"{where}({shape}, {render(source, one.value)}, {out}[{index}])"
+        kept = f"{where}({shape}, {render(source, one.value, texts)}, {out}[{index}])"
         spots.append(_value(source, one.statement, kept))
-    gathered = dict.fromkeys(text for one in stored for text in (*one.gathered, source.code(one.target.value)))
+    read = (source.code(rows.value) for one in stored for rows in one.gathered)
+    gathered = dict.fromkeys((*read, *(source.code(one.target.value) for one in stored)))
     modules = dict.fromkeys(text for one in stored for text in one.modules)
     return Mend(
         rule=NAME,
@@ -136,7 +162,7 @@ def _mend(source: Source, function: Function, statement: ast.Assign, mask: ast.e
             _FLAT,
             *(f"`{one}` must have a row for each element of the mask." for one in gathered),
             *(
-                f"`{one}` must treat each row for itself, and be finite for rows that are not chosen."
+                f"`{one}` must treat each row for itself, and must be finite, with its derivative, for a row of zeros."
                 for one in modules
             ),
         ),

@@ -61,11 +61,13 @@ EXAMPLES: tuple[Example, ...] = (
             """\
 out[long_rows] = torch.where(
                 (long_rows >= 0).reshape(-1, *[1] * (out.dim() - 1)),
-                self.mix(out[long_rows]) + crops.sum(dim=1),
+                self.mix(_chosen_rows(out[long_rows], long_rows)) + crops.sum(dim=1),
                 out[long_rows],
             )""",
             "torch.where(is_long == 1)[0] if self.training else _all_rows(is_long == 1)",
-        ).replace(
+        )
+        .replace("x[long_rows, 1:].contiguous()", "_chosen_rows(x[long_rows, 1:], long_rows).contiguous()")
+        .replace(
             "import torch\n",
             '''\
 import torch
@@ -75,6 +77,11 @@ def _all_rows(chosen):
     """The numbers of all rows; one that is not chosen counts from the end, so that it is negative."""
     numbers = torch.arange(len(chosen), device=chosen.device)
     return torch.where(chosen.reshape(len(chosen)), numbers, numbers - len(numbers))
+
+
+def _chosen_rows(rows, numbers):
+    """The rows of these numbers; zeros for a row that is not chosen, so that nothing comes from it or goes back to it."""
+    return rows.masked_fill((numbers < 0).reshape(-1, *[1] * (rows.dim() - 1)), 0)
 ''',
             1,
         ),
@@ -124,6 +131,21 @@ REFUSALS: tuple[Refusal, ...] = (
         "random numbers for each row",
         _program("out[long_rows] = out[long_rows] + torch.rand_like(out[long_rows])"),
         "draws random numbers for each row",
+        gb_id="GB0036",
+    ),
+    Refusal(
+        "a BatchNorm where the list is not made by a module",
+        _program()
+        .replace("torch.nn.Linear(3, 3)", "torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.BatchNorm1d(3))")
+        .replace("class Encoder(torch.nn.Module):", "class Encoder:")
+        .replace("        super().__init__()\n        self.fusion", "        self.fusion"),
+        "`self.mix` takes statistics over the chosen rows (`torch.nn.BatchNorm1d(3)`)",
+        gb_id="GB0036",
+    ),
+    Refusal(
+        "a BatchNorm that keeps no statistics",
+        _program().replace("torch.nn.Linear(3, 3)", "torch.nn.BatchNorm1d(3, track_running_stats=False)"),
+        "takes statistics over the chosen rows",
         gb_id="GB0036",
     ),
     Refusal(

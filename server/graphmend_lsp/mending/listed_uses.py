@@ -24,14 +24,14 @@ _MIXING = frozenset((
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A statement ``out[rows] = value``: its target and value, the name of the list, what rows are gathered from, and what
-    computes with them."""
+    """A statement ``out[rows] = value``: its target and value, the name of the list, the expressions that gathered rows up
+    to here (``x[rows]``), and what computes with them."""
 
     statement: ast.Assign
     target: ast.Subscript
     value: ast.expr
     name: str
-    gathered: tuple[str, ...]
+    gathered: tuple[ast.Subscript, ...]
     modules: tuple[str, ...]
 
 
@@ -75,7 +75,7 @@ def stores_of(source: Source, function: Function, name: str) -> list[Stored]:
     """
     made: dict[str, list[ast.stmt]] = {}
     modules: list[str] = []
-    gathered: list[str] = []
+    gathered: list[ast.Subscript] = []
     stores: list[Stored] = []
     if name in {one for statement in function.body for one in assigned(statement)}:
         raise Refused(f"`{name}` is given another value in `{function.name}`.")
@@ -281,13 +281,13 @@ def _is_later(dim: ast.expr) -> bool:
     )  # fmt: skip
 
 
-def _gathered(source: Source, value: ast.expr, name: str) -> list[str]:
-    """What rows are gathered from; every read of the list must be such an index.
+def _gathered(source: Source, value: ast.expr, name: str) -> list[ast.Subscript]:
+    """The expressions that gather rows; every read of the list must be the index of one.
 
     Raises:
         Refused: when the list is used otherwise.
     """
-    found: list[str] = []
+    found: list[ast.Subscript] = []
     for one in ast.walk(value):
         if isinstance(one, ast.Name) and one.id == name:
             parent = source.parents.get(one)
@@ -306,5 +306,5 @@ def _gathered(source: Source, value: ast.expr, name: str) -> list[str]:
                 or not isinstance(parent.value, (ast.Name, ast.Attribute))
             ):
                 raise Refused(f"`{first_line(source, source.statement(one) or one)}` uses the numbers of the rows.")
-            found.append(source.code(parent.value))
+            found.append(parent)
     return found
