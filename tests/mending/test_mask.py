@@ -16,7 +16,8 @@ _REDUCED = [
     "⟦x[m]⟧.sum()", "⟦x[m]⟧.mean()", "torch.sum(⟦x[m]⟧)", "⟦x[m]⟧.norm()", "(⟦x[m]⟧ > 0).any()", "(⟦x[m]⟧ > 0).all()",
     "(⟦x[m]⟧ * 2 - 1).sum()", "(⟦x[m]⟧ - y[m]).pow(2).mean()", "(⟦x[m]⟧ / y[m]).sum()", "⟦x[m]⟧.abs().log().sum()",
     "(x.sum() * ⟦x[m]⟧).sum()", "F.l1_loss(⟦x[m]⟧, y[m])", "⟦x.masked_select(m)⟧.sum()", "x * len(⟦x[m]⟧)",
-    "(⟦x[m]⟧ ** 2).sum() + 1", "(-⟦x[m]⟧).exp().sum()",
+    "(⟦x[m]⟧ ** 2).sum() + 1", "(-⟦x[m]⟧).exp().sum()", "(⟦x[m]⟧ * y[m].tanh()).sum()", "(⟦x[m]⟧.abs() + y[m].abs().log()).sum()",
+    "torch.minimum(⟦x[m]⟧, y[m] - 1).sum()", "torch.maximum(x[m] * 2, ⟦y[m]⟧).mean()",
 ]  # fmt: skip
 
 
@@ -92,6 +93,51 @@ def test_updates_and_who_holds_the_tensor(statement: str, held: bool) -> None:
             output.sum().backward()
             seen.append([output.detach(), x.grad])
         torch.testing.assert_close(seen[1], seen[0], rtol=1e-6, atol=1e-7, equal_nan=True)
+
+
+_ROWS_OF = [
+    "z = (⟦x[m, :]⟧ * y[m, :]).sum()", "z = (⟦x[m, ...]⟧ / y[m, ...].square()).mean()", "z = (⟦x[m, 0]⟧ * y[m, 1]).sum()",
+    "z[m, :] = ⟦y[m, :]⟧ * 2", "z[m, :] = ⟦z[m, :]⟧ / y[m, :]", "⟦z[m, :]⟧ += y[m, :]", "⟦z[m, 0]⟧ *= x[m, 1]",
+    "z[m, -1] = ⟦y[m, 0]⟧.abs().sqrt()", "z[m, ..., 1] = ⟦x[m, ..., 0]⟧", "z[m, 0] = ⟦w[m]⟧ * z[m, 2]",
+    "z[m, :] = torch.maximum(⟦x[m, :]⟧, y[m, :])", "a = ⟦x[m, :]⟧; b = y[m, :]; z = (a - b).abs().sum()",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("statement", _ROWS_OF)
+def test_rows_and_columns_under_random_masks(statement: str) -> None:
+    """Values and gradients where ``:``, ``...`` and numbers stand behind the mask; what is left out is NaN, 0 or infinite."""
+    import torch
+
+    lines = "".join(f"    {one.strip()}\n" for one in statement.split(";"))
+    source = f"import torch\n\n\ndef fn(x, y, w, m):\n    z = w[..., None] + torch.ones(5, 3)\n{lines}    return z\n"
+    before, after = _fn(unmark(source)[0]), _fn(_mended(source))
+    generator = torch.Generator().manual_seed(2)
+    for turn in range(9):
+        mask = torch.rand(5, generator=generator) > (0.4, 0.4, 2.0)[turn // 3]
+        data = [torch.randn(5, 3, generator=generator).masked_fill(~mask[:, None], value) for value in _left_out(turn)]
+        seen = []
+        for fn in (before, after):
+            inputs = [one.clone().requires_grad_() for one in (*data, torch.ones(5))]
+            output = fn(*inputs, mask)
+            output.sum().backward()
+            seen.append([output.detach(), *(torch.zeros_like(one) if one.grad is None else one.grad for one in inputs)])
+        torch.testing.assert_close(seen[1], seen[0], rtol=1e-5, atol=1e-6, equal_nan=True)
+
+
+def test_a_column_of_a_loop_and_of_a_mask_with_more_dimensions() -> None:
+    import torch
+
+    source = "def fn(x, m):\n    z = x + 1\n    for i in range(2):\n        z[m, i] = ⟦x[m, i]⟧ * 3\n    return z\n"
+    before, after = _fn(unmark(source)[0]), _fn(_mended(source))
+    for shape in ((4, 2), (4, 3, 2), (4, 2, 3)):
+        x = torch.randn(shape, generator=torch.Generator().manual_seed(3))
+        mask = x[..., 0] > 0 if shape != (4, 2, 3) else x[:, 0, 0] > 0
+        torch.testing.assert_close(after(x, mask), before(x, mask), rtol=0, atol=0)
+
+
+def test_a_name_is_not_bound_anew_when_an_index_by_a_number_may_be_a_view() -> None:
+    source = "def fn(x, i):\n    y = x + 1\n    row = y[i]\n    ⟦y[y > 0]⟧ += 1\n    return row + y\n"
+    assert "y.copy_(" in _mended(source)
 
 
 def test_rows_that_would_be_listed_twice_raise() -> None:

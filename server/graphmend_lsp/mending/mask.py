@@ -2,9 +2,10 @@
 
 What it does
 ------------
-Reductions of chosen elements (``x[m].sum()``, ``.mean()``, ``.any()``, ``.norm()``, ``masked_select``, losses of two
-chosen tensors) reduce all elements, with those left out set to what does not count. Updates (``y[m] = y[m] * 2``,
-``y[m] += v``) become ``torch.where``. Counts and tests of emptiness (``len(m.nonzero()) > 0``, ``x[m].numel()``)
+Reductions of chosen elements (``x[m].sum()``, ``(x[m, :] * y[m, :].exp()).mean()``, ``.any()``, ``.norm()``,
+``masked_select``, losses of two chosen tensors) reduce all elements, with those left out set to what does not count.
+Updates (``y[m] = y[m] * 2``, ``y[m] += v``, ``y[m, 0] = x[m, 1]``) become ``torch.where``. Behind the mask may stand ``:``,
+``...`` and numbers. Counts and tests of emptiness (``len(m.nonzero()) > 0``, ``x[m].numel()``)
 become ``m.any()`` and ``m.sum()``. A list of row numbers, ``i = torch.where(m)[0]``, that only is an index becomes the mask.
 
 Why it costs
@@ -21,7 +22,8 @@ When it is refused
 ------------------
 When the chosen elements themselves are returned or passed on; ``max``, ``min`` and ``median``, which raise when nothing is
 chosen; beside tensors that may have as many elements as the mask chooses; when indices are used otherwise than to
-read and write the same rows.
+read and write the same rows; when the mask is not the first of several indices, or another list is beside it; when the
+gradient of a tensor without dimensions would go through elements that are left out.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ import ast
 from graphmend_lsp.mending.kinds import Kinds
 from graphmend_lsp.mending.mask_count import counted
 from graphmend_lsp.mending.mask_examples import EXAMPLES, REFUSALS
-from graphmend_lsp.mending.mask_form import Chosen, chosen
+from graphmend_lsp.mending.mask_chosen import Chosen, chosen
 from graphmend_lsp.mending.mask_held import held
 from graphmend_lsp.mending.mask_reduce import reduced
 from graphmend_lsp.mending.mask_rows import listed
@@ -72,7 +74,14 @@ def _mends(request: Request, source: Source, node: ast.AST) -> tuple[Mend | Decl
     first = chosen(source, node if target is None or isinstance(node, ast.expr) else target)
     if first is None:
         rows = listed(request, source, node, propose)
-        return (rows,) if rows is not None else counted(request, source, kinds, node)
+        answers = (rows,) if rows is not None else counted(request, source, kinds, node)
+        index = node if target is None or isinstance(node, ast.expr) else target
+        if not answers and isinstance(index, ast.Subscript) and isinstance(index.slice, ast.Tuple):
+            raise Refused(
+                f"`{render(source, index)}` has a form over all elements only when the mask comes first and behind it are "
+                "`:`, `...` and numbers."
+            )
+        return answers
     kinds = Kinds(source, frozenset({first.tensor}))
     if isinstance(statement, (ast.Assign, ast.AugAssign)) and (place := _written(source, statement, first)) is not None:
         return (updated(source, kinds, statement, place, first),)

@@ -13,7 +13,8 @@ from graphmend_lsp.mending.imports import dotted, is_builtin
 from graphmend_lsp.mending.item_flow import Flow
 from graphmend_lsp.mending.item_write import mend, written
 from graphmend_lsp.mending.kinds import Kinds
-from graphmend_lsp.mending.mask_form import Chosen, Masked
+from graphmend_lsp.mending.mask_chosen import Chosen
+from graphmend_lsp.mending.mask_form import Masked
 from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.source import Source, local_names, parameters
 from graphmend_lsp.mending.where_condition import Refused

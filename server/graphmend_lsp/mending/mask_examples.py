@@ -22,6 +22,14 @@ calls = [
     (torch.arange(9.0).reshape(3, 3), torch.tensor([False, False, True])),
 ]
 """
+_ROWS = """\
+import torch
+calls = [
+    (torch.arange(12.0).reshape(3, 4), torch.tensor([True, False, True])),
+    (torch.arange(12.0).reshape(3, 4), torch.tensor([False, False, False])),
+    (torch.arange(9.0).reshape(3, 3), torch.tensor([False, False, True])),
+]
+"""
 _XY = """\
 import torch
 calls = [
@@ -292,6 +300,78 @@ def fn(x):
         gb_id=_ID,
     ),
     Example(
+        "rows, of which several tensors are reduced",
+        before="""\
+import torch
+
+
+def fn(x, m):
+    y = x.cos()
+    return (⟦x[m, :]⟧ * y[m, :].square()).sum()
+""",
+        after="""\
+import torch
+
+
+def fn(x, m):
+    y = x.cos()
+    mask = m.bool().reshape(m.shape + (1,) * (x.dim() - m.dim())).expand_as(x)
+    return torch.where(mask, torch.where(mask, x, 0) * torch.where(mask, y, 0).square(), 0).sum()
+""",
+        run=_ROWS,
+        gb_id=_ID,
+    ),
+    Example(
+        "rows that are updated",
+        before="""\
+import torch
+
+
+def fn(x, m):
+    y = x + 1
+    y[m, :] = ⟦x[m, :]⟧.tanh()
+    return y * 2
+""",
+        after="""\
+import torch
+
+
+def fn(x, m):
+    y = x + 1
+    mask = m.bool().reshape(m.shape + (1,) * (y.dim() - m.dim())).expand_as(y)
+    y.copy_(torch.where(mask, torch.where(mask, x, 0).tanh(), y))
+    return y * 2
+""",
+        run=_ROWS,
+        gb_id=_ID,
+    ),
+    Example(
+        "a column of the rows",
+        before="""\
+import torch
+
+
+def fn(x, m):
+    y = x + 1
+    y[m, 0] = ⟦x[m, 1]⟧ * 2
+    return y * 2
+""",
+        after="""\
+import torch
+
+
+def fn(x, m):
+    y = x + 1
+    mask = m.bool().reshape(m.shape + (1,) * (y.select(m.dim(), 0).dim() - m.dim())).expand_as(y.select(m.dim(), 0))
+    y.select(m.dim(), 0).copy_(
+        torch.where(mask, x.select(m.dim(), 1) * 2, y.select(m.dim(), 0))
+    )
+    return y * 2
+""",
+        run=_ROWS,
+        gb_id=_ID,
+    ),
+    Example(
         "rows that are listed and updated",
         before="""\
 import torch
@@ -415,6 +495,42 @@ REFUSALS: tuple[Refusal, ...] = (
         "beside as many elements",
         "def fn(x, w):\n    return (⟦x[x > 2]⟧ * w).sum() + 1\n",
         "`w` beside `x[x > 2]` is not known to be a number",
+        gb_id=_ID,
+    ),
+    Refusal(
+        "rows beside elements",
+        "def fn(x, y, m):\n    return (⟦x[m, :]⟧ * y[m]).sum() + 1\n",
+        "`y[m]` may have other dimensions than `x[m, :]`",
+        gb_id=_ID,
+    ),
+    Refusal(
+        "elements written to rows",
+        "def fn(x, y, m):\n    z = y + 1\n    z[m, :] = ⟦x[m]⟧ * 2\n    return z\n",
+        "`z[m, :]` may have other dimensions than what is written to it",
+        gb_id=_ID,
+    ),
+    Refusal(
+        "a list beside the mask",
+        "def fn(x, m, i):\n    return ⟦x[m, i]⟧.sum() + 1\n",
+        "only when the mask comes first and behind it are",
+        gb_id=_ID,
+    ),
+    Refusal(
+        "a mask behind another index",
+        "def fn(x, m):\n    return ⟦x[:, m]⟧.sum() + 1\n",
+        "only when the mask comes first and behind it are",
+        gb_id=_ID,
+    ),
+    Refusal(
+        "a number beside a mask without a name",
+        "def fn(x, m):\n    return ⟦x[m > 0, 1]⟧.sum() + 1\n",
+        "`m > 0` may have any number of dimensions; give it a name first",
+        gb_id=_ID,
+    ),
+    Refusal(
+        "a parameter that elements left out could spoil",
+        "def fn(x, m, w):\n    return (⟦x[m]⟧ - w.sum()).log().sum() + 1\n",
+        "The gradient of `w.sum()` goes through",
         gb_id=_ID,
     ),
     Refusal(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from graphmend_lsp.mending import edits
 from graphmend_lsp.mending.imports import dotted
 from graphmend_lsp.mending.kinds import Kinds
+from graphmend_lsp.mending.mask_chosen import Chosen, chosen, of_which
 from graphmend_lsp.mending.purity import hazards
 from graphmend_lsp.mending.scalar import Scalars, plain
 from graphmend_lsp.mending.source import Source
@@ -27,35 +28,10 @@ _SAFE_AT_ZERO = frozenset((
     "isnan", "isinf", "isfinite", "logical_not", "eq", "ne", "lt", "le", "gt", "ge", "long", "int", "bool", "mul", "add",
     "sub", "gelu", "silu", "softplus", "logsigmoid", "nan_to_num",
 ))  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """``x[m]`` or ``torch.masked_select(x, m)``: the tensor, the mask, and whether both broadcast against each other."""
-
-    node: ast.expr
-    tensor: ast.expr
-    mask: ast.expr
-    broadcasts: bool
-
-
-def chosen(source: Source, node: ast.AST) -> Chosen | None:
-    """What a node chooses by a mask; None when it is no such node."""
-    if isinstance(node, ast.Subscript) and not isinstance(node.slice, (ast.Slice, ast.Tuple, ast.Constant)):
-        return Chosen(node, node.value, node.slice, False)
-    if not isinstance(node, ast.Call) or node.keywords:
-        return None
-    name = dotted(source, node.func)
-    if name == "torch.masked_select" and len(node.args) == 2:
-        return Chosen(node, node.args[0], node.args[1], True)
-    if (
-        isinstance(node.func, ast.Attribute)
-        and node.func.attr == "masked_select"
-        and len(node.args) == 1
-        and name is None
-    ):
-        return Chosen(node, node.func.value, node.args[0], True)
-    return None
+_OF_TWO = frozenset((
+    "add", "sub", "mul", "div", "minimum", "maximum", "fmin", "fmax", "eq", "ne", "lt", "le", "gt", "ge", "hypot",
+))  # fmt: skip
+"""Elementwise functions of two tensors, of which either may be a number where torch takes one."""
 
 
 @dataclass
@@ -69,6 +45,7 @@ class Masked:
     leaves: list[Chosen] = field(default_factory=list)
     safe: int | None = None
     linear: bool = True
+    bare: list[ast.expr] = field(default_factory=list)
     setup: list[TextEdit] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -121,17 +98,35 @@ class Masked:
         self.linear = False
         self.safe = max(self.safe or 0, safe)
 
+    def _curved(self, node: ast.expr, safe: int) -> None:
+        """As `guard`, around a tensor without dimensions: its gradient is a sum that elements left out could make NaN."""
+        self.guard(safe)
+        if self.bare:
+            text = render(self.source, self.bare[0])
+            raise Refused(
+                f"The gradient of `{text}` goes through `{render(self.source, node)}` for elements that are left out too, "
+                "and could become NaN there."
+            )
+
     def operand(self, other: ast.expr) -> None:
         """An operand: a number, a tensor without dimensions, or elements chosen by the same mask."""
         leaf = chosen(self.source, other)
         if leaf is not None and ast.dump(leaf.mask) == ast.dump(self.first.mask):
+            if leaf.wholes != self.first.wholes:
+                raise Refused(
+                    f"`{render(self.source, other)}` may have other dimensions than `{render(self.source, self.first.node)}`."
+                )
             self.leaves.append(leaf)
+            return
+        if isinstance(other, ast.Call) and self._operand_call(other):
             return
         if isinstance(other, ast.BinOp):
             self.operand(other.left)
             self.operand(other.right)
-            if not isinstance(other.op, (ast.Add, ast.Sub)):
-                self.guard(1 if isinstance(other.op, (ast.Div, ast.Pow)) else 0)
+            if isinstance(other.op, (ast.Div, ast.Pow)):
+                self._curved(other, 1)
+            elif not isinstance(other.op, (ast.Add, ast.Sub)):
+                self.guard(0)
             return
         if isinstance(other, ast.UnaryOp):
             self.operand(other.operand)
@@ -141,6 +136,7 @@ class Masked:
         if number or known:
             return
         if self.scalars.is_zero_dim(other):
+            self.bare.append(other)
             self.guard(0)  # its gradient is a sum over all elements
             return
         raise Refused(
@@ -148,12 +144,33 @@ class Masked:
             "it may have as many elements as the mask chooses."
         )
 
+    def _operand_call(self, call: ast.Call) -> bool:
+        """Whether an operand is an elementwise function of elements chosen by the same mask, taken back to full size."""
+        before = len(self.leaves)
+        name, arguments = self.scalars.called(call)
+        if name not in _LINEAR | _SAFE_AT_ONE | _SAFE_AT_ZERO | _OF_TWO or not arguments:
+            return False
+        if not any(self._is_leaf(one) for one in ast.walk(call)):
+            return False
+        self.operand(arguments[0])
+        return len(self.leaves) > before and self._elementwise(arguments[0], call) is call
+
+    def _is_leaf(self, node: ast.AST) -> bool:
+        leaf = chosen(self.source, node)
+        return leaf is not None and ast.dump(leaf.mask) == ast.dump(self.first.mask)
+
     def _elementwise(self, node: ast.expr, parent: ast.AST | None) -> ast.Call | None:
-        """The call of an elementwise method or function that the node is the only tensor of."""
+        """The call of an elementwise method or function that the node is a tensor of, the others being operands."""
         call = self.source.parents.get(parent) if isinstance(parent, ast.Attribute) else parent
         if not isinstance(call, ast.Call):
             return None
         name, arguments = self.scalars.called(call)
+        if name in _OF_TWO and len(arguments) == 2 and node in arguments and not call.keywords:
+            other = arguments[1 - arguments.index(node)]
+            if not isinstance(other, ast.Constant):
+                self.operand(other)
+                self._curved(call, int(name in ("div", "hypot")))
+                return call
         plain_call = bool(arguments) and arguments[0] is node and not any(one.arg == "dim" for one in call.keywords)
         if not plain_call or not all(isinstance(one, ast.Constant) for one in arguments[1:]):
             return None
@@ -162,24 +179,24 @@ class Masked:
         if name in _SAFE_AT_ONE or name in _SAFE_AT_ZERO:
             power = arguments[1] if name == "pow" and len(arguments) == 2 else None
             whole = isinstance(power, ast.Constant) and isinstance(power.value, int) and power.value > 0
-            self.guard(int(name in _SAFE_AT_ONE and not whole))
+            self._curved(call, int(name in _SAFE_AT_ONE and not whole))
             return call
         return None
 
     # -- texts ----------------------------------------------------------------------------------------------------
 
-    def mask(self, like: ast.expr) -> str:
-        """The mask's text, in the shape of `like`."""
+    def mask(self, like: Chosen) -> str:
+        """The mask's text, in the shape of what `like` chooses of."""
         text = render(self.source, self.first.mask)
         if not self.kinds.is_bool(self.first.mask):
             text = f"{operand(text)}.bool()"
         if self.is_full():
             return text
-        if not isinstance(like, (ast.Name, ast.Attribute)):
+        if not isinstance(like.tensor, (ast.Name, ast.Attribute)):
             raise Refused(
-                f"`{render(self.source, like)}` may have more dimensions than the mask; give it a name first."
+                f"`{render(self.source, like.tensor)}` may have more dimensions than the mask; give it a name first."
             )
-        name, mask = render(self.source, like), operand(render(self.source, self.first.mask))
+        name, mask = of_which(self.source, like), operand(render(self.source, self.first.mask))
         if not isinstance(self.first.mask, (ast.Name, ast.Attribute)):
             raise Refused(f"`{mask}` may have fewer dimensions than `{name}`; give it a name first.")
         shaped = f"{operand(text)}.reshape({mask}.shape + (1,) * ({name}.dim() - {mask}.dim())).expand_as({name})"
@@ -200,7 +217,8 @@ class Masked:
         if self.first.broadcasts:
             return True
         root = self.root(self.first.mask)
-        return root is not None and all(self.root(one.tensor) == root for one in self.leaves)
+        plain_ = not any(one.wholes or one.has_numbers for one in self.leaves)
+        return plain_ and root is not None and all(self.root(one.tensor) == root for one in self.leaves)
 
     def body(self, node: ast.expr, mask: str) -> str:
         """The text of the expression with all elements; harmless ones in the place of those the mask leaves out."""
@@ -209,7 +227,7 @@ class Masked:
             for hazard in hazards(self.source, one.tensor):
                 if hazard.kind in ("effect", "random"):
                     raise Refused(f"`{render(self.source, hazard.node)}` {hazard.words}.")
-            text = render(self.source, one.tensor)
+            text = of_which(self.source, one)
             exchange[one.node] = (
                 operand(text) if self.linear else f"{self.where}({mask}, {plain(text)}, {self.safe or 0})"
             )

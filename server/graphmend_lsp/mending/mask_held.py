@@ -10,7 +10,7 @@ import ast
 from graphmend_lsp.mending import edits
 from graphmend_lsp.mending.index_text import changed_by
 from graphmend_lsp.mending.item_write import by_lines
-from graphmend_lsp.mending.mask_form import Chosen, chosen
+from graphmend_lsp.mending.mask_chosen import Chosen, chosen
 from graphmend_lsp.mending.mask_rows import Propose, mended_all
 from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.source import Function, Source, local_names, parameters
@@ -66,7 +66,12 @@ def _refuse_changes(source: Source, function: Function, value: Chosen, name: str
             raise Refused(
                 f"`{render(source, one)}` may give something else where `{name}` is used; give it a name first."
             )
-    names = {one.id for one in (value.tensor, value.mask) if isinstance(one, ast.Name)}
+    names = {
+        one.id
+        for part in (value.tensor, value.mask, *value.rest)
+        for one in ast.walk(part)
+        if isinstance(one, ast.Name)
+    }
     bound = {one: _bindings(function, one) + (one in parameters(function)) for one in (*names, name)}
     if name not in local_names(function) or any(times != 1 for times in bound.values()):
         raise Refused(f"`{name}`, its tensor or its mask is bound in more than one place.")

@@ -7,7 +7,8 @@ import ast
 from graphmend_lsp.mending.imports import dotted, spell
 from graphmend_lsp.mending.kinds import Kinds
 from graphmend_lsp.mending.mask_count import length_of
-from graphmend_lsp.mending.mask_form import Chosen, Masked, rewritten
+from graphmend_lsp.mending.mask_chosen import Chosen
+from graphmend_lsp.mending.mask_form import Masked, rewritten
 from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.scalar import plain
 from graphmend_lsp.mending.source import Source
@@ -47,7 +48,7 @@ def reduced(request: Request, source: Source, kinds: Kinds, first: Chosen) -> Me
         raise Refused(f"`{render(source, call)}` raises when the mask chooses nothing, and would not any more.")
     elif name not in (*_NEUTRAL, "mean") or not _is_whole(arguments, call):
         raise Refused(f"`{render(source, call)}` has no form over all elements.")
-    mask = masked.mask(first.tensor)
+    mask = masked.mask(first)
     if loss is not None:
         sides = ", ".join(masked.body(one, mask) for one in call.args)
         body = f'{render(source, call.func)}({sides}, reduction="none")'

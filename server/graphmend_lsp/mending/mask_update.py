@@ -7,7 +7,8 @@ import ast
 from graphmend_lsp.mending import edits
 from graphmend_lsp.mending.imports import spell
 from graphmend_lsp.mending.kinds import Kinds
-from graphmend_lsp.mending.mask_form import Chosen, Masked, chosen
+from graphmend_lsp.mending.mask_chosen import Chosen, chosen, of_which
+from graphmend_lsp.mending.mask_form import Masked
 from graphmend_lsp.mending.scalar import Scalars, plain
 from graphmend_lsp.mending.source import Source
 from graphmend_lsp.mending.where_condition import Refused
@@ -27,7 +28,6 @@ def updated(source: Source, kinds: Kinds, statement: ast.Assign | ast.AugAssign,
     """
     where, imported = spell(source, "torch.where", statement)
     masked = Masked(source, kinds, place if isinstance(statement, ast.AugAssign) else first, where)
-    target = render(source, place.tensor)
     if isinstance(statement, ast.AugAssign):
         if type(statement.op) not in _SIGNS:
             raise Refused(f"`{render(source, statement)}` has no form over all elements.")
@@ -41,8 +41,11 @@ def updated(source: Source, kinds: Kinds, statement: ast.Assign | ast.AugAssign,
             f"`{render(source, statement.value)}` is more than elementwise arithmetic of what the mask chooses."
         )
     if statement is not source.statement(place.node) or not isinstance(place.tensor, (ast.Name, ast.Attribute)):
-        raise Refused(f"`{target}` is no name; give the tensor a name first.")
-    mask = masked.mask(place.tensor)
+        raise Refused(f"`{render(source, place.tensor)}` is no name; give the tensor a name first.")
+    if any(one.wholes != place.wholes for one in masked.leaves):
+        raise Refused(f"`{render(source, place.node)}` may have other dimensions than what is written to it.")
+    target = of_which(source, place)
+    mask = masked.mask(place)
     if isinstance(statement, ast.AugAssign):
         value = operand(masked.body(statement.value, mask))
         old = target if masked.linear else f"{where}({mask}, {target}, {masked.safe or 0})"
@@ -50,7 +53,11 @@ def updated(source: Source, kinds: Kinds, statement: ast.Assign | ast.AugAssign,
     else:
         body = masked.body(statement.value, mask)
     text = f"{where}({plain(mask)}, {plain(body)}, {target})"
-    own = _is_own(source, kinds, place.tensor, statement) and _keeps_dtype(masked, place, statement)
+    own = (
+        not place.has_numbers
+        and _is_own(source, kinds, place.tensor, statement)
+        and _keeps_dtype(masked, place, statement)
+    )
     line = f"{target} = {text}" if own else f"{target}.copy_({text})"
     base = edits.block_indentation(source, statement)
     lines = [one.removeprefix(base) for one in layout(base + line, source.indent, line_limit(source))]
@@ -114,7 +121,8 @@ def _computes(source: Source, scalars: Scalars, node: ast.Name) -> bool:
     if isinstance(parent, (ast.BinOp, ast.Compare, ast.UnaryOp)):
         return True
     if isinstance(parent, ast.Subscript) and parent.value is node:
-        return not isinstance(parent.ctx, ast.Load) or chosen(source, parent) is not None
+        leaf = chosen(source, parent)  # by a number, `x[i]` would be a view
+        return not isinstance(parent.ctx, ast.Load) or (leaf is not None and scalars.kinds.is_bool(leaf.mask))
     if isinstance(parent, ast.Attribute):
         call = source.parents.get(parent)
         if isinstance(call, ast.Call) and call.func is parent:

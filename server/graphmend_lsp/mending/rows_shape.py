@@ -74,7 +74,7 @@ def _of_subscript(source: Source, node: ast.Subscript, at: ast.stmt, depth: int)
     for one in node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]:
         if isinstance(one, ast.Constant) and one.value is None:
             inner += 1
-        elif _is_number(source, one) or _counts(source, one):
+        elif _is_number(source, one) or counts(source, one):
             inner -= 1
         elif not isinstance(one, ast.Slice):
             return None
@@ -122,10 +122,10 @@ def _is_number(source: Source, node: ast.expr) -> bool:
         return _is_number(source, node.operand)
     if isinstance(node, ast.Constant):
         return isinstance(node.value, (int, float)) and not isinstance(node.value, bool)
-    return _counts(source, node)
+    return counts(source, node)
 
 
-def _counts(source: Source, node: ast.expr) -> bool:
+def counts(source: Source, node: ast.expr) -> bool:
     """Whether a name is the variable of a loop over ``range`` around it, and bound nowhere else."""
     function = source.function(node)
     if not isinstance(node, ast.Name) or function is None:
