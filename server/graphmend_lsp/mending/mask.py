@@ -31,9 +31,9 @@ from __future__ import annotations
 import ast
 
 from graphmend_lsp.mending.kinds import Kinds
+from graphmend_lsp.mending.mask_chosen import Chosen, chosen
 from graphmend_lsp.mending.mask_count import counted
 from graphmend_lsp.mending.mask_examples import EXAMPLES, REFUSALS
-from graphmend_lsp.mending.mask_chosen import Chosen, chosen
 from graphmend_lsp.mending.mask_held import held
 from graphmend_lsp.mending.mask_reduce import reduced
 from graphmend_lsp.mending.mask_rows import listed

@@ -6,8 +6,8 @@ import ast
 
 from graphmend_lsp.mending.imports import dotted, spell
 from graphmend_lsp.mending.kinds import Kinds
-from graphmend_lsp.mending.mask_count import length_of
 from graphmend_lsp.mending.mask_chosen import Chosen
+from graphmend_lsp.mending.mask_count import length_of
 from graphmend_lsp.mending.mask_form import Masked, rewritten
 from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.scalar import plain
