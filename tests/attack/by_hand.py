@@ -779,6 +779,37 @@ FOUND = (
                     y = y * (1.0 if x.shape[0] < 9 else self.__gain)
                 return y
     """, gb_id="GB0007", must="declined", fn="Net()", more="[(torch.ones(10),)]"),
+    Case("a store that no element takes", "where", """
+        def fn(x):
+            y = x * 2
+            if ⟦x.sum() > 0⟧:
+                y[0] = 5.0
+            return y
+    """, "not safe", more="[(torch.zeros(0),), (torch.ones(4),)]"),
+    Case("a sum in place that keeps its dtype", "loop", """
+        def fn(x):
+            total = torch.zeros(4)
+            for i in range(4):
+                total += x * i
+                if ⟦total.sum() > 20⟧:
+                    break
+            return total
+    """, "safe", gb_id="GB7000", more="[(torch.ones(4).double(),), (torch.ones(4).half(),)]"),
+    Case("a buffer that gets a history", "where", """
+        class Net(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("mean", torch.zeros(4))
+
+            def forward(self, x):
+                if ⟦x.sum() > 0⟧:
+                    self.mean = self.mean * 0.5 + x * 0.5
+                return x - self.mean
+    """, "not safe", fn="Net()", more="[(-torch.ones(4).requires_grad_(),)]"),
+    Case("two numbers subtracted in half precision", "item", """
+        def fn(x, y):
+            return x * (x.max().item() - ⟦y.max().item()⟧)
+    """, "not safe", gb_id="GB0124", calls="[(torch.linspace(-3.3, 7.1, 97), torch.full((97,), 0.1))]", more="[(torch.ones(4), torch.ones(4))]"),
 )  # fmt: skip
 CASES = (*HAZARDS, *WHERE, *LATER, *CHECKS, *BEHIND, *FOUND)
 

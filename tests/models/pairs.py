@@ -83,7 +83,7 @@ PAIRS = (
     Pair("square_root", "return x * math.sqrt(x.abs().sum())", "unsafe", setup="import math"),
     Pair("rounded", "return x * round(x.sum().item(), 2)", "unsafe"),
     Pair("sum_of_list", "return x + sum(x.tolist())", "unsafe"),
-    Pair("steps", "s = x.sum().item()\nreturn x * (s * 2 + 0.3)", "safe"),
+    Pair("steps", "s = x.sum().item()\nreturn x * (s * 2 + 0.3)", "unsafe"),
     Pair("flag", "f = (x > 2).any().item()\nif f:\n    x = x * 2\nreturn x + 1", "safe"),
     Pair("divided_by_number", "return x * (1 / x.sum().item())", "declined"),
     Pair("number_returned", "return x + 1, x.sum().item()", "declined"),

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import ast
-import itertools
-import json
-import subprocess
-import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import graphmend_lsp.worker
+from tests.worker.worker_pipes import Worker, analyse_params
 
-MAIN = Path(graphmend_lsp.worker.__file__).with_name("__main__.py")
 HEAD = "import logging, random, torch, warnings, math\nfrom torch import nn\nlog = logging.getLogger('model')\n"
 TAIL = "\ndef graphmend_entry():\n    torch.manual_seed(0)\n    return {entry}\n"
 X = "torch.tensor([1.0, -2.0, 3.0, 4.0])"
@@ -398,48 +393,34 @@ UNEQUAL = [
     Case("an import error", IF.format(a="x", b="x", result="y"), "import nothing_of_this_name\n", failure="import"),
     Case("an exit", IF.format(a="x", b="x", result="y"), "def f(x):\n    raise SystemExit(3)\n", failure="exit"),
     Case(
+        "without elements it raises",
+        "def f(x):\n    y = x * 2\n    if x.sum() > 0:\n        y[0] = 5.0\n    return y\n",
+        "def f(x):\n    y = x * 2\n    y[0] = torch.where(x.sum() > 0, 5.0, y[0])\n    return y\n",
+        finds=(("exception", "exception", "IndexError"),),
+        likeness={"outputs": "bit-equal"},
+    ),
+    Case(
+        "other dtypes become wider",
+        "def f(x):\n    y = torch.zeros(4)\n    y += x\n    if x.sum() > 0:\n        y = y * 2\n    return y\n",
+        "def f(x):\n    y = torch.zeros(4)\n    y = y + x\n    y = torch.where(x.sum() > 0, y * 2, y)\n    return y\n",
+        finds=(("output", "exception", "float64"),),
+        likeness={"outputs": "bit-equal"},
+    ),
+    Case(
+        "numbers are rounded in half precision",
+        "def f(x):\n    return x * (x.max().item() - x.mean().item())\n",
+        "def f(x):\n    return x * (x.max().detach() - x.mean().detach())\n",
+        entry="f, (torch.linspace(-3.3, 7.1, 97),)",
+        conditions=(),
+        finds=(("output", "exception", "max abs diff"),),
+    ),
+    Case(
         "a crash",
         IF.format(a="x", b="x", result="y"),
         "def f(x):\n    import ctypes\n    ctypes.string_at(0)\n",
         failure="crash",
     ),
 ]
-
-
-class Worker:
-    def __init__(self) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, str(MAIN)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
-        )
-        self.ids = itertools.count(1)
-        assert "hello" in self.read()
-
-    def read(self) -> dict[str, Any]:
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        assert line, "the worker ended"
-        message: dict[str, Any] = json.loads(line)
-        return message
-
-    def verify(self, params: dict[str, Any]) -> dict[str, Any]:
-        number = next(self.ids)
-        assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps({"id": number, "method": "verify", "params": params}).encode() + b"\n")
-        self.process.stdin.flush()
-        while True:
-            message = self.read()
-            if message.get("id") == number and "result" in message:
-                result: dict[str, Any] = message["result"]
-                return result
-
-
-@pytest.fixture(scope="module")
-def worker() -> Iterator[Worker]:
-    started = Worker()
-    yield started
-    assert started.process.stdin is not None
-    started.process.stdin.close()
-    started.process.wait(20)
 
 
 Judge = Callable[[Case], dict[str, Any]]
@@ -455,13 +436,10 @@ def judge(worker: Worker, tmp_path: Path) -> Judge:
             "id": "mend", "texts": {file: after}, "changed": {file: [[1, after.count("\n")]]},
             "conditions": [place(before, segment, file) for segment in case.conditions],
         }  # fmt: skip
-        return worker.verify(
-            {
-                "entry": {"file": file, "function": "graphmend_entry", "kind": "function"}, "texts": {file: before},
-                "candidates": [candidate], "roots": [str(tmp_path)], "device": "cpu", "mode": case.mode,
-                "limits": {"seconds": seconds, "memory_mb": None},
-            }
-        )  # fmt: skip
+        params = analyse_params(
+            file, text=before, roots=(str(tmp_path),), device="cpu", mode=case.mode, seconds=seconds
+        )
+        return worker.result(worker.send("verify", {**params, "candidates": [candidate]}), 200)
 
     return ask
 

@@ -320,7 +320,7 @@ def fn(x):
         if i > 2:
             break
         for j in range(2):
-            total = torch.where(done, total, total + (x * j))
+            total = torch.where(done, total, total.clone().add_(x * j))
         done = done | (total.sum() > 20)
     return total
 """,

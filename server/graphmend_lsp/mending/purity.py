@@ -273,6 +273,13 @@ _NEED_ELEMENTS = frozenset((
 ))  # fmt: skip
 
 
+_WITHOUT_GRADIENT = frozenset((
+    "detach", "item", "tolist", "argmax", "argmin", "any", "all", "long", "int", "bool", "isnan", "isinf", "isfinite",
+    "count_nonzero", "nonzero", "size", "numel", "dim", "zeros", "ones", "empty", "full", "arange", "zeros_like",
+    "ones_like", "empty_like", "full_like", "eq", "ne", "lt", "le", "gt", "ge", "new_zeros", "new_ones",
+))  # fmt: skip
+
+
 def needing_elements(node: ast.AST) -> list[ast.Call]:
     """The calls in an expression or statement that raise for a tensor without elements, by their names."""
     return [
@@ -283,6 +290,22 @@ def needing_elements(node: ast.AST) -> list[ast.Call]:
         and one.func.attr in _NEED_ELEMENTS
         and not (one.func.attr in ("max", "min") and len(one.args) == 2)  # of two tensors, element by element
     ]
+
+
+def may_ask_for_gradients(source: Source, value: ast.expr) -> bool:
+    """Whether the value of an expression may have a gradient, as far as its text and what stands around it tell."""
+    for around in source.ancestors(value):
+        calls = [item.context_expr for item in around.items] if isinstance(around, ast.With) else []
+        calls += around.decorator_list if isinstance(around, (ast.FunctionDef, ast.AsyncFunctionDef)) else []
+        if any(source.code(one).split("(")[0].split(".")[-1] in ("no_grad", "inference_mode") for one in calls):
+            return False
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        return value.func.attr not in _WITHOUT_GRADIENT
+    if isinstance(value, ast.BinOp):
+        return may_ask_for_gradients(source, value.left) or may_ask_for_gradients(source, value.right)
+    if isinstance(value, ast.UnaryOp):
+        return not isinstance(value.op, ast.Not) and may_ask_for_gradients(source, value.operand)
+    return not isinstance(value, (ast.Constant, ast.Compare, ast.List, ast.Dict))
 
 
 def words_for_empty(source: Source, call: ast.Call) -> str:

@@ -33,7 +33,7 @@ from dataclasses import dataclass, field
 from graphmend_lsp.mending import edits
 from graphmend_lsp.mending.imports import is_builtin, spell
 from graphmend_lsp.mending.kinds import Kinds
-from graphmend_lsp.mending.purity import needing_elements, words_for_empty
+from graphmend_lsp.mending.purity import may_ask_for_gradients, needing_elements, words_for_empty
 from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.source import Source, Unreadable, loaded, read
 from graphmend_lsp.mending.where_branch import Lowering, verbatim
@@ -59,6 +59,7 @@ __all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
 
 NAME = "where"
 _CUT = frozenset(("detach", "detach_", "data"))
+_HISTORY = "`{}` keeps what its gradient comes from also in calls that leave it as it was; detach what is put there."
 _DETACHED = "A side that is detached gives a tensor without a gradient; the chosen one may ask for one."
 _TITLE = "Choose both sides with torch.where"
 _DOUBLE = "Choose both sides with torch.where, gradients kept finite"
@@ -350,4 +351,8 @@ class _Mending:
         told = [words_for_empty(self.source, call) for side in sides for call in needing_elements(side)]
         if any(isinstance(one, ast.Attribute) and one.attr in _CUT for side in sides for one in ast.walk(side)):
             told.append(_DETACHED)
+        for one in (one for side in sides for one in ast.walk(side) if isinstance(one, (ast.Assign, ast.AugAssign))):
+            (target, *_) = one.targets if isinstance(one, ast.Assign) else (one.target,)
+            if isinstance(target, ast.Attribute) and may_ask_for_gradients(self.source, one.value):
+                told.append(_HISTORY.format(render(self.source, target)))
         return tuple(told)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from graphmend_lsp.mending.kinds import Kinds
 from graphmend_lsp.mending.loop_index import is_in_range
 from graphmend_lsp.mending.purity import TENSOR_METHODS
+from graphmend_lsp.mending.scalar import Scalars
 from graphmend_lsp.mending.source import Source, assigned, loaded, parameters
 from graphmend_lsp.mending.where_condition import Conditions, Refused, Test
 from graphmend_lsp.mending.where_merge import Item, choose, first_line, merge
@@ -23,6 +24,7 @@ from graphmend_lsp.mending.where_values import (
     refuse_value,
 )  # fmt: skip
 
+_IN_PLACE: Mapping[type[ast.operator], str] = {ast.Add: "add_", ast.Sub: "sub_", ast.Mult: "mul_"}
 _OPERATORS: Mapping[type[ast.operator], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
     ast.MatMult: "@", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
@@ -156,6 +158,8 @@ class Lowering:
         if type(one.op) not in _OPERATORS:
             raise Refused(f"`{first_line(self.source, one)}` changes `{key}` in place.")
         value = Made(f"{key} {_OPERATORS[type(one.op)]} ", one.value, divides=isinstance(one.op, ast.Div))
+        if type(one.op) in _IN_PLACE and isinstance(target, ast.Name) and not self._keeps_dtype(target, one.value):
+            value = Made(f"{key}.clone().{_IN_PLACE[type(one.op)]}(", one.value, ")")
         load = frozenset({key.split("[")[0]})
         owned = isinstance(target, ast.Name) and self._is_owned(target.id)
         if not owned and isinstance(target, (ast.Name, ast.Attribute)):
@@ -166,6 +170,19 @@ class Lowering:
                 )
             return self._written(target, value, _reads(one.value) | load, notes)
         return self._store(target, value, _reads(one.value) | load, notes)
+
+    def _keeps_dtype(self, target: ast.Name, value: ast.expr) -> bool:
+        """Whether ``target + value`` surely has the dtype of a tensor: in place it is converted, a new one may be wider."""
+        if self.kinds.of(target) != "tensor" or self.kinds.of(value) == "python" or isinstance(value, ast.Constant):
+            return True
+        scalars, function = Scalars(self.source, self.kinds), self.source.function(target)
+        made = [
+            one.value
+            for one in ast.walk(function or value)
+            if isinstance(one, ast.Assign) and target.id in assigned(one)
+        ]
+        known = frozenset({target.id}).union(*(scalars.origins(one) for one in made))
+        return len(known) <= 2 and scalars.origins(value) <= known and not any(map(scalars.converts, (*made, value)))
 
     def _holds_tensor(self, target: ast.expr) -> bool:
         """Whether a name or attribute of ``self`` surely holds a tensor of fixed dtype: a buffer, or an annotated one."""

@@ -154,8 +154,17 @@ def _fresh(value: Any, memo: dict[Any, Any]) -> Any:
 
 
 def _copy(tensor: torch.Tensor, memo: dict[Any, Any]) -> torch.Tensor:
-    """A copy with the same strides; views of one memory become views of one copied memory."""
+    """A copy with the same strides; views of one memory become views of one copied memory.
+
+    A view stays one: what was compiled for a view is compiled anew for another tensor.
+    """
     detached = tensor.detach()
+    base = tensor._base
+    if base is not None and _is_plain(base) and _is_plain(tensor) and base.dtype == tensor.dtype:
+        if id(base) not in memo:
+            memo[id(base)] = _copy(base, memo)
+        view = memo[id(base)].as_strided(tensor.size(), tensor.stride(), tensor.storage_offset())
+        return view.requires_grad_(tensor.requires_grad)
     if type(tensor) is torch.Tensor and tensor.layout == torch.strided and not tensor.is_quantized:
         storage = detached.untyped_storage()
         key = ("storage", storage._cdata)
@@ -168,6 +177,11 @@ def _copy(tensor: torch.Tensor, memo: dict[Any, Any]) -> torch.Tensor:
     else:
         made = detached.clone()
     return made.requires_grad_(tensor.requires_grad)
+
+
+def _is_plain(tensor: torch.Tensor) -> bool:
+    strided = type(tensor) is torch.Tensor and tensor.layout == torch.strided and not tensor.is_quantized
+    return strided and tensor.is_leaf and not (tensor.is_neg() or tensor.is_conj())
 
 
 def _leaves(subject: Subject, inputs: Any) -> list[tuple[str, torch.Tensor]]:

@@ -24,6 +24,7 @@ from .variants import (
     asks_gradients,
     gradient_of,
     make,
+    odd,
     reshaping,
     searching,
     standard,
@@ -161,7 +162,7 @@ class _Search:
         self.reshape(bases[0])
         again = Recipe(bases[0], again=True, gradients=self.gradients)
         self.recipes.append(again)
-        late = (*self.single_out(bases), *self.in_other_mode(bases), *self.refused)
+        late = (*self.single_out(bases), *self.in_other_mode(bases), *self.in_odd_form(bases[0]), *self.refused)
         return Plan(tuple(self.recipes), frozenset(self.telling), late=late), own, self.store
 
     @property
@@ -211,6 +212,16 @@ class _Search:
                 found.append(one)
         return tuple(found)
 
+    def in_odd_form(self, base: int) -> tuple[Recipe, ...]:
+        """Calls of another form that the program takes."""
+        found: list[Recipe] = []
+        for recipe in odd(base, self.pristine[base]):
+            if self.spent() > self.seconds * STANDARD_SHARE:
+                break
+            if self.observe(recipe).raised is None:
+                found.append(recipe)
+        return tuple(found)
+
     def near(self, bases: Sequence[int]) -> list[Recipe]:
         """The entry's first calls, and made-up ones that showed a side of a condition."""
         shown = [recipe for number, recipe in enumerate(self.recipes) if number in self.telling and not recipe.own]
@@ -247,13 +258,10 @@ class _Search:
     def observe(self, recipe: Recipe) -> Observation:
         started = time.monotonic()
         patience = None if recipe.own else max(LEAST_PATIENCE, PATIENCE * self.longest)
-        seen = {number: set(values) for number, values in self.sides.seen.items()}
         try:
-            with interrupted_after(patience):
+            with interrupted_after(patience), self.sides.believed(not recipe.odd):
                 observation = perform(self.subject, recipe, self.calls, self.pristine, self.store, self.listener)
         except TooLongError:  # a loop that these values never end; what it showed cannot be run again
-            self.sides.seen.clear()
-            self.sides.seen.update(seen)
             return Observation(recipe.label, {}, self.listener.take(), Raised("TooLongError", "it did not end"))
         self.latest = time.monotonic() - started
         self.longest = max(self.longest, self.latest)

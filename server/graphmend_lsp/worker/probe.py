@@ -12,7 +12,8 @@ import copy
 import gc
 import os
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,6 +48,20 @@ class Sides:
             if number not in self.unwatched
         )
 
+    @contextmanager
+    def believed(self, believed: bool) -> Iterator[None]:
+        """A call; what it shows is forgotten when it is not `believed`, or does not come to its end."""
+        seen = {number: set(values) for number, values in self.seen.items()}
+        try:
+            yield
+        except BaseException:
+            believed = False
+            raise
+        finally:
+            if not believed:
+                self.seen.clear()
+                self.seen.update(seen)
+
     def data(self) -> list[SideData]:
         """The conditions in order with what was seen of each."""
         return [
@@ -60,6 +75,15 @@ class Wheres:
     """What the watched `torch.where` calls were given that a branch could not have been."""
 
     unlike: dict[str, None] = field(default_factory=dict)
+
+    @contextmanager
+    def believed(self, believed: bool) -> Iterator[None]:
+        """A call; what it shows is forgotten when it is not `believed`."""
+        before = dict(self.unlike)
+        yield
+        if not believed:
+            self.unlike.clear()
+            self.unlike.update(before)
 
 
 def watch_conditions(conditions: Sequence[Place], source: Callable[[str], str]) -> Sides:

@@ -171,7 +171,9 @@ def run(
         wheres = watch_wheres(changed or {}, text_of)
         made = tuple(recipes or chosen.uncompiled)
         with _uncompiled(subject):
-            observations += [perform(subject, one, calls, pristine, store, listener) for one in made]
+            for one in made:
+                with sides.believed(not one.odd), wheres.believed(not one.odd):
+                    observations.append(perform(subject, one, calls, pristine, store, listener))
         return Trial(
             way, made, tuple(observations), store.blobs, _NOTHING, sides=tuple(sides.data()),
             unlike=tuple(wheres.unlike), start=start, modules=frozenset(subject.modules),

@@ -29,7 +29,7 @@ class Recipe:
     parameters and floating buffers for this call alone. `resize` says which size becomes which, `axis` limits that to one
     dimension. `gradients` asks for gradients of floating inputs. `own` calls take the entry's objects as they are after the
     calls before, all others take fresh copies. `mode` puts the modules into ``train`` or ``eval`` for this call alone.
-    `raises`: the original raises, and only that is compared.
+    `raises`: the original raises, and only that is compared. `dtype` is that of floating tensors, where another is given.
     """
 
     base: int
@@ -46,6 +46,12 @@ class Recipe:
     again: bool = False
     mode: Literal["", "train", "eval"] = ""
     raises: bool = False
+    dtype: Literal["", "float64", "float16"] = ""
+
+    @property
+    def odd(self) -> bool:
+        """Whether it is one of `odd`, in which a mend may be no *safe* one, but shows no side of a condition."""
+        return bool(self.dtype) or (self.resize is not None and self.resize[1] == 0)
 
     @property
     def label(self) -> str:
@@ -62,6 +68,8 @@ class Recipe:
             words += f" with {self.spot}"
         if self.weights:
             words += f" with weights {self.weights}"
+        if self.dtype:
+            words += f" with floats in {self.dtype}"
         if self.resize:
             words += f" with size {self.resize[0]} made {self.resize[1]}"
         if self.mode:
@@ -90,6 +98,8 @@ def make(recipe: Recipe, calls: Sequence[Arguments]) -> Arguments:
                 changed = _laid_like(changed, SPOTS[recipe.spot](changed.detach())).requires_grad_(
                     changed.requires_grad
                 )
+        if recipe.dtype and changed.is_floating_point():
+            changed = changed.detach().to(getattr(torch, recipe.dtype)).requires_grad_(changed.requires_grad)
         if recipe.resize is not None:
             changed = _resized(changed, recipe.resize, recipe.axis)
         if recipe.gradients and changed.is_floating_point() and changed.is_leaf and not changed.requires_grad:
@@ -162,6 +172,19 @@ def reshaping(base: int, call: Arguments, factors: Sequence[int] = ()) -> list[R
     return recipes
 
 
+def odd(base: int, call: Arguments) -> list[Recipe]:
+    """Calls that a program may get and its tests forget: without elements, with floats of another dtype."""
+    tensors = [tensor for _, tensor in tensors_of(call) if not isinstance(tensor, torch.nn.Parameter)]
+    sizes = dict.fromkeys(tensor.shape[0] for tensor in tensors if tensor.dim() and tensor.shape[0] > 0)
+    found = [Recipe(base, resize=(size, 0), axis=0) for size in list(sizes)[:1]]
+    floats = {tensor.dtype for tensor in tensors if tensor.is_floating_point()}
+    if floats - {torch.float64}:
+        found.append(Recipe(base, dtype="float64"))
+    if floats & {torch.float32, torch.float64}:
+        found.append(Recipe(base, dtype="float16"))
+    return found
+
+
 def gradient_of(recipe: Recipe) -> Recipe:
     """The same call with gradients of its floating inputs."""
     return replace(recipe, gradients=True, own=False)
@@ -205,15 +228,31 @@ def _other_values(
 
 def _laid_like(tensor: torch.Tensor, made: torch.Tensor) -> torch.Tensor:
     """`made` with the strides of `tensor`, for which a program was compiled, unless elements of that share memory."""
-    if made.shape != tensor.shape or made.stride() == tensor.stride():
+    if made.shape != tensor.shape:
         return made
+    if (viewed := tensor._base) is not None and viewed.layout == torch.strided:
+        base = (
+            viewed.detach().clone().to(made.dtype)
+        )  # a program compiled for a view is compiled anew for another tensor
+        if base.stride() == viewed.stride():
+            view = base.as_strided(tensor.size(), tensor.stride(), tensor.storage_offset())
+            return view.copy_(made) if not _overlaps(tensor) else made
+    if made.stride() == tensor.stride():
+        return made if made._base is None else made.clone()
+    if _overlaps(tensor):
+        return made
+    laid = torch.empty_strided(tensor.size(), tensor.stride(), dtype=made.dtype, device=made.device)
+    return laid.copy_(made)
+
+
+def _overlaps(tensor: torch.Tensor) -> bool:
+    """Whether elements of a tensor may share memory."""
     reach = 0  # of the dimensions so far, from the innermost on
     for stride, size in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
         if size > 1 and stride <= reach:
-            return made
+            return True
         reach += stride * (size - 1)
-    laid = torch.empty_strided(tensor.size(), tensor.stride(), dtype=made.dtype, device=made.device)
-    return laid.copy_(made)
+    return False
 
 
 def _floats(
