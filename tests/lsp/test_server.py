@@ -22,7 +22,7 @@ from graphmend_lsp.lsp.rpc import Connection, Message
 from tests.lsp.conftest import Start
 from tests.lsp.fake_server import services
 from tests.lsp.test_transport import INITIALIZE_PARAMS, PLACE, URI, framed, request
-from tests.lsp.wire import NEOVIM, VSCODE, Client, action_params
+from tests.lsp.wire import FAKE, NEOVIM, VSCODE, Client, action_params
 
 FEATURES = {
     "initialized",
@@ -89,7 +89,7 @@ async def test_initialize_is_answered_as_pygls_would_for_the_registered_features
 
 
 def test_what_comes_before_pygls_is_there_is_answered_in_order(start: Start) -> None:
-    client = start()
+    client = start(FAKE)
     document = {"uri": URI, "languageId": "python", "version": 1, "text": "foo\n"}
     messages = [
         request("initialize", {"capabilities": NEOVIM}, 1),
@@ -119,7 +119,7 @@ def received(client: Client) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("ending", [b"", framed(b'{"jsonrpc":"2.0","method":"exit"}')])
 def test_a_client_that_leaves_before_pygls_is_there(start: Start, ending: bytes) -> None:
-    client = start()
+    client = start(FAKE)
     client.raw(framed(json.dumps(request("initialize", {}, 1)).encode()) + ending)
     assert client.process.stdin is not None
     client.process.stdin.close()

@@ -162,7 +162,7 @@ def test_notifications_never_get_an_answer(start: Start) -> None:
 
 
 def test_before_initialize_and_after_shutdown(start: Start) -> None:
-    client = start()
+    client = start(FAKE)
     assert client.ask("textDocument/hover", PLACE)["error"]["code"] == -32002
     client.open(URI, "foo\n")  # left out
     client.initialize()
@@ -297,7 +297,7 @@ def test_cancelled_requests_are_answered_as_cancelled(start: Start, begun: bool)
 
 
 def test_nothing_but_protocol_reaches_stdout(start: Start) -> None:
-    client = start()
+    client = start(FAKE)
     client.initialize(NEOVIM)
     client.open(URI, "foo\n")
     client.published(URI)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
@@ -12,6 +13,8 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
+
+from tests.lsp.forked import Forked
 
 FAKE = [sys.executable, "-m", "tests.lsp.fake_server"]
 REAL = [sys.executable, "-m", "graphmend_lsp", "--stdio"]
@@ -56,10 +59,10 @@ NEOVIM: dict[str, Any] = {
 
 
 class Client:
-    """A server process and what it said."""
+    """A server process, started or given, and what it said."""
 
-    def __init__(self, command: list[str], env: dict[str, str] | None = None) -> None:
-        self.process = subprocess.Popen(
+    def __init__(self, command: list[str], env: dict[str, str] | None = None, process: Forked | None = None) -> None:
+        self.process = process or subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -73,8 +76,9 @@ class Client:
         self.stray = b""
         self._id = 0
         self.answers: dict[str, Callable[[Any], Any]] = {}
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
         self._errors = threading.Thread(target=self._read_errors, daemon=True)
+        self._reader.start()
         self._errors.start()
 
     def _read(self) -> None:
@@ -189,12 +193,13 @@ class Client:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
-        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
-            if stream is not None:
-                try:
-                    stream.close()
-                except OSError:
-                    continue
+        assert self.process.stdin is not None
+        with contextlib.suppress(OSError):
+            self.process.stdin.close()
+        for thread, stream in ((self._reader, self.process.stdout), (self._errors, self.process.stderr)):
+            thread.join(PATIENCE)
+            if stream is not None and not thread.is_alive():  # else a child of its has it, and it is being read
+                stream.close()
 
 
 def action_params(uri: str, start: tuple[int, int], end: tuple[int, int] | None = None, **context: Any) -> Any:

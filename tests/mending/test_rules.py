@@ -14,6 +14,7 @@ from graphmend_lsp.mending import propose, rules_by_name
 from graphmend_lsp.mending.rule import Example, Refusal
 from graphmend_lsp.model import Break
 from graphmend_lsp.text import apply_edits
+from graphmend_lsp.worker.compiling import leave_guards_untimed
 
 from .conftest import PATH, unmark
 
@@ -83,6 +84,7 @@ def test_run(name: str, case: Example) -> None:
 def _run(source: str, run: str | None, wrap: Callable[[Any], Any] = lambda fn: fn) -> _Seen:
     import torch
 
+    leave_guards_untimed()
     torch._dynamo.reset()
     space: dict[str, Any] = {"__name__": "model"}
     text = io.StringIO()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,13 +23,6 @@ class M(torch.nn.Module):
         return {"y": y, "n": (y.sum(), 3)}
 def graphmend_entry(): return M(), (torch.ones(2, 4),)
 """
-
-
-@pytest.fixture(scope="module")
-def worker() -> Iterator[Worker]:
-    started = Worker()
-    yield started
-    assert started.close() == 0
 
 
 @pytest.mark.parametrize(("mode", "gb_id"), [("eval", "GB0124"), ("train", "GB0059")])

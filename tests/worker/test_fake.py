@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +12,6 @@ from tests.worker.fake_constructs import CASES, source
 from tests.worker.worker_pipes import Worker, analyse_params
 
 FILE = "/nowhere/at_all/constructs.py"
-
-
-@pytest.fixture(scope="module")
-def worker() -> Iterator[Worker]:
-    started = Worker()
-    yield started
-    assert started.close() == 0
 
 
 def run(worker: Worker, file: Path | str, function: str = "graphmend_entry", **options: Any) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,13 +14,6 @@ from tests.worker.test_fake import FILE, ids, run
 from tests.worker.worker_pipes import Worker
 
 HEAD = "import torch\ndef graphmend_entry(): return f, (torch.arange(1.0, 5.0),)\n"  # the body begins on line 4
-
-
-@pytest.fixture(scope="module")
-def worker() -> Iterator[Worker]:
-    started = Worker()
-    yield started
-    assert started.close() == 0
 
 
 def sides(result: dict[str, Any]) -> dict[tuple[str, int], list[tuple[int, bool]]]:

@@ -6,7 +6,6 @@ import hashlib
 import os
 import py_compile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +26,6 @@ def graphmend_entry():
     {entry}
     return f, (torch.ones(2),)
 """
-
-
-@pytest.fixture(scope="module")
-def worker() -> Iterator[Worker]:
-    started = Worker()
-    yield started
-    assert started.close() == 0
 
 
 def needs(

@@ -6,7 +6,6 @@ import json
 import statistics
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import pytest
 
 from graphmend_lsp.worker.alternate import Alternation, LeftAloneError
 from graphmend_lsp.worker.measure import MOST_CALLS, _explained, calls_for, count_launches
+from tests.worker.conftest import each_worker
 from tests.worker.worker_pipes import Worker
 
 FILE = "/no/such/folder/m.py"
@@ -21,17 +21,6 @@ HEAD = "import os, time, torch\n"
 TAIL = "\ndef graphmend_entry():\n    return f, (torch.ones(4, requires_grad=True),)\n"
 SLOW = "def f(x):\n    time.sleep(0.02)\n    return x + 1\n"
 FAST = "def f(x):\n    time.sleep(0.005)\n    return x + 1\n"
-
-
-@pytest.fixture(scope="module", params=["fork", pytest.param("spawn", marks=pytest.mark.slow)])
-def worker(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
-    env = {"TMPDIR": str(tmp_path_factory.mktemp("temporary"))}
-    if request.param == "spawn":
-        env["GRAPHMEND_WORKER_SPAWN"] = "1"
-    started = Worker(env)
-    yield started
-    assert started.close() == 0
-    assert list(Path(env["TMPDIR"]).iterdir()) == []
 
 
 def params(before: str, after: str, seconds: float = 100.0, **more: Any) -> dict[str, Any]:
@@ -43,17 +32,14 @@ def params(before: str, after: str, seconds: float = 100.0, **more: Any) -> dict
     }  # fmt: skip
 
 
-def ask(worker: Worker, asked: dict[str, Any], number: int) -> dict[str, Any]:
-    worker.say(json.dumps({"id": number, "method": "measure", "params": asked}).encode())
-    while "result" not in (message := worker.read(150)):
-        assert "progress" in message
-    result: dict[str, Any] = message["result"]
-    return result
+def ask(worker: Worker, asked: dict[str, Any]) -> dict[str, Any]:
+    return worker.result(worker.send("measure", asked), 150)
 
 
+@each_worker
 @pytest.mark.parametrize("mode", ["eval", pytest.param("train", marks=pytest.mark.slow)])
 def test_the_faster_program_is_seen(worker: Worker, mode: str) -> None:
-    result = ask(worker, params(SLOW, FAST, mode=mode), 1 + (mode == "train"))
+    result = ask(worker, params(SLOW, FAST, mode=mode))
     assert result["failure"] is None
     assert (result["backend"], result["device"]) == ("eager", "cpu")
     old, new = result["original"], result["mended"]
@@ -73,52 +59,48 @@ FAILING = {
 }
 
 
+@each_worker
 @pytest.mark.parametrize("name", FAILING)
 def test_which_program_failed_is_told(worker: Worker, name: str, request: pytest.FixtureRequest) -> None:
     before, after, more, words = FAILING[name]
     said = [words]
     if name == "too late" and "spawn" in request.node.name:
         said = ["did not end within", "the time is over"]  # of all of it, or before one began: each process loads torch
-    result = ask(worker, params(before, after, **more), 10 + list(FAILING).index(name))
+    result = ask(worker, params(before, after, **more))
     assert result["original"] is result["mended"] is None
     assert any(one in result["failure"]["message"] for one in said)
     assert result["failure"]["remedy"]
 
 
+@each_worker
 def test_a_program_that_compiles_itself_with_fullgraph_is_measured_with_its_breaks(worker: Worker) -> None:
     before = "@torch.compile(backend='eager', fullgraph=True)\ndef f(x):\n    print('x')\n    return x + 1\n"
     after = "@torch.compile(backend='eager', fullgraph=True)\ndef f(x):\n    return x + 1\n"
-    result = ask(worker, params(before, after, backend=None), 30)
+    result = ask(worker, params(before, after, backend=None))
     assert result["failure"] is None
     assert result["backend"] == "as the program compiles itself"
 
 
+@each_worker
 def test_a_measurement_can_be_cancelled(worker: Worker) -> None:
-    worker.say(
-        json.dumps({"id": 40, "method": "measure", "params": params("def f(x):\n    time.sleep(600)\n", FAST)}).encode()
-    )
+    number = worker.send("measure", params("def f(x):\n    time.sleep(600)\n", FAST))
     assert "progress" in worker.read(60)
-    worker.say(json.dumps({"id": 0, "method": "cancel", "params": {"id": 40}}).encode())
-    assert worker.read(20)["result"]["failure"]["kind"] == "cancelled"
+    worker.say(json.dumps({"id": 0, "method": "cancel", "params": {"id": number}}).encode())
+    assert worker.result(number, 20)["failure"]["kind"] == "cancelled"
 
 
+@each_worker
 @pytest.mark.parametrize("candidates", [[], [{}, {}], "x"])
 def test_one_program_is_measured(worker: Worker, candidates: Any) -> None:
-    result = ask_raw(worker, {**params(FAST, FAST), "candidates": candidates}, 50)
+    result = ask(worker, {**params(FAST, FAST), "candidates": candidates})
     assert result["failure"]["kind"] == "protocol"
-
-
-def ask_raw(worker: Worker, asked: dict[str, Any], number: int) -> dict[str, Any]:
-    worker.say(json.dumps({"id": number, "method": "measure", "params": asked}).encode())
-    result: dict[str, Any] = worker.read(20)["result"]
-    return result
 
 
 @pytest.mark.slow
 def test_inductor_without_a_compiler_says_what_to_install(tmp_path: Path) -> None:
     worker = Worker({"CXX": "/no/such/compiler", "PATH": str(tmp_path), "TMPDIR": str(tmp_path)})
     try:
-        result = ask(worker, params(FAST, FAST, backend="inductor"), 1)
+        result = ask(worker, params(FAST, FAST, backend="inductor"))
     finally:
         worker.close()
     assert "Inductor needs a C++ compiler" in result["failure"]["message"]

@@ -8,28 +8,18 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.worker.conftest import each_worker
 from tests.worker.worker_pipes import Worker, analyse_params
 
 HEAD = "import ctypes, os, sys, threading, time, signal, torch\n"
 ENTRY = "\ndef graphmend_entry():\n    return f, (torch.ones(4),)\n"
 ADD_ONE = "def f(x):\n    return x + 1\n"
-
-
-@pytest.fixture(scope="module", params=["fork", pytest.param("spawn", marks=pytest.mark.slow)])
-def worker(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
-    env = {"TMPDIR": str(tmp_path_factory.mktemp("temporary"))}
-    if request.param == "spawn":
-        env["GRAPHMEND_WORKER_SPAWN"] = "1"
-    started = Worker(env)
-    yield started
-    assert started.close() == 0
-    assert list(Path(env["TMPDIR"]).iterdir()) == []
 
 
 def program(body: str, entry: str = ENTRY) -> str:
@@ -67,6 +57,7 @@ FAILURES: dict[str, tuple[str, str, str, str, int | None]] = {
 }  # fmt: skip
 
 
+@each_worker
 @pytest.mark.parametrize("name", FAILURES)
 def test_a_failure_is_typed_and_the_worker_lives(worker: Worker, tmp_path: Path, name: str) -> None:
     text, stage, kind, words, line = FAILURES[name]
@@ -94,6 +85,7 @@ HARMLESS = {
 }  # fmt: skip
 
 
+@each_worker
 @pytest.mark.parametrize("name", HARMLESS)
 def test_what_a_program_does_to_its_process_harms_nothing(worker: Worker, tmp_path: Path, name: str) -> None:
     file = tmp_path / "model.py"
@@ -105,6 +97,7 @@ def test_what_a_program_does_to_its_process_harms_nothing(worker: Worker, tmp_pa
     wait_until(lambda: worker.children() == [])
 
 
+@each_worker
 def test_what_was_recorded_before_a_crash_stays(worker: Worker, tmp_path: Path) -> None:
     body = "def f(x):\n    y = x + 1\n    print(y)\n    ctypes.string_at(0)\n    return y\n"
     result = worker.analyse(tmp_path / "model.py", text=program(body))
@@ -121,6 +114,7 @@ VERIFIED = {  # what a program has when its proof forks it
 }  # fmt: skip
 
 
+@each_worker
 @pytest.mark.parametrize("name", VERIFIED)
 def test_a_proof_of_a_program_that_has(worker: Worker, tmp_path: Path, name: str) -> None:
     file = tmp_path / "model.py"
@@ -149,6 +143,7 @@ def test_the_process_that_forks_has_one_thread_of_python() -> None:
     assert done.stdout.strip() == "1"
 
 
+@each_worker
 def test_cancel_ends_the_group(worker: Worker, tmp_path: Path) -> None:
     mark = tmp_path / "pid"
     body = (
@@ -165,6 +160,7 @@ def test_cancel_ends_the_group(worker: Worker, tmp_path: Path) -> None:
     wait_until(lambda: not alive(pid) and worker.children() == [])
 
 
+@each_worker
 def test_a_waiting_request_can_be_cancelled(worker: Worker, tmp_path: Path) -> None:
     sleeper = analyse_params(tmp_path / "model.py", text=program("time.sleep(1000)\n" + ADD_ONE))
     numbers = [worker.send("analyse", sleeper) for _ in range(6)]
@@ -189,6 +185,7 @@ BAD_LINES: dict[str, tuple[bytes, str | None]] = {
 }  # fmt: skip
 
 
+@each_worker
 @pytest.mark.parametrize("name", BAD_LINES)
 def test_a_bad_line_is_answered_or_skipped(worker: Worker, tmp_path: Path, name: str) -> None:
     line, words = BAD_LINES[name]
@@ -199,10 +196,9 @@ def test_a_bad_line_is_answered_or_skipped(worker: Worker, tmp_path: Path, name:
     assert worker.analyse(tmp_path / "model.py", text=program(ADD_ONE))["failure"] is None
 
 
+@each_worker
 def test_hello_says_who_it_is(worker: Worker) -> None:
-    import torch
-
-    assert worker.hello["torch"] == torch.__version__
+    assert worker.hello["torch"] == version("torch")
     assert worker.hello["executable"] == sys.executable
     assert worker.hello["python"] == ".".join(map(str, sys.version_info[:3]))
     assert (worker.hello["missing"], worker.hello["failure"]) == ([], None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,13 +9,6 @@ import pytest
 from tests.worker.worker_pipes import Worker
 
 TAIL = "def graphmend_entry(): return f, (torch.ones(4),)\n"
-
-
-@pytest.fixture(scope="module")
-def worker() -> Iterator[Worker]:
-    started = Worker()
-    yield started
-    assert started.close() == 0
 
 
 # what an entry may return, and how many calls that is

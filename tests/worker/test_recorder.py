@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +11,6 @@ from tests.worker.breaks import CASES, HEAD, Expected, expected_of
 from tests.worker.worker_pipes import Worker
 
 FILE = "/nowhere/at_all/breaks_model.py"
-
-
-@pytest.fixture(scope="module")
-def worker() -> Iterator[Worker]:
-    started = Worker()
-    yield started
-    assert started.close() == 0
 
 
 def indented(text: str, by: int) -> str:

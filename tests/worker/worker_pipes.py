@@ -8,6 +8,7 @@ import selectors
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,9 +22,10 @@ class Worker:
     """A started worker; `hello` is what it said first."""
 
     def __init__(self, env: Mapping[str, str] | None = None, cwd: Path | None = None, python: str = PYTHON) -> None:
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  a pipe that nobody reads would fill up
         self.process = subprocess.Popen(
             [python, "-u", str(SCRIPT)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors,
             env={**os.environ, **(env or {})}, cwd=cwd, start_new_session=True,
         )  # fmt: skip
         assert self.process.stdout is not None
@@ -45,9 +47,7 @@ class Worker:
                 assert left > 0, "the worker did not answer in time"
                 if selector.select(left):
                     data = os.read(self.process.stdout.fileno(), 1 << 16)
-                    assert data, "the worker ended: " + (
-                        self.process.stderr.read().decode() if self.process.stderr else ""
-                    )
+                    assert data, "the worker ended: " + self._said()
                     *lines, self._rest = (self._rest + data).split(b"\n")
                     self._lines += lines
         message: dict[str, Any] = json.loads(self._lines.pop(0))
@@ -91,10 +91,14 @@ class Worker:
             except (OSError, subprocess.TimeoutExpired):
                 os.killpg(self.process.pid, signal.SIGKILL)
         status = self.process.wait(10)
-        for pipe in (self.process.stdout, self.process.stderr):
-            if pipe is not None:
-                pipe.close()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        self._errors.close()
         return status
+
+    def _said(self) -> str:
+        self._errors.seek(0)
+        return self._errors.read().decode(errors="replace")
 
 
 def analyse_params(
