@@ -22,11 +22,12 @@ lint: $(VENV)/.stamp
 	$(BIN)/ruff format --check server tests bench
 	$(BIN)/mypy
 
+# worksteal: neighbours stay in one process, so that what a file or a folder starts is mostly started once.
 unit: $(VENV)/.stamp
-	$(BIN)/python -m pytest -m "not slow and not editor" -n 2
+	$(BIN)/python -m pytest -m "not slow and not editor" -n 2 --dist worksteal
 
 slow: $(VENV)/.stamp
-	$(BIN)/python -m pytest -m slow -n 2
+	$(BIN)/python -m pytest -m slow -n 2 --dist loadgroup
 
 extension: $(NODE_STAMP)
 	npm run --workspace vscode-extension check

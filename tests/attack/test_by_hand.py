@@ -30,6 +30,7 @@ def test_names_are_there_once_and_programs_parse() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("by_hand")
 @pytest.mark.timeout(1600)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_what_must_become_of_it(outcomes: dict[str, Any], case: Case) -> None:

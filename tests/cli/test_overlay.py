@@ -11,43 +11,14 @@ from typing import Any
 
 import pytest
 
+from tests.kit import MAIN, MODEL, install
+
 pytestmark = pytest.mark.slow
-
-MODEL = """import torch
-from torch import nn
-
-
-class Gate(nn.Module):
-    def forward(self, x):
-        if x.sum() > 0:
-            x = x * 2
-        return x + 1
-"""
-MAIN = '''"""Uses the kit."""
-import torch
-from kit.model import Gate
-
-
-class Net(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.gate = Gate()
-
-    def forward(self, x):
-        return self.gate(x)
-
-
-def graphmend_entry():
-    return Net(), (torch.randn(4),)
-'''
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    kit = tmp_path / "site-packages" / "kit"
-    kit.mkdir(parents=True)
-    (kit / "__init__.py").touch()
-    (kit / "model.py").write_text(MODEL)
+    install(tmp_path)
     (tmp_path / "app").mkdir()
     (tmp_path / "app" / "main.py").write_text(MAIN)
     return tmp_path

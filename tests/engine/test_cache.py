@@ -109,7 +109,7 @@ def checked(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 
 @pytest.fixture
-def project(checked: Project) -> Iterator[Project]:
+def project(checked: Project, one_mender: None) -> Iterator[Project]:
     assert checked.recall() is not None  # else no test here shows anything
     yield checked
     for path in sorted(checked.folder.rglob("*"), reverse=True):

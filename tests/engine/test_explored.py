@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from graphmend_lsp.engine.breaks import Scope
 from graphmend_lsp.engine.config import CheckRequest, WorkerConfig
@@ -119,17 +121,21 @@ def graphmend_entry(): return M(), (torch.ones(2, 4),)
 """
 
 
-async def check(path: Path, **options: Any) -> Report:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def session() -> AsyncIterator[Session]:
+    one = Session(WorkerConfig(python=sys.executable))
+    yield one
+    await one.close()
+
+
+async def check(session: Session, path: Path, **options: Any) -> Report:
     path.write_text(MODEL)
-    session = Session(WorkerConfig(python=sys.executable))
-    try:
-        return await session.check(CheckRequest(paths=(str(path),), **options))
-    finally:
-        await session.close()
+    return await session.check(CheckRequest(paths=(str(path),), **options))
 
 
-async def test_check_shows_both_sides_and_modes(tmp_path: Path) -> None:
-    report = await check(tmp_path / "model.py", analysis="both", modes=("eval", "train"))
+@pytest.mark.asyncio(loop_scope="module")
+async def test_check_shows_both_sides_and_modes(session: Session, tmp_path: Path) -> None:
+    report = await check(session, tmp_path / "model.py", analysis="both", modes=("eval", "train"))
     assert not report.failures
     assert [(one.site.code, one.site.evidence, one.site.modes) for one in report.findings] == [
         ("GB0059", "dynamo", ("train",)),
@@ -141,8 +147,9 @@ async def test_check_shows_both_sides_and_modes(tmp_path: Path) -> None:
     assert [result.run for result in report.entries] == ["real", "real"]
 
 
-async def test_check_without_data(tmp_path: Path) -> None:
-    report = await check(tmp_path / "model.py", analysis="fake")
+@pytest.mark.asyncio(loop_scope="module")
+async def test_check_without_data(session: Session, tmp_path: Path) -> None:
+    report = await check(session, tmp_path / "model.py", analysis="fake")
     assert not report.failures
     assert [(one.site.code, one.site.evidence) for one in report.findings if one.site.evidence != "static"] == [
         ("GB0170", "fake"), ("GB0124", "fake"),
@@ -150,14 +157,14 @@ async def test_check_without_data(tmp_path: Path) -> None:
     assert [result.run for result in report.entries] == ["fake"]
 
 
-async def test_a_program_that_does_not_fit_runs_without_data_only(tmp_path: Path) -> None:
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_program_that_does_not_fit_runs_without_data_only(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "model.py"
     path.write_text(MODEL.replace("nn.Linear(4, 4)", "nn.Linear(4, 400_000_000)"))
-    session = Session(WorkerConfig(python=sys.executable, memory_mb=2000))
-    try:
-        report = await session.check(CheckRequest(paths=(str(path),), analysis="both"))
-    finally:
-        await session.close()
+    monkeypatch.setattr(session, "_config", replace(session._config, memory_mb=2000))
+    report = await session.check(CheckRequest(paths=(str(path),), analysis="both"))
     assert not report.failures
     (result,) = report.entries
     assert (result.run, result.error) == ("fake", None)

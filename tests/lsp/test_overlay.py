@@ -12,6 +12,7 @@ import pytest
 
 from graphmend_lsp.engine.overlay import IMPORT
 from graphmend_lsp.lsp.uris import path_of
+from tests.kit import MAIN, MODEL, install
 from tests.lsp.conftest import Start
 from tests.lsp.test_features import ENTRY, apply_changes, ready
 from tests.lsp.wire import NEOVIM, REAL, VSCODE, Client
@@ -22,10 +23,7 @@ TITLE = "Mend graph break in kit (project overlay)"
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    kit = tmp_path / "site-packages" / "kit"
-    kit.mkdir(parents=True)
-    (kit / "__init__.py").touch()
-    (kit / "model.py").write_text(KIT)
+    install(tmp_path, KIT)
     return tmp_path
 
 
@@ -121,50 +119,21 @@ def test_a_break_of_the_user_s_own_has_no_overlay(start: Start, project: Path) -
     assert overlay_action(client, project) is None
 
 
-REAL_KIT = """import torch
-from torch import nn
-
-
-class Gate(nn.Module):
-    def forward(self, x):
-        if x.sum() > 0:
-            x = x * 2
-        return x + 1
-"""
-REAL_MAIN = '''"""Uses the kit."""
-import torch
-from kit.model import Gate
-
-
-class Net(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.gate = Gate()
-
-    def forward(self, x):
-        return self.gate(x)
-
-
-def graphmend_entry():
-    return Net(), (torch.randn(4),)
-'''
-
-
 @pytest.mark.slow
 def test_a_package_is_mended_in_the_project_with_the_real_engine(start: Start, project: Path) -> None:
-    (project / "site-packages" / "kit" / "model.py").write_text(REAL_KIT)
+    (project / "site-packages" / "kit" / "model.py").write_text(MODEL)
     path = project / "main.py"
-    path.write_text(REAL_MAIN)
+    path.write_text(MAIN)
     options = {"trusted": True, "settings": {"interpreter": [sys.executable], "device": "cpu"}}
     client = start(REAL, PYTHONPATH=str(project / "site-packages"))
     client.initialize(NEOVIM, initializationOptions=options, rootUri=project.as_uri())
-    client.open(path.as_uri(), REAL_MAIN)
+    client.open(path.as_uri(), MAIN)
     client.save(path.as_uri())
     shown = client.until(
         lambda m: m.get("method") == "textDocument/publishDiagnostics" and "Costs" in str(m["params"]), 120
     )["params"]["diagnostics"]
     line = shown[0]["range"]["start"]["line"]
-    assert "self.gate(x)" in REAL_MAIN.splitlines()[line]
+    assert "self.gate(x)" in MAIN.splitlines()[line]
     actions = client.actions(path.as_uri(), (line, 20))
     action = next(one for one in actions if one["title"] == TITLE)
     applied: list[Any] = []

@@ -64,6 +64,7 @@ EXPECTED = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("path", "mark", "code", "outcome"), EXPECTED, ids=[one[1] for one in EXPECTED])
+@pytest.mark.xdist_group("recorded")
 def test_every_way_to_compile_is_recorded(trained: Any, path: Path, mark: str, code: str, outcome: str) -> None:
     found = sites(trained[1])[path.name, line_with(path, mark)]
     assert (found["gb_id"], found["outcome"], found["evidence"]) == (code, outcome, "recorded")
@@ -72,6 +73,7 @@ def test_every_way_to_compile_is_recorded(trained: Any, path: Path, mark: str, c
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("recorded")
 def test_nothing_else_is_recorded_and_children_are_told_of_with_their_program(trained: Any) -> None:
     report = trained[1]
     assert set(sites(report)) == {(path.name, line_with(path, mark)) for path, mark, _, _ in EXPECTED}
@@ -80,6 +82,7 @@ def test_nothing_else_is_recorded_and_children_are_told_of_with_their_program(tr
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("recorded")
 def test_the_program_does_not_notice(trained: Any) -> None:
     done, _, state = trained
     assert done.returncode == 7
@@ -91,6 +94,7 @@ def test_the_program_does_not_notice(trained: Any) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("recorded")
 def test_breaks_of_a_recording_are_proposed_mends_that_nobody_has_verified(trained: Any) -> None:
     found = sites(trained[1])[TRAIN.name, line_with(TRAIN, "# torch.compile(module)")]
     assert [mend["safety"] for mend in found["mends"]] == ["unverified"] * len(found["mends"])
@@ -98,6 +102,7 @@ def test_breaks_of_a_recording_are_proposed_mends_that_nobody_has_verified(train
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("recorded")
 def test_a_forked_child_and_a_loader_worker_count_in_their_program_s_site(trained: Any) -> None:
     found = sites(trained[1])[TRAIN.name, line_with(TRAIN, "# reached in a child only")]
     assert found["events"] >= 4  # the caller's and its own, in two processes

@@ -63,6 +63,7 @@ def _params(file: Path, code: str) -> dict[str, Any]:
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("pages")
 @pytest.mark.parametrize(("name", "kind", "code"), list(_examples()))
 def test_example(name: str, kind: str, code: str, ran: dict[str, dict[str, Any]]) -> None:
     result = ran[code]
