@@ -1,13 +1,15 @@
 """What people do today to see the graph breaks of a program: a fresh process that runs it under TorchDynamo.
 
-Run as a program, it *is* one of these processes: ``python bench/peers.py logs|explain FILE`` compiles what the entry of
-the file returns, with the cheapest backend, and calls it. Imported, it times them (`PEERS`, `timed`).
+Run as a program, it *is* one of these processes: ``python bench/peers.py logs|explain|warm FILE`` compiles what the entry of
+the file returns, with the cheapest backend, and calls it. Imported, it times them (`PEERS`, `timed`). The warm one does it
+again and again in one process and tells how long that takes: TorchDynamo's own share of every save.
 """
 
 from __future__ import annotations
 
 import os
 import runpy
+import statistics
 import subprocess
 import sys
 import time
@@ -17,12 +19,14 @@ from typing import Any
 PEERS = {
     "logs": "a fresh process with TORCH_LOGS=graph_breaks",
     "explain": "a fresh process with torch._dynamo.explain",
+    "warm": "torch.compile and a call, again in a running process",
 }
+AGAIN = 12  # how often the warm process compiles; the last half counts
 ENTRY = "graphmend_entry"
 
 
 def timed(peer: str, file: Path) -> float:
-    """Seconds that a fresh process of this interpreter needs until it has told the breaks of the file's entry.
+    """Seconds that a process of this interpreter needs until it has told the breaks of the file's entry.
 
     Raises:
         RuntimeError: it failed, or told no break.
@@ -32,6 +36,8 @@ def timed(peer: str, file: Path) -> float:
     begin = time.perf_counter()
     ran = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     seconds = time.perf_counter() - begin
+    if peer == "warm" and not ran.returncode:
+        return float(ran.stdout.split()[-1])
     if ran.returncode or "graph break" not in (ran.stdout + ran.stderr).lower().replace("_", " "):
         raise RuntimeError(f"{PEERS[peer]} told nothing: {ran.stderr[-500:]}")
     return seconds
@@ -49,6 +55,14 @@ def told(peer: str, file: str) -> None:
     keywords: dict[str, Any] = args if isinstance(args, dict) else {}
     if peer == "explain":
         print(torch._dynamo.explain(function)(*positional, **keywords))
+    elif peer == "warm":
+        seconds = []
+        for _ in range(AGAIN):
+            torch._dynamo.reset()
+            begin = time.perf_counter()
+            torch.compile(function, backend="eager")(*positional, **keywords)
+            seconds.append(time.perf_counter() - begin)
+        print(statistics.median(seconds[AGAIN // 2 :]))
     else:
         torch.compile(function, backend="eager")(*positional, **keywords)
 

@@ -2,8 +2,8 @@
 
 Drives ``graphmend-lsp --stdio`` over pipes as an editor does: open a model, then again and again change the line that
 breaks, save, and wait for the diagnostics of that version that a run confirmed. Beside each model, in the same run, what people do
-today: a fresh process with TORCH_LOGS=graph_breaks, and one that calls torch._dynamo.explain (`peers`). Prints p50 / p95,
-budgets and ratios (peer's p50 over ours); the first save, which also starts the worker, stands apart. Exit code 1 when
+today: a fresh process with TORCH_LOGS=graph_breaks, and one that calls torch._dynamo.explain (`peers`); and what torch.compile
+takes by itself in a process that has done it before. Prints p50 / p95, budgets and ratios (peer's p50 over ours); the first save, which also starts the worker, stands apart. Exit code 1 when
 a budget is missed. With ``--json FILE`` the figures are written there.
 """
 
@@ -291,7 +291,7 @@ def shown(one: Figures) -> str:
     budget = "" if one.budget is None else f"   budget {one.budget:5}" + ("   MISSED" if one.missed else "")
     lines = [f"{one.model:40} {one.p50:7.0f} / {one.p95:7.0f}{budget}   first save {one.first:6.0f}"]
     for peer, middle in one.peers.items():
-        lines.append(f"    {PEERS[peer]:50} {middle:7.0f}   {middle / one.p50:5.1f} times ours")
+        lines.append(f"    {PEERS[peer]:55} {middle:7.0f}   {middle / one.p50:5.1f} times ours")
     return "\n".join(lines)
 
 
