@@ -68,8 +68,109 @@ def f(x):
         raise ValueError("nan")⟧
     return x + 1
 """
-    first, second = candidates("guard", source, gb_id="GB0170")
+    first, second, third = candidates("guard", source, gb_id="GB0170")
     assert first.title == "Mend graph break: raise ValueError at the end of f"
-    assert second.title == "Mend graph break: check in the graph"
-    assert any("RuntimeError" in change for change in second.changes)
-    assert not any("RuntimeError" in change for change in first.changes)
+    assert second.title == "Mend graph break: raise ValueError in the graph"
+    assert third.title == "Mend graph break: check in the graph"
+    assert any("RuntimeError" in change for change in third.changes)
+    assert not any("RuntimeError" in change for change in (*first.changes, *second.changes))
+
+
+_INLINED = """\
+import torch
+
+NAME = "x"
+
+
+class Odd(ValueError):
+    pass
+
+
+class Part(torch.nn.Module):
+    def forward(self, x, names=None):
+        {before}if ⟦(x < 0).any()⟧:
+            {error}
+        return x.sin()
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.part = Part()
+        self.seen = 0
+
+    def forward(self, x):
+        return self.part(x + 1) * 2
+"""
+
+
+def _titles(error: str, before: str = "") -> list[str]:
+    source = _INLINED.format(error=error, before=before)
+    return [one.title.removeprefix("Mend graph break: ") for one in candidates("guard", source, "Net.forward")]
+
+
+def test_an_operator_raises_what_needs_nothing_of_the_function() -> None:
+    assert _titles("raise Odd") == ["raise Odd in the graph"]
+    assert _titles('raise Odd("negative", 3) from None') == ["raise Odd in the graph"]
+    assert _titles('raise Odd(f"negative {NAME!r}")')[0] == "raise Odd in the graph"
+    for error in ("raise Odd(x)", "raise Odd(names)", "raise Odd(self)", "raise Missing", "raise Odd(__class__, 1)"):
+        assert _titles(error) == [], error
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "self.seen = 1", "x[0] = 1", "x += 1", "x.add_(1)", "names.append(x)", "print(x)", "global NAME",
+        "y = names.pop()", "self.seen += 1",
+    ],
+)  # fmt: skip
+def test_an_operator_stands_behind_nothing_that_is_stored(before: str) -> None:
+    """Where an operator of the graph raises, what Python stored in front of it is lost."""
+    assert _titles('raise Odd("negative")', before + "\n        ") == ["check in the graph"]
+    assert _titles('raise Odd("negative")', "y = x.cos()\n        ")[0] == "raise Odd in the graph"
+
+
+def test_an_operator_stands_in_no_loop_that_stores() -> None:
+    source = """\
+import torch
+
+
+def check(xs, seen):
+    for x in xs:
+        if ⟦(x < 0).any()⟧:
+            raise ValueError("negative")
+        seen[0] = x
+    return xs[0]
+
+
+def f(x):
+    return check([x, x + 1], {}) + 1
+"""
+    assert [one.title for one in candidates("guard", source, "f")] == ["Mend graph break: check in the graph"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
+@pytest.mark.parametrize("error", ["raise Odd", 'raise Odd("negative", NAME) from None'])
+def test_an_operator_raises_the_same_under_every_compiler(error: str, backend: str) -> None:
+    """Also where gradients are asked for, and where another operator behind the check would raise an error of its own."""
+    import torch
+
+    source = _INLINED.format(error=error, before="").replace("x.sin()", "self.rows(x.long()).sin()")
+    source = source.replace(
+        "    def forward(self, x, names", "    rows = torch.nn.Embedding(3, 2)\n\n    def forward(self, x, names"
+    )
+    (mend,) = candidates("guard", source, "Net.forward")
+    raised: list[list[Any]] = []
+    for text in (unmark(source)[0], apply_edits(unmark(source)[0], mend.edits)):
+        torch._dynamo.reset()
+        space: dict[str, Any] = {"__name__": "model"}
+        exec(compile(text, "model.py", "exec"), space)
+        net = torch.compile(space["Net"](), backend=backend)
+        net(torch.ones(3)).sum().backward()
+        raised.append([])
+        for asked in (True, False, True):
+            with torch.set_grad_enabled(asked), pytest.raises(ValueError) as caught:
+                net(torch.full((3,), -9.0))
+            raised[-1].append((type(caught.value).__name__, caught.value.args, caught.value.__cause__))
+    assert raised[0] == raised[1]

@@ -1,11 +1,11 @@
-"""Check later, or in the graph: validation of tensor values leaves no break in the middle of a function.
+"""Check in the graph, or later: validation of tensor values leaves no break in the middle of a function.
 
 What it does
 ------------
-The condition of ``if bad: raise E("...")`` or of an ``assert`` is computed in place, and the exception, with its type
-and its message, is raised at the end of the function that Dynamo compiles. The other offer, and the only one in
-functions that are inlined, puts the check into the graph: `torch._assert_async` or an `assert` of a tensor, without
-any break.
+The condition of ``if bad: raise E("...")`` or of an ``assert`` is computed in place. An operator of the graph takes it and
+raises the same exception (`torch.library.custom_op`; `torch._assert_async` of its value keeps the compiler from dropping it). Two
+other offers: the exception is raised at the end of the function that Dynamo compiles, or the check becomes
+`torch._assert_async` or an `assert` of a tensor, whose exception is a RuntimeError.
 
 Why it costs
 ------------
@@ -14,15 +14,17 @@ it, also when the check never fails.
 
 Safety
 ------
-At the end of the function the exception is the same, but what stands between has run by then, and may raise first; a
-check is not moved over statements that write state, change their arguments or say something. In the graph the
-exception becomes a RuntimeError; that is told, and never preferred.
+The operator raises the exception, with its type and its message, where the check stood. What Python stores in front of
+it is lost when it fails, so nothing may be stored there. At the end of the function the exception is the same, but what
+stands between has run by then, and may raise first; a check is not moved over statements that write state, change their
+arguments or say something. With `torch._assert_async` the exception becomes a RuntimeError; that is told, and never preferred.
 
 When it is refused
 ------------------
 Inside a `try` that may catch the exception; when the condition has an effect or cannot be evaluated earlier or
-later; when it compares lists, which Python does; for `raise ... from`, several arguments and messages that are
-computed (in the graph); when the check stands at the end already, where it costs no graph.
+later; when it compares lists, which Python does; where the exception is made of values of the function (as an operator), is
+raised `from` another or has several arguments (as an assertion); when the check stands at the end already, where it costs
+no graph.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ from graphmend_lsp.mending.defer_tail import Item, at_end, move
 from graphmend_lsp.mending.guard_checks import Assertion, Check, Raise, check_of, on_tensors
 from graphmend_lsp.mending.guard_examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.guard_graph import InGraph, assert_in_graph, raise_in_graph
+from graphmend_lsp.mending.guard_operator import raise_in_operator
 from graphmend_lsp.mending.imports import is_builtin
 from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.source import Function, Site, Source, Unreadable, parameters, read
@@ -89,6 +92,12 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
             what = "assert" if isinstance(check, Assertion) else f"raise {_error_name(source, check)}"
             title = f"{what} at the end of {place.function.name}"
             answers.append(_mend(request, source, check, title, ended))
+    operator = raise_in_operator(source, place.function, check)
+    if isinstance(operator, InGraph):
+        what = "AssertionError" if isinstance(check, Assertion) else _error_name(source, check)
+        answers.append(_mend(request, source, check, f"raise {what} in the graph", operator))
+    else:
+        reasons.append(operator)
     graph = raise_in_graph(source, check) if isinstance(check, Raise) else assert_in_graph(source, check)
     if isinstance(graph, InGraph):
         title = "assert a tensor, in the graph" if isinstance(check, Assertion) else "check in the graph"

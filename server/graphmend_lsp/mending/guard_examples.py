@@ -334,18 +334,35 @@ def check(x, low):
 def f(x):
     return check(x * 2, -3) + 1
 """,
-        """\
+        '''\
 import torch
 
 
+@torch.library.custom_op(
+    f"{__name__.replace('.', '_')}::_check_check",
+    mutates_args=(),
+    tags=torch.Tag.cudagraph_unsafe,
+)
+def _check_check(holds: torch.Tensor) -> torch.Tensor:
+    """Raises where it does not hold; `torch._assert_async` of the value keeps the operator in the graph."""
+    if not holds:
+        raise ValueError("too small")
+    return torch.ones((), dtype=torch.bool, device=holds.device)
+
+
+@_check_check.register_fake
+def _check_check_fake(holds):
+    return torch.empty((), dtype=torch.bool, device=holds.device)
+
+
 def check(x, low):
-    torch._assert_async(~(x < low).any(), "too small")
+    torch._assert_async(_check_check(~(x < low).any()), "_check_check holds")
     return x
 
 
 def f(x):
     return check(x * 2, -3) + 1
-""",
+''',
         run="fn = f\ncalls = [(torch.ones(4),), (torch.zeros(4),)]",
         outermost="f",
         gb_id="GB0170",
@@ -365,21 +382,38 @@ def check(x, mask):
 def f(x):
     return check(x, x.abs()) + 1
 """,
-        """\
+        '''\
 import torch
+
+
+@torch.library.custom_op(
+    f"{__name__.replace('.', '_')}::_check_check",
+    mutates_args=(),
+    tags=torch.Tag.cudagraph_unsafe,
+)
+def _check_check(holds: torch.Tensor) -> torch.Tensor:
+    """Raises where it does not hold; `torch._assert_async` of the value keeps the operator in the graph."""
+    if not holds:
+        raise ValueError("only a full mask is supported")
+    return torch.ones((), dtype=torch.bool, device=holds.device)
+
+
+@_check_check.register_fake
+def _check_check_fake(holds):
+    return torch.empty((), dtype=torch.bool, device=holds.device)
 
 
 def check(x, mask):
     if mask is not None:
         if x.shape != mask.shape:
             raise ValueError("only a full mask is supported")
-        torch._assert_async((x == mask).all(), "only a full mask is supported")
+        torch._assert_async(_check_check((x == mask).all()), "_check_check holds")
     return x
 
 
 def f(x):
     return check(x, x.abs()) + 1
-""",
+''',
         run="fn = f\ncalls = [(torch.ones(4),), (torch.zeros(4),)]",
         outermost="f",
         gb_id="GB0033",
@@ -406,15 +440,33 @@ class Net(torch.nn.Module):
     def forward(self, x):
         return self.block(x.sin()) + 1
 """,
-        """\
+        '''\
 import torch
+
+
+@torch.library.custom_op(
+    f"{__name__.replace('.', '_')}::_forward_check",
+    mutates_args=(),
+    tags=torch.Tag.cudagraph_unsafe,
+)
+def _forward_check(holds: torch.Tensor) -> torch.Tensor:
+    """Raises where it does not hold; `torch._assert_async` of the value keeps the operator in the graph."""
+    assert holds, "overflow"
+    return torch.ones((), dtype=torch.bool, device=holds.device)
+
+
+@_forward_check.register_fake
+def _forward_check_fake(holds):
+    return torch.empty((), dtype=torch.bool, device=holds.device)
 
 
 class Block(torch.nn.Module):
     def forward(self, x):
         for _ in range(2):
             x = x * 2
-            assert torch.isfinite(x).all(), "overflow"
+            torch._assert_async(
+                _forward_check(torch.isfinite(x).all()), "_forward_check holds"
+            )
         return x
 
 
@@ -425,7 +477,7 @@ class Net(torch.nn.Module):
 
     def forward(self, x):
         return self.block(x.sin()) + 1
-""",
+''',
         run="fn = Net()\ncalls = [(torch.ones(4),), (torch.zeros(4),)]",
         outermost="Net.forward",
         gb_id="GB0124",
@@ -447,21 +499,38 @@ def check(x, n):
 def f(x):
     return check(x, 2) + 1
 """,
-        after="""\
+        after='''\
 import torch
+
+
+@torch.library.custom_op(
+    f"{__name__.replace('.', '_')}::_check_check",
+    mutates_args=(),
+    tags=torch.Tag.cudagraph_unsafe,
+)
+def _check_check(holds: torch.Tensor) -> torch.Tensor:
+    """Raises where it does not hold; `torch._assert_async` of the value keeps the operator in the graph."""
+    if not holds:
+        raise ValueError("negative")
+    return torch.ones((), dtype=torch.bool, device=holds.device)
+
+
+@_check_check.register_fake
+def _check_check_fake(holds):
+    return torch.empty((), dtype=torch.bool, device=holds.device)
 
 
 def check(x, n):
     if n == 3:
         x = x + 1
     else:
-        torch._assert_async(~(x < 0).any(), "negative")
+        torch._assert_async(_check_check(~(x < 0).any()), "_check_check holds")
     return x
 
 
 def f(x):
     return check(x, 2) + 1
-""",
+''',
         run="fn = f\ncalls = [(torch.ones(4),), (torch.zeros(4),)]",
         outermost="f",
     ),
@@ -480,18 +549,37 @@ def check(x):
 def f(x):
     return check(x) + 1
 """,
-        after="""\
+        after='''\
 import torch
 
 
+@torch.library.custom_op(
+    f"{__name__.replace('.', '_')}::_check_check",
+    mutates_args=(),
+    tags=torch.Tag.cudagraph_unsafe,
+)
+def _check_check(holds: torch.Tensor) -> torch.Tensor:
+    """Raises where it does not hold; `torch._assert_async` of the value keeps the operator in the graph."""
+    if not holds:
+        raise ValueError("mixed")
+    return torch.ones((), dtype=torch.bool, device=holds.device)
+
+
+@_check_check.register_fake
+def _check_check_fake(holds):
+    return torch.empty((), dtype=torch.bool, device=holds.device)
+
+
 def check(x):
-    torch._assert_async(~((x < 0).any() & (x > 1).any()), "mixed")
+    torch._assert_async(
+        _check_check(~((x < 0).any() & (x > 1).any())), "_check_check holds"
+    )
     return x
 
 
 def f(x):
     return check(x) + 1
-""",
+''',
         run="fn = f\ncalls = [(torch.tensor([0.9, -0.1]),), (torch.zeros(2),)]",
         outermost="f",
     ),
@@ -614,7 +702,7 @@ import torch
 
 def f(x):
     if ⟦(x < 0).any()⟧:
-        raise ValueError("negative", 1)
+        raise ValueError("negative", x)
     x.add_(1)
     return x + 1
 """,
@@ -630,7 +718,7 @@ import torch
 
 def f(x):
     if ⟦(x < 0).any()⟧:
-        raise ValueError
+        raise ValueError("negative", x)
     print("fine")
     return x + 1
 """,
@@ -665,7 +753,7 @@ import torch
 
 def check(x):
     if ⟦(x < 0).any()⟧:
-        raise ValueError("negative", 2)
+        raise ValueError("negative", x)
     return x
 
 

@@ -46,7 +46,7 @@ def raise_in_graph(source: Source, check: Raise) -> InGraph | str:
     called, added = spell(source, "torch._assert_async", check.statement)
     text, changed = message
     inside = [f"{called}({tensor}, {text})" for tensor in parts.tensors]
-    lines = _under(source, parts, inside, source.code(check.error))
+    lines = under(source, parts, inside, source.code(check.error))
     if source.code(check.statement).startswith("elif"):
         lines = ["else:", *(source.indent + line for line in lines)]
     name = source.code(error.func)
@@ -94,7 +94,8 @@ def assert_in_graph(source: Source, check: Assertion) -> InGraph | str:
     return InGraph((replace(source, statement, statement, lines),), tuple(changes))
 
 
-def _under(source: Source, parts: Parts, inside: list[str], error: str) -> list[str]:
+def under(source: Source, parts: Parts, inside: list[str], error: str) -> list[str]:
+    """The lines `inside` behind the Python conditions of a check, which raise `error` themselves."""
     lines: list[str] = []
     for shape in parts.shapes:
         lines += [f"if {shape.replace(' == ', ' != ')}:", f"{source.indent}{error}"]
