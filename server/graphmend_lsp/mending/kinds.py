@@ -215,7 +215,8 @@ class Kinds:
                     if isinstance(target, ast.Name) and target.id == node.id:
                         yield one.value
                     elif isinstance(target, (ast.Tuple, ast.List)) and any(
-                        isinstance(part, ast.Name) and part.id == node.id for part in ast.walk(target)
+                        isinstance(part, ast.Name) and part.id == node.id and isinstance(part.ctx, ast.Store)
+                        for part in ast.walk(target)
                     ):
                         yield None
             elif isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name) and one.target.id == node.id:

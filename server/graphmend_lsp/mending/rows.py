@@ -8,7 +8,9 @@ through modules and arithmetic that treat each row for itself, and are put back 
 ones are put back. So are the experts of a mixture (``for i in range(n): rank, token = torch.where(mask[i])``), also
 where the loop turns only for experts that have a row, and batches from which padding was taken out: by the list, by
 the mask (``x[m.bool()]``) and by lengths (``torch.cat([p[:n] for n in m.sum(-1).tolist()])``) at once. A list that modules
-and functions get too becomes a list of all rows.
+and functions get too becomes a list of all rows. Rows that go through a function of the file and are put back by the
+same mask (``out[m], d[m] = f(x[m], w[m, :])``, also under ``if torch.any(m)``) go through it as all rows, each left-out one
+as a copy of the first chosen.
 
 Why it costs
 ------------
@@ -28,7 +30,9 @@ When it is refused
 ------------------
 When rows are returned, reduced, sorted, concatenated or counted; when they go through a function that may mix them; when
 the list is used otherwise than to gather rows and to put them back; when it has no dimension for one row alone
-(``.nonzero().squeeze()``); and when other rows may be put back than were gathered.
+(``.nonzero().squeeze()``); and when other rows may be put back than were gathered. A function of the file is read: it is
+declined when it mixes, counts or draws for rows, branches on them, or does more than compute; one of another file is
+taken on trust, and told.
 """
 
 from __future__ import annotations
@@ -36,9 +40,9 @@ from __future__ import annotations
 import ast
 from contextlib import suppress
 
-from graphmend_lsp.mending import mask
+from graphmend_lsp.mending import mask, rows_call_examples, rows_examples
 from graphmend_lsp.mending.item_write import by_lines
-from graphmend_lsp.mending.rows_examples import EXAMPLES, REFUSALS
+from graphmend_lsp.mending.rows_call import through
 from graphmend_lsp.mending.rows_flow import put_back
 from graphmend_lsp.mending.rows_list import Selection, again, selections
 from graphmend_lsp.mending.rows_loop import over_all, without_emptiness
@@ -52,8 +56,11 @@ from graphmend_lsp.text import apply_edits
 __all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
 
 NAME = "rows"
+EXAMPLES = (*rows_examples.EXAMPLES, *rows_call_examples.EXAMPLES)
+REFUSALS = (*rows_examples.REFUSALS, *rows_call_examples.REFUSALS)
 _IDS = frozenset({"GB0036"})
 _NUMBERS = frozenset({"GB0124", "GB0033", "GB0109"})
+_TESTS = frozenset({"GB0170"})
 _TITLE = "Compute all rows and keep those of the mask"
 _MORE = (
     "All rows are computed and not only those that the mask chooses: more work, and matrix products of another size may be "
@@ -69,7 +76,7 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
     """The mend of rows that a mask chooses, or why there is none; empty when the break is no such choice."""
     site = request.site
     ids = frozenset({site.gb_id, site.root_gb_id})
-    if not (_IDS | _NUMBERS) & ids:
+    if not (_IDS | _NUMBERS | _TESTS) & ids:
         return ()
     source = read(site.path, request.sources.get(site.path, ""))
     if isinstance(source, Unreadable):
@@ -79,6 +86,14 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
     if node is None or function is None:
         return ()
     try:
+        called = through(source, node) if (_IDS | _TESTS) & ids else None
+        if called is not None and (called[2] or _IDS & ids):
+            tests_ = tuple((source.path, source.span(one)) for one in called[2])
+            place = source.span(source.statement(node) or node)
+            cautions_ = (_MORE, *called[1])
+            return (Mend(NAME, _TITLE, source.path, place, tuple(called[0]), tests_, cautions=cautions_),)
+        if not (_IDS | _NUMBERS) & ids:
+            return ()
         found = _mended(request, source, node, function.name)
     except Refused as refused:
         return (Declined(NAME, str(refused)),)
