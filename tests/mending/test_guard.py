@@ -130,6 +130,24 @@ def test_an_operator_stands_behind_nothing_that_is_stored(before: str) -> None:
     assert _titles('raise Odd("negative")', "y = x.cos()\n        ")[0] == "raise Odd in the graph"
 
 
+@pytest.mark.parametrize(
+    ("around", "behind"),
+    [
+        ("try:", "\n    except ValueError:\n        y = x"),
+        ("with contextlib.suppress(ValueError):", ""),
+        ("try:\n      with torch.no_grad():", "\n    except (KeyError, ValueError):\n        y = x"),
+    ],
+)
+def test_an_operator_raises_past_no_caller_that_may_catch(around: str, behind: str) -> None:
+    start = "import contextlib\n\nimport torch\n\n\ndef check(x):\n    if ⟦(x < 0).any()⟧:\n        raise ValueError('negative')\n"
+    source = (
+        start
+        + f"    return x\n\n\ndef f(x):\n    y = x\n    {around}\n        y = check(x) + 1{behind}\n    return y\n"
+    )
+    assert [one.title for one in candidates("guard", source, "f")] == ["Mend graph break: check in the graph"]
+    assert len(candidates("guard", source.replace(around, "if True:").replace(behind, ""), "f")) == 2
+
+
 def test_an_operator_stands_in_no_loop_that_stores() -> None:
     source = """\
 import torch

@@ -92,7 +92,8 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
             what = "assert" if isinstance(check, Assertion) else f"raise {_error_name(source, check)}"
             title = f"{what} at the end of {place.function.name}"
             answers.append(_mend(request, source, check, title, ended))
-    operator = raise_in_operator(source, place.function, check)
+    catching = _catching(request)
+    operator = catching if catching is not None else raise_in_operator(source, place.function, check)
     if isinstance(operator, InGraph):
         what = "AssertionError" if isinstance(check, Assertion) else _error_name(source, check)
         answers.append(_mend(request, source, check, f"raise {what} in the graph", operator))
@@ -132,6 +133,22 @@ def _of_lists(source: Source, check: Check) -> ast.Compare | None:
 
 def _stays_uncaught(place: Site) -> bool:
     return not any(getattr(one, "handlers", ()) for one in place.tries)
+
+
+def _catching(request: Request) -> str | None:
+    """Why a caller may catch the exception: its call stands in a `try`, whose handlers the graph would go past."""
+    for frame in request.site.chain[:-1]:
+        source = read(frame.path, request.sources.get(frame.path, ""))
+        node = source.node_at(frame.span) if isinstance(source, Source) and frame.span is not None else None
+        child = node
+        for one in source.ancestors(node) if isinstance(source, Source) and node is not None else ():
+            handled = getattr(one, "handlers", None) and child in getattr(one, "body", ())
+            suppressed = isinstance(one, ast.With) and any("suppress" in ast.dump(item) for item in one.items)
+            if handled or suppressed:
+                line = frame.span.start.line
+                return f"`{frame.function}` may catch the exception in line {line}, and one of the graph goes past it."
+            child = one
+    return None
 
 
 def _at_the_end(source: Source, function: Function, check: Check) -> InGraph | str | None:
