@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from graphmend_lsp.mending import propose
 from graphmend_lsp.model import Break, Frame, Span
-from graphmend_lsp.text import Text
+from graphmend_lsp.text import Text, apply_edits
 
 PATH = "model.py"
 Marked = Callable[..., tuple[str, Break]]
@@ -36,6 +38,20 @@ def _call_of(text: Text, function: str) -> Span:
     """Where a function is called in the program: the place of the outer frame."""
     at = text.value.find(f"{function}(", text.value.find(f"def {function}(") + len(function) + 5)
     return Span(text.position(max(at, 0)), text.position(max(at, 0) + len(function)))
+
+
+def mended(rule: str, source: str, site: Break) -> str:
+    """The program after the rule's best mend, which must be there."""
+    answer = propose(site, {PATH: source}, [rule])
+    assert answer.mends, [one.reason for one in answer.declined]
+    return apply_edits(source, answer.mends[0].edits)
+
+
+def function_of(source: str) -> Any:
+    """The function `fn` of a program."""
+    space: dict[str, Any] = {}
+    exec(compile(source, PATH, "exec"), space)
+    return space["fn"]
 
 
 @pytest.fixture

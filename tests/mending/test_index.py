@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from graphmend_lsp.mending import propose
-from graphmend_lsp.text import apply_edits
-
-from .conftest import PATH, unmark
+from .conftest import function_of, mended, unmark
 
 _PLACES = [
     "i",
@@ -28,16 +23,7 @@ _PLACES = [
 
 
 def _mended(source: str, gb_id: str = "GB0033") -> str:
-    value, site = unmark(source, None, gb_id)
-    answer = propose(site, {PATH: value}, ["index"])
-    assert answer.mends, [one.reason for one in answer.declined]
-    return apply_edits(value, answer.mends[0].edits)
-
-
-def _fn(source: str) -> Any:
-    space: dict[str, Any] = {}
-    exec(compile(source, PATH, "exec"), space)
-    return space["fn"]
+    return mended("index", *unmark(source, None, gb_id))
 
 
 @pytest.mark.parametrize("place", _PLACES)
@@ -46,7 +32,7 @@ def test_every_place(place: str, number: int) -> None:
     import torch
 
     source = f"def fn(x, i):\n    i = i.argmax() - {1 if number < 0 else 0}\n    return ⟦x[{place}]⟧ * 2\n"
-    before, after = _fn(unmark(source)[0]), _fn(_mended(source))
+    before, after = function_of(unmark(source)[0]), function_of(_mended(source))
     x = torch.arange(27.0).reshape(3, 3, 3)
     i = torch.tensor([number == 0 or number == -1, number == 1, False]).float()
     assert torch.equal(after(x, i), before(x, i))
@@ -58,7 +44,7 @@ def test_every_place_that_is_set(place: str) -> None:
     import torch
 
     source = f"def fn(x, i):\n    i = i.argmax()\n    x = x.clone()\n    ⟦x[{place}]⟧ = 7.0\n    return x\n"
-    before, after = _fn(unmark(source)[0]), _fn(_mended(source))
+    before, after = function_of(unmark(source)[0]), function_of(_mended(source))
     for number in range(3):
         i = torch.nn.functional.one_hot(torch.tensor(number), 3).float()
         assert torch.equal(after(torch.zeros(3, 3), i), before(torch.zeros(3, 3), i))
@@ -68,6 +54,6 @@ def test_out_of_range_raises_as_before() -> None:
     import torch
 
     source = "def fn(x):\n    return ⟦x[x.argmax() + 1]⟧ * 2\n"
-    for fn in (_fn(unmark(source)[0]), _fn(_mended(source))):
+    for fn in (function_of(unmark(source)[0]), function_of(_mended(source))):
         with pytest.raises(IndexError, match=r"out of bounds|out of range"):
             fn(torch.arange(3.0))

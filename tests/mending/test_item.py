@@ -10,7 +10,7 @@ from graphmend_lsp.mending import propose, rules_by_name
 from graphmend_lsp.mending.rule import Example
 from graphmend_lsp.text import apply_edits
 
-from .conftest import PATH, unmark
+from .conftest import PATH, function_of, unmark
 
 _FN = "import math\nimport torch\n\n\ndef fn(x, y):\n    return {expression}\n"
 _DTYPES = ("float32", "float64", "float16", "bfloat16", "int64", "int32")
@@ -30,12 +30,6 @@ def _reasons(rule: str, source: str, gb_id: str = "GB0124") -> list[str]:
     return [one.reason for one in answer.declined]
 
 
-def _fn(source: str) -> Any:
-    space: dict[str, Any] = {}
-    exec(compile(source, PATH, "exec"), space)
-    return space["fn"]
-
-
 _DIRECT = [
     "x * ⟦x.sum().item()⟧", "x + ⟦x.max().item()⟧", "x - ⟦x[0].item()⟧", "x / ⟦x.abs().sum().item()⟧",
     "x * ⟦float(x.sum())⟧", "x * ⟦int(x.sum())⟧", "x * ⟦bool(x.sum() > 0)⟧", "x * (⟦x.sum().item()⟧ * 2)",
@@ -51,7 +45,7 @@ def test_result_is_the_same_in_every_dtype(expression: str) -> None:
     import torch
 
     source = _FN.format(expression=expression)
-    before, after = _fn(unmark(source)[0]), _fn(_after("item", source))
+    before, after = function_of(unmark(source)[0]), function_of(_after("item", source))
     for name in _DTYPES:
         x = torch.tensor([2, 1, 3], dtype=getattr(torch, name))
         expected, got = before(x, x), after(x, x)
@@ -63,7 +57,7 @@ def test_what_is_kept_does_not_follow_the_tensor() -> None:
     import torch
 
     source = "def fn(x):\n    s = ⟦int(x[0])⟧\n    x += 1\n    return x * s\n"
-    before, after = _fn(unmark(source)[0]), _fn(_after("item", source))
+    before, after = function_of(unmark(source)[0]), function_of(_after("item", source))
     for dtype in (torch.int64, torch.float64, torch.int32):
         x = torch.tensor([3, 4], dtype=dtype)
         assert torch.equal(after(x.clone()), before(x.clone()))
@@ -73,7 +67,7 @@ def test_a_float_makes_floats_of_integers() -> None:
     import torch
 
     source = _FN.format(expression="x.clamp(max=math.tanh(⟦float(x[0])⟧) * 2)")
-    before, after = _fn(unmark(source)[0]), _fn(_after("item", source))
+    before, after = function_of(unmark(source)[0]), function_of(_after("item", source))
     for dtype in (torch.int64, torch.float32, torch.float64):
         x = torch.tensor([3, -4], dtype=dtype)
         expected = before(x, x)
@@ -92,7 +86,7 @@ def test_arithmetic_is_that_of_python(expression: str) -> None:
     import torch
 
     source = _FN.format(expression=expression)
-    before, after = _fn(unmark(source)[0]), _fn(_after("item", source))
+    before, after = function_of(unmark(source)[0]), function_of(_after("item", source))
     generator = torch.Generator().manual_seed(0)
     for _ in range(50):
         x = torch.randn(7, generator=generator) * 100
@@ -115,7 +109,7 @@ def test_gradients_are_the_same(name: str, case: Example) -> None:
         seen = []
         for source in (unmark(case.before)[0], case.after):
             inputs = [one.clone().requires_grad_(one.is_floating_point()) for one in arguments]
-            output = _fn(source)(*inputs)
+            output = function_of(source)(*inputs)
             if output.requires_grad:
                 output.sum().backward()
             seen.append([one.grad for one in inputs])

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from graphmend_lsp.mending import propose
-from graphmend_lsp.text import apply_edits
-
-from .conftest import PATH, unmark
+from .conftest import function_of, mended, unmark
 
 _FN = "import torch\nimport torch.nn.functional as F\n\n\ndef fn(x, y, m):\n    return {expression}\n"
 _REDUCED = [
@@ -22,16 +17,7 @@ _REDUCED = [
 
 
 def _mended(source: str) -> str:
-    value, site = unmark(source, None, "GB0036")
-    answer = propose(site, {PATH: value}, ["mask"])
-    assert answer.mends, [one.reason for one in answer.declined]
-    return apply_edits(value, answer.mends[0].edits)
-
-
-def _fn(source: str) -> Any:
-    space: dict[str, Any] = {}
-    exec(compile(source, PATH, "exec"), space)
-    return space["fn"]
+    return mended("mask", *unmark(source, None, "GB0036"))
 
 
 @pytest.mark.parametrize("expression", _REDUCED)
@@ -40,7 +26,7 @@ def test_reductions_under_random_masks(expression: str) -> None:
     import torch
 
     source = _FN.format(expression=expression)
-    before, after = _fn(unmark(source)[0]), _fn(_mended(source))
+    before, after = function_of(unmark(source)[0]), function_of(_mended(source))
     generator = torch.Generator().manual_seed(0)
     for turn in range(12):
         kept = torch.rand((5, 3) if turn % 2 or "masked_select" in expression else 5, generator=generator) > 0.4
@@ -81,7 +67,7 @@ def test_updates_and_who_holds_the_tensor(statement: str, held: bool) -> None:
         "/" in statement or "sqrt" in statement
     )  # of integers: what is stored is converted, a new name not
     assert (".copy_(" in new) == (held or of_another_dtype)
-    before, after = _fn(unmark(source)[0]), _fn(new)
+    before, after = function_of(unmark(source)[0]), function_of(new)
     generator = torch.Generator().manual_seed(1)
     for turn in range(8):
         mask = torch.rand((5, 3) if turn % 2 else 5, generator=generator) > 0.4
@@ -110,7 +96,7 @@ def test_rows_and_columns_under_random_masks(statement: str) -> None:
 
     lines = "".join(f"    {one.strip()}\n" for one in statement.split(";"))
     source = f"import torch\n\n\ndef fn(x, y, w, m):\n    z = w[..., None] + torch.ones(5, 3)\n{lines}    return z\n"
-    before, after = _fn(unmark(source)[0]), _fn(_mended(source))
+    before, after = function_of(unmark(source)[0]), function_of(_mended(source))
     generator = torch.Generator().manual_seed(2)
     for turn in range(9):
         mask = torch.rand(5, generator=generator) > (0.4, 0.4, 2.0)[turn // 3]
@@ -128,7 +114,7 @@ def test_a_column_of_a_loop_and_of_a_mask_with_more_dimensions() -> None:
     import torch
 
     source = "def fn(x, m):\n    z = x + 1\n    for i in range(2):\n        z[m, i] = ⟦x[m, i]⟧ * 3\n    return z\n"
-    before, after = _fn(unmark(source)[0]), _fn(_mended(source))
+    before, after = function_of(unmark(source)[0]), function_of(_mended(source))
     for shape in ((4, 2), (4, 3, 2), (4, 2, 3)):
         x = torch.randn(shape, generator=torch.Generator().manual_seed(3))
         mask = x[..., 0] > 0 if shape != (4, 2, 3) else x[:, 0, 0] > 0
@@ -144,7 +130,7 @@ def test_rows_that_would_be_listed_twice_raise() -> None:
     import torch
 
     source = "import torch\n\n\ndef fn(x):\n    y = x.clone()\n    i = ⟦torch.where(x > 0)⟧[0]\n    y[i] = y[i] * 2\n    return y\n"
-    before, after = _fn(unmark(source)[0]), _fn(_mended(source))
+    before, after = function_of(unmark(source)[0]), function_of(_mended(source))
     for x in (torch.tensor([1.0, -1.0, 2.0]), torch.tensor([[1.0], [-1.0]])):
         assert torch.equal(after(x), before(x))
     with pytest.raises(RuntimeError, match="invalid for input of size"):
@@ -156,5 +142,5 @@ def test_an_argument_is_changed_in_place_as_before() -> None:
 
     source = "import torch\n\n\ndef fn(x):\n    x[x > 0] = ⟦x[x > 0]⟧ * 2\n"
     x = torch.tensor([1.0, -1.0])
-    _fn(_mended(source))(x)
+    function_of(_mended(source))(x)
     assert x.tolist() == [2.0, -1.0]

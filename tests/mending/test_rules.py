@@ -12,11 +12,10 @@ import pytest
 
 from graphmend_lsp.mending import propose, rules_by_name
 from graphmend_lsp.mending.rule import Example, Refusal
-from graphmend_lsp.model import Break
 from graphmend_lsp.text import apply_edits
 from graphmend_lsp.worker.compiling import leave_guards_untimed
 
-from .conftest import PATH, unmark
+from .conftest import PATH, mended, unmark
 
 _EXAMPLES = [(name, one) for name, rule in rules_by_name().items() for one in rule.EXAMPLES]
 _REFUSALS = [(name, one) for name, rule in rules_by_name().items() for one in rule.REFUSALS]
@@ -27,16 +26,10 @@ def _named(cases: list[Any]) -> Any:
     return pytest.mark.parametrize(("name", "case"), cases, ids=[f"{name}-{case.title}" for name, case in cases])
 
 
-def _mended(name: str, source: str, site: Break) -> str:
-    answer = propose(site, {PATH: source}, [name])
-    assert answer.mends, [one.reason for one in answer.declined]
-    return apply_edits(source, answer.mends[0].edits)
-
-
 @_named(_EXAMPLES)
 def test_example(name: str, case: Example) -> None:
     source, site = unmark(case.before, case.outermost, case.gb_id)
-    assert _mended(name, source, site) == case.after
+    assert mended(name, source, site) == case.after
 
 
 @_named(_EXAMPLES)

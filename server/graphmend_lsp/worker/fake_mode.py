@@ -8,9 +8,10 @@ Imports torch's private modules; `missing_hooks` tells what of them is not there
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+from . import recorder
 
 HOOKS: Mapping[str, Sequence[str]] = {
     "torch._subclasses.fake_tensor": (
@@ -31,20 +32,7 @@ HOOKS: Mapping[str, Sequence[str]] = {
 
 def missing_hooks() -> list[str]:
     """The names in torch that a fake run needs and does not find; empty when all is well."""
-    missing = []
-    for module_name, names in HOOKS.items():
-        try:
-            module = importlib.import_module(module_name)
-        except ImportError:
-            missing.append(module_name)
-            continue
-        for name in names:
-            found: Any = module
-            for part in name.split("."):
-                found = getattr(found, part, None)
-            if found is None:
-                missing.append(f"{module_name}.{name}")
-    return missing
+    return recorder.missing_hooks(HOOKS)
 
 
 def new_mode(oracle: Callable[[], Any]) -> Any:

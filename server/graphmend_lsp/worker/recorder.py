@@ -13,7 +13,7 @@ import functools
 import importlib
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any, Literal
@@ -48,10 +48,10 @@ class Captured:
         return self.origin.root if self.origin is not None else self
 
 
-def missing_hooks() -> list[str]:
-    """The names in torch._dynamo that the recorder needs and does not find; empty when all is well."""
+def missing_hooks(hooks: Mapping[str, Sequence[str]] = HOOKS) -> list[str]:
+    """Those of the names in torch, by default the recorder's own, that are not there; empty when all is well."""
     missing = []
-    for module_name, names in HOOKS.items():
+    for module_name, names in hooks.items():
         try:
             module = importlib.import_module(module_name)
         except ImportError:
