@@ -20,8 +20,9 @@ of a loop to Python when this happens in the loop.
 Safety
 ------
 Never safe, because it is more work: each expert of a mixture computes every token. Rows that are left out enter as zeros,
-so that no NaN of theirs is passed on, and are dropped again where the rows are put back. What a module gives for
-one row must not depend on the other rows. Products of matrices of another size may be rounded otherwise. A program
+so that no NaN of theirs is passed on, and are dropped again where the rows are put back; into a function of the file
+they enter as copies of the first chosen row, so that it sees no other values than before, unless the mask chooses
+nothing. What a module gives for one row must not depend on the other rows. Products of matrices of another size may be rounded otherwise. A program
 that would rather keep the sizes of the data can set `torch._dynamo.config.capture_dynamic_output_shape_ops`, with
 which Dynamo takes lists of rows into the graph where nothing in Python depends on their length.
 A module that gets the list as well must not let chosen rows see others: its attention must be masked.
@@ -48,9 +49,9 @@ from graphmend_lsp.mending.rows_list import Selection, again, selections
 from graphmend_lsp.mending.rows_loop import over_all, without_emptiness
 from graphmend_lsp.mending.rows_padding import taken_out
 from graphmend_lsp.mending.rule import Request
-from graphmend_lsp.mending.source import Source, Unreadable, read
+from graphmend_lsp.mending.source import Function, Source, Unreadable, read
 from graphmend_lsp.mending.where_condition import Refused
-from graphmend_lsp.model import Declined, Mend
+from graphmend_lsp.model import Declined, Mend, TextEdit
 from graphmend_lsp.text import apply_edits
 
 __all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
@@ -68,6 +69,8 @@ _MORE = (
 )
 _COUNTED = "The mask must hold zeros and ones, with an element for each row of what is gathered by it."
 _MOST = 8
+Found = tuple[list[TextEdit], list[str], list[ast.expr]]
+"""Edits, what is taken for granted, and the tests for having no row that are gone."""
 Written = tuple[str, list[str], set[str]]
 """A file's new text, what is taken for granted, and the tests for having no row that are gone, as `ast.dump` tells them."""
 
@@ -86,34 +89,41 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
     if node is None or function is None:
         return ()
     try:
-        called = through(source, node) if (_IDS | _TESTS) & ids else None
-        if called is not None and (called[2] or _IDS & ids):
-            tests_ = tuple((source.path, source.span(one)) for one in called[2])
-            place = source.span(source.statement(node) or node)
-            cautions_ = (_MORE, *called[1])
-            return (Mend(NAME, _TITLE, source.path, place, tuple(called[0]), tests_, cautions=cautions_),)
-        if not (_IDS | _NUMBERS) & ids:
-            return ()
-        found = _mended(request, source, node, function.name)
+        found = _through_call(source, node, ids)
+        if found is None and (_IDS | _NUMBERS) & ids:
+            found = _mended_rows(request, source, node, function)
     except Refused as refused:
         return (Declined(NAME, str(refused)),)
     if found is None:
         return ()
-    text, cautions, tests = found
-    spans = [
-        source.span(one.test) for one in ast.walk(function) if isinstance(one, ast.If) and ast.dump(one.test) in tests
-    ]
+    spots, cautions, tests = found
     return (
         Mend(
             rule=NAME,
             title=_TITLE,
             path=source.path,
             span=source.span(source.statement(node) or node),
-            edits=tuple(by_lines(source, text)),
-            conditions=tuple((source.path, span) for span in spans),
+            edits=tuple(spots),
+            conditions=tuple((source.path, source.span(one)) for one in tests),
             cautions=(_MORE, *dict.fromkeys(cautions)),
         ),
     )
+
+
+def _through_call(source: Source, node: ast.AST, ids: frozenset[str | None]) -> Found | None:
+    """Rows that go through one call; of a break at a test only when the test goes."""
+    found = through(source, node) if (_IDS | _TESTS) & ids else None
+    return found if found is not None and (found[2] or _IDS & ids) else None
+
+
+def _mended_rows(request: Request, source: Source, node: ast.AST, function: Function) -> Found | None:
+    """Rows that are followed through statements, modules and loops."""
+    found = _mended(request, source, node, function.name)
+    if found is None:
+        return None
+    text, cautions, tests = found
+    gone = [one.test for one in ast.walk(function) if isinstance(one, ast.If) and ast.dump(one.test) in tests]
+    return by_lines(source, text), cautions, gone
 
 
 def _mended(request: Request, source: Source, node: ast.AST, function: str) -> Written | None:
