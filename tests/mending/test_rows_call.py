@@ -129,6 +129,22 @@ def test_the_test_for_any_row_is_a_condition_and_nothing_is_safe() -> None:
     assert not any("must treat each row" in one for one in mend.cautions)  # all of it was read
 
 
+def test_a_second_mend_keeps_the_test() -> None:
+    """Where nothing is chosen it does what the program did, with one break left."""
+    import torch
+
+    value, site = unmark(_SPLINE, None, "GB0036")
+    mends = propose(site, {PATH: value}, ["rows"]).mends
+    assert len(mends) == 2 and not mends[1].conditions
+    assert not any("chooses nothing" in one for one in mends[1].cautions)
+    before, after = _fn(value), _fn(apply_edits(value, mends[1].edits))
+    generator = torch.Generator().manual_seed(4)
+    for shift in (0.0, 9.0):
+        given = [torch.randn(one, generator=generator).requires_grad_() for one in ((6, 3), (6, 3, 4), (6, 3, 4))]
+        for old, new in zip(before(given[0] + shift, *given[1:]), after(given[0] + shift, *given[1:]), strict=True):
+            assert torch.equal(old, new) and old.requires_grad == new.requires_grad
+
+
 def test_a_function_of_another_file_is_taken_on_trust() -> None:
     source = "import torch\nfrom other import f\n\n\ndef fn(x, m):\n    y = x.clone()\n    y[m, :] = f(⟦x[m, :]⟧)\n    return y\n"
     _, mend = _mend(source)

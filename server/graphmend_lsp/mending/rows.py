@@ -22,7 +22,8 @@ Safety
 Never safe, because it is more work: each expert of a mixture computes every token. Rows that are left out enter as zeros,
 so that no NaN of theirs is passed on, and are dropped again where the rows are put back; into a function of the file
 they enter as copies of the first chosen row, so that it sees no other values than before, unless the mask chooses
-nothing. What a module gives for one row must not depend on the other rows. Products of matrices of another size may be rounded otherwise. A program
+nothing; another mend keeps the test for that, and its break. What a module gives for one row must not depend on the other
+rows. Products of matrices of another size may be rounded otherwise. A program
 that would rather keep the sizes of the data can set `torch._dynamo.config.capture_dynamic_output_shape_ops`, with
 which Dynamo takes lists of rows into the graph where nothing in Python depends on their length.
 A module that gets the list as well must not let chosen rows see others: its attention must be masked.
@@ -43,7 +44,7 @@ from contextlib import suppress
 
 from graphmend_lsp.mending import mask, rows_call_examples, rows_examples
 from graphmend_lsp.mending.item_write import by_lines
-from graphmend_lsp.mending.rows_call import through
+from graphmend_lsp.mending.rows_call import Form, through
 from graphmend_lsp.mending.rows_flow import put_back
 from graphmend_lsp.mending.rows_list import Selection, again, selections
 from graphmend_lsp.mending.rows_loop import over_all, without_emptiness
@@ -51,7 +52,7 @@ from graphmend_lsp.mending.rows_padding import taken_out
 from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.source import Function, Source, Unreadable, read
 from graphmend_lsp.mending.where_condition import Refused
-from graphmend_lsp.model import Declined, Mend, TextEdit
+from graphmend_lsp.model import Declined, Mend
 from graphmend_lsp.text import apply_edits
 
 __all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
@@ -69,8 +70,6 @@ _MORE = (
 )
 _COUNTED = "The mask must hold zeros and ones, with an element for each row of what is gathered by it."
 _MOST = 8
-Found = tuple[list[TextEdit], list[str], list[ast.expr]]
-"""Edits, what is taken for granted, and the tests for having no row that are gone."""
 Written = tuple[str, list[str], set[str]]
 """A file's new text, what is taken for granted, and the tests for having no row that are gone, as `ast.dump` tells them."""
 
@@ -89,15 +88,14 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
     if node is None or function is None:
         return ()
     try:
-        found = _through_call(source, node, ids)
-        if found is None and (_IDS | _NUMBERS) & ids:
-            found = _mended_rows(request, source, node, function)
+        forms: list[Form] = through(source, node) if (_IDS | _TESTS) & ids else []
+        if not _IDS & ids:
+            forms = [one for one in forms if one[2]]  # the test must go, which is the break
+        if not forms and (_IDS | _NUMBERS) & ids:
+            forms = _mended_rows(request, source, node, function)
     except Refused as refused:
         return (Declined(NAME, str(refused)),)
-    if found is None:
-        return ()
-    spots, cautions, tests = found
-    return (
+    return tuple(
         Mend(
             rule=NAME,
             title=_TITLE,
@@ -106,24 +104,19 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
             edits=tuple(spots),
             conditions=tuple((source.path, source.span(one)) for one in tests),
             cautions=(_MORE, *dict.fromkeys(cautions)),
-        ),
+        )
+        for spots, cautions, tests in forms
     )
 
 
-def _through_call(source: Source, node: ast.AST, ids: frozenset[str | None]) -> Found | None:
-    """Rows that go through one call; of a break at a test only when the test goes."""
-    found = through(source, node) if (_IDS | _TESTS) & ids else None
-    return found if found is not None and (found[2] or _IDS & ids) else None
-
-
-def _mended_rows(request: Request, source: Source, node: ast.AST, function: Function) -> Found | None:
+def _mended_rows(request: Request, source: Source, node: ast.AST, function: Function) -> list[Form]:
     """Rows that are followed through statements, modules and loops."""
     found = _mended(request, source, node, function.name)
     if found is None:
-        return None
+        return []
     text, cautions, tests = found
     gone = [one.test for one in ast.walk(function) if isinstance(one, ast.If) and ast.dump(one.test) in tests]
-    return by_lines(source, text), cautions, gone
+    return [(by_lines(source, text), cautions, gone)]
 
 
 def _mended(request: Request, source: Source, node: ast.AST, function: str) -> Written | None:

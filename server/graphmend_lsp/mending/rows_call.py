@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from graphmend_lsp.mending import edits
 from graphmend_lsp.mending.imports import dotted, spell
@@ -43,15 +43,19 @@ class Through:
     test: ast.If | None
 
 
-def through(source: Source, node: ast.AST) -> tuple[list[TextEdit], list[str], list[ast.expr]] | None:
-    """The edits for a call with chosen rows, what is taken for granted, and the test for any row that goes; None for others.
+Form = tuple[list[TextEdit], list[str], list[ast.expr]]
+"""Edits, what is taken for granted, and the tests that go."""
+
+
+def through(source: Source, node: ast.AST) -> list[Form]:
+    """The forms of a call with chosen rows, without the test for any row and with it; empty for other breaks.
 
     Raises:
         Refused: when the function may mix the rows, or what it gives is not put back by the same mask.
     """
     found = _found(source, node)
     if found is None:
-        return None
+        return []
     given: dict[ast.expr, Rank] = {}
     for one in found.rows:
         negative = isinstance(parent := source.parents.get(one.node), ast.UnaryOp)
@@ -69,12 +73,19 @@ def through(source: Source, node: ast.AST) -> tuple[list[TextEdit], list[str], l
     cautions.append(
         f"{gathered} must have the dimensions of the mask, then one for each `:`, then equally many others."
     )
-    cautions.append(
+    cautions.append(_COPIES)
+    nothing = (
         f"Where the mask chooses nothing, `{name}` gets copies of the first row all the same: it may raise, and gradients are "
         "zeros and not None."
     )
-    spots = Writer(source, found).edits()
-    return spots, [*cautions, _COPIES], [found.test.test] if found.test is not None else []
+    whole: Form = (
+        Writer(source, found).edits(),
+        [*cautions, nothing],
+        [found.test.test] if found.test is not None else [],
+    )
+    if found.test is None:
+        return [whole]
+    return [whole, (Writer(source, replace(found, test=None)).edits(), cautions, [])]
 
 
 @dataclass
