@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import glob
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -29,10 +27,6 @@ def test_both_sides_say_the_same_words() -> None:
     assert arrive.READY.encode() == READY
     assert arrival_line().count(b"\n") == 1
     assert arrival_line().isascii()
-
-
-def folders() -> set[str]:
-    return set(glob.glob(os.path.join(tempfile.gettempdir(), f"{arrive.PREFIX}*")))
 
 
 def arrived(line: bytes, temporary: Path) -> subprocess.Popen[bytes]:
@@ -126,8 +120,9 @@ def test_a_program_is_proven_without_a_copy_where_children_are_fresh_processes(t
     project = tmp_path / "here"
     project.mkdir()
     shutil.copy(EXAMPLE, project)
-    before = folders()
-    command = ("env", "GRAPHMEND_WORKER_SPAWN=1", sys.executable)
+    temporary = tmp_path / "t"
+    temporary.mkdir()
+    command = ("env", "GRAPHMEND_WORKER_SPAWN=1", f"TMPDIR={temporary}", sys.executable)
     config = WorkerConfig(command=command, cwd=str(project), path_map=((str(project), "/nowhere/at/all"),))
 
     async def work() -> None:
@@ -143,4 +138,4 @@ def test_a_program_is_proven_without_a_copy_where_children_are_fresh_processes(t
             await session.close()
 
     asyncio.run(work())
-    assert folders() <= before
+    assert list(temporary.glob(f"{arrive.PREFIX}*")) == []

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import glob
 import os
 import shlex
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -87,8 +85,16 @@ def met(report: Report) -> list[tuple[str, int, str | None]]:
     ]
 
 
-def leftovers() -> set[str]:
-    return set(glob.glob(os.path.join(tempfile.gettempdir(), "graphmend-worker-*")))
+@pytest.fixture
+def temporary(tmp_path: Path) -> Path:
+    """The folder for temporary files on the other side, for this test alone."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    return folder
+
+
+def leftovers(temporary: Path) -> list[Path]:
+    return list(temporary.glob("graphmend-worker-*"))
 
 
 def processes(mark: str) -> list[str]:
@@ -107,16 +113,18 @@ def _read(path: Path) -> str:
 @pytest.mark.parametrize(
     "start", ["{python}", "echo 'Welcome to the box!'; printf 'no line end'; exec {python}"], ids=["plain", "noise"]
 )
-def test_breaks_come_back_over_ssh_from_a_machine_without_the_project(box: Box, project: Path, start: str) -> None:
-    before = leftovers()
+def test_breaks_come_back_over_ssh_from_a_machine_without_the_project(
+    box: Box, project: Path, temporary: Path, start: str
+) -> None:
     away = str(project.parent.parent / "nowhere" / "there")
-    command = (*box.ssh, start.format(python=shlex.quote(box.python)))
+    said = f"export TMPDIR={shlex.quote(str(temporary))}; {start.format(python=shlex.quote(box.python))}"
+    command = (*box.ssh, said)
     report = check(command, project, (str(project), away))
     assert report.failures == ()
     assert met(report) == [(str(project / "pkg/deep/gate.py"), 11, "GB0170")]
     (site,) = (finding.site for finding in report.findings if finding.site.evidence == "dynamo")
     assert {frame.path for frame in site.chain if frame.kind == "code"} == {str(project / "pkg/deep/gate.py")}
-    assert leftovers() <= before
+    assert leftovers(temporary) == []
 
 
 def test_the_failure_of_a_program_there_is_told_at_its_line_here(box: Box, project: Path) -> None:
@@ -149,13 +157,13 @@ def test_a_command_that_starts_no_python_is_told(
 
 
 @pytest.mark.parametrize("how", ["cancelled", "killed"])
-def test_a_run_that_hangs_there_leaves_no_process(box: Box, project: Path, how: str) -> None:
+def test_a_run_that_hangs_there_leaves_no_process(box: Box, project: Path, temporary: Path, how: str) -> None:
     mark = f"graphmend-mark-{os.getpid()}-{how}"
     (project / "shapes.py").write_text(
         f"import os, time\ndef size():\n    open({str(project.parent / 'up')!r}, 'w').close()\n    time.sleep(600)\n"
     )
-    command = (*box.ssh, f"GRAPHMEND_MARK={mark} exec {shlex.quote(box.python)}")
-    before = leftovers()
+    own = f"GRAPHMEND_MARK={mark} TMPDIR={shlex.quote(str(temporary))}"
+    command = (*box.ssh, f"{own} exec {shlex.quote(box.python)}")
     if how == "cancelled":
 
         async def work() -> None:
@@ -183,4 +191,4 @@ def test_a_run_that_hangs_there_leaves_no_process(box: Box, project: Path, how: 
     while (left := processes(mark)) and time.monotonic() < end:
         time.sleep(0.1)
     assert left == []
-    assert leftovers() <= before
+    assert leftovers(temporary) == []

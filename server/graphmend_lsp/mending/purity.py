@@ -273,6 +273,7 @@ _NEED_ELEMENTS = frozenset((
 ))  # fmt: skip
 
 
+_CONVERTING = frozenset(("to", "cuda", "cpu", "type", "float", "double", "half", "clone", "contiguous"))
 _WITHOUT_GRADIENT = frozenset((
     "detach", "item", "tolist", "argmax", "argmin", "any", "all", "long", "int", "bool", "isnan", "isinf", "isfinite",
     "count_nonzero", "nonzero", "size", "numel", "dim", "zeros", "ones", "empty", "full", "arange", "zeros_like",
@@ -293,14 +294,21 @@ def needing_elements(node: ast.AST) -> list[ast.Call]:
 
 
 def may_ask_for_gradients(source: Source, value: ast.expr) -> bool:
-    """Whether the value of an expression may have a gradient, as far as its text and what stands around it tell."""
+    """Whether the value of an expression may have a gradient of what the function is given.
+
+    As far as its text and what stands around it tell. What only comes of ``self`` has the same in every call.
+    """
     for around in source.ancestors(value):
         calls = [item.context_expr for item in around.items] if isinstance(around, ast.With) else []
         calls += around.decorator_list if isinstance(around, (ast.FunctionDef, ast.AsyncFunctionDef)) else []
         if any(source.code(one).split("(")[0].split(".")[-1] in ("no_grad", "inference_mode") for one in calls):
             return False
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        if value.func.attr in _CONVERTING:
+            return may_ask_for_gradients(source, value.func.value)
         return value.func.attr not in _WITHOUT_GRADIENT
+    if isinstance(value, ast.Attribute):
+        return not (isinstance(value.value, ast.Name) and value.value.id == "self")
     if isinstance(value, ast.BinOp):
         return may_ask_for_gradients(source, value.left) or may_ask_for_gradients(source, value.right)
     if isinstance(value, ast.UnaryOp):
