@@ -3,8 +3,8 @@
 Drives ``graphmend-lsp --stdio`` over pipes as an editor does: open a model, then again and again change the line that
 breaks, save, and wait for the diagnostics of that version that a run confirmed. Beside each model, in the same run, what people do
 today: a fresh process with TORCH_LOGS=graph_breaks, and one that calls torch._dynamo.explain (`peers`); and what torch.compile
-takes by itself in a process that has done it before. Prints p50 / p95, budgets and ratios (peer's p50 over ours); the first save, which also starts the worker, stands apart. Exit code 1 when
-a budget is missed. With ``--json FILE`` the figures are written there.
+takes by itself in a process that has done it before. Prints p50 / p95, budgets and ratios (peer's p50 over ours); the first
+save, which also starts the worker, stands apart. Exit code 1 when a budget is missed. With ``--json FILE`` the figures are written there.
 """
 
 from __future__ import annotations

@@ -806,6 +806,29 @@ FOUND = (
                     self.mean = self.mean * 0.5 + x * 0.5
                 return x - self.mean
     """, "not safe", fn="Net()", more="[(-torch.ones(4).requires_grad_(),)]"),
+    Case("a buffer that gets a history, in an expression", "where", """
+        class Net(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("mean", torch.zeros(4))
+
+            def forward(self, x):
+                self.mean = self.mean * 0.5 + x * 0.5 if ⟦x.sum() > 0⟧ else self.mean
+                return x - self.mean
+    """, "not safe", fn="Net()", more="[(-torch.ones(4).requires_grad_(),)]"),
+    Case("a buffer that gets a history, in a loop", "loop", """
+        class Net(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("mean", torch.zeros(4))
+
+            def forward(self, x):
+                for i in range(3):
+                    if ⟦x.sum() < i⟧:
+                        break
+                    self.mean = self.mean * 0.5 + x * 0.5
+                return x - self.mean
+    """, fn="Net()", gb_id="GB7000", more="[(-torch.ones(4).requires_grad_(),)]"),
     Case("two numbers subtracted in half precision", "item", """
         def fn(x, y):
             return x * (x.max().item() - ⟦y.max().item()⟧)

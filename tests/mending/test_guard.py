@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from graphmend_lsp.mending import guard
+from graphmend_lsp.mending import guard, propose
 from graphmend_lsp.mending.rule import Example
 from graphmend_lsp.text import apply_edits
 
@@ -146,6 +147,16 @@ def test_an_operator_raises_past_no_caller_that_may_catch(around: str, behind: s
     )
     assert [one.title for one in candidates("guard", source, "f")] == ["Mend graph break: check in the graph"]
     assert len(candidates("guard", source.replace(around, "if True:").replace(behind, ""), "f")) == 2
+
+
+def test_an_operator_raises_past_no_caller_that_cannot_be_read() -> None:
+    value, site = unmark(_INLINED.format(error="raise Odd", before=""), "Net.forward", "GB0059")
+    titles = {}
+    for kind in ("torch", "code", "stdlib"):
+        frame = replace(site.chain[0], path="/elsewhere/calls.py", kind=kind)
+        found = propose(replace(site, chain=(frame, *site.chain)), {site.path: value}, ["guard"])
+        titles[kind] = [one.title for one in found.mends]
+    assert titles == {"torch": ["Mend graph break: raise Odd in the graph"], "code": [], "stdlib": []}
 
 
 def test_an_operator_stands_in_no_loop_that_stores() -> None:

@@ -136,12 +136,20 @@ def _stays_uncaught(place: Site) -> bool:
 
 
 def _catching(request: Request) -> str | None:
-    """Why a caller may catch the exception: its call stands in a `try`, whose handlers the graph would go past."""
+    """Why a caller may catch the exception: its call stands in a `try`, whose handlers the graph would go past.
+
+    What torch calls in between catches nothing that it does not raise again.
+    """
     for frame in request.site.chain[:-1]:
-        source = read(frame.path, request.sources.get(frame.path, ""))
-        node = source.node_at(frame.span) if isinstance(source, Source) and frame.span is not None else None
+        if frame.kind == "torch":
+            continue
+        text = request.sources.get(frame.path)
+        source = read(frame.path, text) if text is not None else None
+        node = source.node_at(frame.span) if isinstance(source, Source) else None
+        if node is None or not isinstance(source, Source):
+            return f"`{frame.function}` calls it from a file that is not mended here, and may catch the exception."
         child = node
-        for one in source.ancestors(node) if isinstance(source, Source) and node is not None else ():
+        for one in source.ancestors(node):
             handled = getattr(one, "handlers", None) and child in getattr(one, "body", ())
             suppressed = isinstance(one, ast.With) and any("suppress" in ast.dump(item) for item in one.items)
             if handled or suppressed:

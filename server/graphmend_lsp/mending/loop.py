@@ -39,7 +39,7 @@ from graphmend_lsp.mending.loop_end import behind, else_lines, returned
 from graphmend_lsp.mending.loop_examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.loop_index import iterates_statically
 from graphmend_lsp.mending.loop_names import Loop, read_after
-from graphmend_lsp.mending.purity import needing_elements, words_for_empty
+from graphmend_lsp.mending.purity import needing_elements, with_history, words_for_empty, words_for_history
 from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.source import Site, Source, Unreadable, assigned, loaded, read
 from graphmend_lsp.mending.where_condition import Conditions, Refused, Test
@@ -175,15 +175,16 @@ class _Mending:
         ), body.guarded
 
     def _told(self) -> list[str]:
-        """The calls that raise for nothing to look at, and are made in turns that the loop had ended before."""
+        """What turns do that the loop had ended before: raise for nothing to look at, give an attribute a history."""
         first = self.loop.body[0]
         always = [first.test] if isinstance(first, ast.If) else []
-        return [
+        told = [
             words_for_empty(self.source, call)
             for statement in self.loop.body
             for call in needing_elements(statement)
             if call not in [known for test in always for known in needing_elements(test)]
         ]
+        return [*told, *map(words_for_history, with_history(self.source, self.loop.body))]
 
     def _for(self, body: Body, loop: ast.For) -> list[TextEdit]:
         if not iterates_statically(self.source, loop.iter):

@@ -7,7 +7,7 @@ Nothing here looks at values or runs code. No rule's knowledge enters here.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -319,3 +319,19 @@ def may_ask_for_gradients(source: Source, value: ast.expr) -> bool:
 def words_for_empty(source: Source, call: ast.Call) -> str:
     """What to tell of such a call that is made in every call of the program."""
     return f"`{source.code(call)}` raises for a tensor without elements, and is evaluated in every call."
+
+
+def with_history(source: Source, statements: Iterable[ast.AST]) -> list[str]:
+    """The attributes, as they are written, in which statements may put what has a history of gradients."""
+    found: dict[str, None] = {}
+    for one in (one for statement in statements for one in ast.walk(statement)):
+        targets = one.targets if isinstance(one, ast.Assign) else [one.target] if isinstance(one, ast.AugAssign) else []
+        for target in targets:
+            if isinstance(target, ast.Attribute) and may_ask_for_gradients(source, one.value):  # type: ignore[attr-defined]
+                found[source.code(target)] = None
+    return list(found)
+
+
+def words_for_history(attribute: str) -> str:
+    """What to tell of an attribute that is set where it would be left alone."""
+    return f"`{attribute}` keeps what its gradient comes from also in calls that leave it as it was; detach what is put there."

@@ -33,7 +33,13 @@ from dataclasses import dataclass, field
 from graphmend_lsp.mending import edits
 from graphmend_lsp.mending.imports import is_builtin, spell
 from graphmend_lsp.mending.kinds import Kinds
-from graphmend_lsp.mending.purity import may_ask_for_gradients, needing_elements, words_for_empty
+from graphmend_lsp.mending.purity import (
+    may_ask_for_gradients,
+    needing_elements,
+    with_history,
+    words_for_empty,
+    words_for_history,
+)
 from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.source import Source, Unreadable, loaded, read
 from graphmend_lsp.mending.where_branch import Lowering, verbatim
@@ -59,7 +65,6 @@ __all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
 
 NAME = "where"
 _CUT = frozenset(("detach", "detach_", "data"))
-_HISTORY = "`{}` keeps what its gradient comes from also in calls that leave it as it was; detach what is put there."
 _DETACHED = "A side that is detached gives a tensor without a gradient; the chosen one may ask for one."
 _TITLE = "Choose both sides with torch.where"
 _DOUBLE = "Choose both sides with torch.where, gradients kept finite"
@@ -351,8 +356,16 @@ class _Mending:
         told = [words_for_empty(self.source, call) for side in sides for call in needing_elements(side)]
         if any(isinstance(one, ast.Attribute) and one.attr in _CUT for side in sides for one in ast.walk(side)):
             told.append(_DETACHED)
-        for one in (one for side in sides for one in ast.walk(side) if isinstance(one, (ast.Assign, ast.AugAssign))):
-            (target, *_) = one.targets if isinstance(one, ast.Assign) else (one.target,)
-            if isinstance(target, ast.Attribute) and may_ask_for_gradients(self.source, one.value):
-                told.append(_HISTORY.format(render(self.source, target)))
+        told += map(words_for_history, self._set_on_one_side(at))
         return tuple(told)
+
+    def _set_on_one_side(self, at: ast.AST) -> list[str]:
+        """The attributes that get a history of gradients on one side only."""
+        if isinstance(at, ast.If):
+            one, other = with_history(self.source, at.body), with_history(self.source, at.orelse)
+            return [name for name in (*one, *other) if name not in one or name not in other]
+        if isinstance(at, ast.IfExp) and may_ask_for_gradients(self.source, at.body) == may_ask_for_gradients(
+            self.source, at.orelse
+        ):
+            return []
+        return with_history(self.source, [self.source.statement(at) or at])

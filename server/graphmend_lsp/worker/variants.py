@@ -231,9 +231,8 @@ def _laid_like(tensor: torch.Tensor, made: torch.Tensor) -> torch.Tensor:
     if made.shape != tensor.shape:
         return made
     if (viewed := tensor._base) is not None and viewed.layout == torch.strided:
-        base = (
-            viewed.detach().clone().to(made.dtype)
-        )  # a program compiled for a view is compiled anew for another tensor
+        # A view stays one: what was compiled for it is compiled anew for another tensor.
+        base = viewed.detach().clone().to(made.dtype)
         if base.stride() == viewed.stride():
             view = base.as_strided(tensor.size(), tensor.stride(), tensor.storage_offset())
             return view.copy_(made) if not _overlaps(tensor) else made
