@@ -59,7 +59,7 @@ def test_the_condition_is_told(case: Example) -> None:
         assert span.contains(mend.span) or mend.span.contains(span)
 
 
-def test_the_end_is_offered_before_the_graph() -> None:
+def test_what_leaves_no_break_is_offered_first() -> None:
     source = """\
 import torch
 
@@ -70,11 +70,28 @@ def f(x):
     return x + 1
 """
     first, second, third = candidates("guard", source, gb_id="GB0170")
-    assert first.title == "Mend graph break: raise ValueError at the end of f"
-    assert second.title == "Mend graph break: raise ValueError in the graph"
+    assert first.title == "Mend graph break: raise ValueError in the graph"
+    assert second.title == "Mend graph break: raise ValueError at the end of f"
     assert third.title == "Mend graph break: check in the graph"
     assert any("RuntimeError" in change for change in third.changes)
     assert not any("RuntimeError" in change for change in (*first.changes, *second.changes))
+
+
+def test_a_check_in_the_graph_that_stays_in_front_is_told() -> None:
+    """Where both fail, the one that stands behind now raises first."""
+    source = """\
+import torch
+
+
+def f(x):
+    if ⟦(x < 0).any()⟧:
+        raise ValueError(f"negative: {x.shape}")
+    torch._assert_async((x < 9).all(), "large")
+    return x + 1
+"""
+    ended = candidates("guard", source)[0]
+    assert ended.title.endswith("at the end of f")
+    assert "When the check in line 7 fails too, its exception is the one that is raised." in ended.changes
 
 
 _INLINED = """\

@@ -40,7 +40,7 @@ from graphmend_lsp.mending.guard_checks import Assertion, Check, Raise, check_of
 from graphmend_lsp.mending.guard_examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.guard_graph import InGraph, assert_in_graph, raise_in_graph
 from graphmend_lsp.mending.guard_operator import raise_in_operator
-from graphmend_lsp.mending.imports import is_builtin
+from graphmend_lsp.mending.imports import dotted, is_builtin
 from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.source import Function, Site, Source, Unreadable, parameters, read
 from graphmend_lsp.model import Declined, Mend
@@ -51,7 +51,10 @@ NAME = "guard"
 
 
 def propose(request: Request) -> tuple[Mend | Declined, ...]:
-    """The mends of a check that breaks the graph, best first, or why there is none; empty for other breaks."""
+    """The mends of a check that breaks the graph, or why there is none; empty for other breaks.
+
+    The operator comes first, because it leaves no break; then the check at the end, which leaves one that costs no graph.
+    """
     site = request.site
     source = read(site.path, request.sources.get(site.path, ""))
     if isinstance(source, Unreadable):
@@ -71,7 +74,7 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
     if (lists := _of_lists(source, check)) is not None:
         words = f"`{source.code(lists.left)}` is compared as a list, in Python; a tensor in it must be a number before that."
         return (Declined(NAME, words),)
-    answers: list[Mend | Declined] = []
+    late: list[Mend] = []
     reasons: list[str] = []
     outer = outermost(request, source, place.function)
     if isinstance(outer, str):
@@ -91,7 +94,8 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
         else:
             what = "assert" if isinstance(check, Assertion) else f"raise {_error_name(source, check)}"
             title = f"{what} at the end of {place.function.name}"
-            answers.append(_mend(request, source, check, title, ended))
+            late.append(_mend(request, source, check, title, ended))
+    answers: list[Mend | Declined] = []
     catching = _catching(request)
     operator = catching if catching is not None else raise_in_operator(source, place.function, check)
     if isinstance(operator, InGraph):
@@ -99,6 +103,7 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
         answers.append(_mend(request, source, check, f"raise {what} in the graph", operator))
     else:
         reasons.append(operator)
+    answers += late
     graph = raise_in_graph(source, check) if isinstance(check, Raise) else assert_in_graph(source, check)
     if isinstance(graph, InGraph):
         title = "assert a tensor, in the graph" if isinstance(check, Assertion) else "check in the graph"
@@ -176,8 +181,8 @@ def _at_the_end(source: Source, function: Function, check: Check) -> InGraph | s
         line = source.span(statement).start.line
         if other is not None and on_tensors(source, other) and not _in_graph_already(source, other):
             items.append(_item(other))
-        elif other is not None:
-            staying.append(statement)
+        elif other is not None or _raises_in_graph(source, statement):
+            staying += [statement] if other is not None else []
             changes.append(f"When the check in line {line} fails too, its exception is the one that is raised.")
     changed = later(source, function, whole.statement)
     for name in sorted(changed.mutated | changed.containers):
@@ -201,6 +206,13 @@ def _at_the_end(source: Source, function: Function, check: Check) -> InGraph | s
         0, f"{name} is raised at the end of `{function.name}`, after the statements behind the check have run."
     )
     return InGraph(moved.edits, tuple(changes))
+
+
+def _raises_in_graph(source: Source, statement: ast.stmt) -> bool:
+    return any(
+        isinstance(one, ast.Call) and (dotted(source, one.func) or "") == "torch._assert_async"
+        for one in ast.walk(statement)
+    )
 
 
 def _item(check: Check) -> Item:

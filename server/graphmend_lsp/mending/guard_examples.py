@@ -16,17 +16,31 @@ def f(x):
         raise ValueError("nan found")⟧
     return x + 1
 """,
-        """\
+        '''\
 import torch
 
 
-def f(x):
-    failed = torch.isnan(x.log()).any()
-    result = x + 1
-    if failed:
+@torch.library.custom_op(
+    f"{__name__.replace('.', '_')}::_f_check",
+    mutates_args=(),
+    tags=torch.Tag.cudagraph_unsafe,
+)
+def _f_check(holds: torch.Tensor) -> torch.Tensor:
+    """Raises where it does not hold; `torch._assert_async` of the value keeps the operator in the graph."""
+    if not holds:
         raise ValueError("nan found")
-    return result
-""",
+    return torch.ones((), dtype=torch.bool, device=holds.device)
+
+
+@_f_check.register_fake
+def _f_check_fake(holds):
+    return torch.empty((), dtype=torch.bool, device=holds.device)
+
+
+def f(x):
+    torch._assert_async(_f_check(~torch.isnan(x.log()).any()), "_f_check holds")
+    return x + 1
+''',
         run="fn = f\ncalls = [(torch.ones(4),), (torch.ones(4) * 2,)]",
         outermost=None,
         gb_id="GB0170",
@@ -73,17 +87,31 @@ def f(x):
         raise ValueError("negative")
     return x.sqrt()
 """,
-        """\
+        '''\
 import torch
 
 
-def f(x):
-    min_value = x.min()
-    result = x.sqrt()
-    if min_value.item() < 0:
+@torch.library.custom_op(
+    f"{__name__.replace('.', '_')}::_f_check",
+    mutates_args=(),
+    tags=torch.Tag.cudagraph_unsafe,
+)
+def _f_check(holds: torch.Tensor) -> torch.Tensor:
+    """Raises where it does not hold; `torch._assert_async` of the value keeps the operator in the graph."""
+    if not holds:
         raise ValueError("negative")
-    return result
-""",
+    return torch.ones((), dtype=torch.bool, device=holds.device)
+
+
+@_f_check.register_fake
+def _f_check_fake(holds):
+    return torch.empty((), dtype=torch.bool, device=holds.device)
+
+
+def f(x):
+    torch._assert_async(_f_check(~(x.min() < 0)), "_f_check holds")
+    return x.sqrt()
+''',
         run="fn = f\ncalls = [(torch.ones(4),), (torch.ones(4) * 2,)]",
         outermost=None,
         gb_id="GB0124",
@@ -97,7 +125,7 @@ import torch
 def f(x):
     y = x.abs()
     if not ⟦torch.equal(x, y)⟧:
-        raise KeyError("differ")
+        raise KeyError(f"{y.shape} differ")
     x = x + 1
     return x * y
 """,
@@ -111,7 +139,7 @@ def f(x):
     x = x + 1
     result = x * y
     if not torch.equal(x_then, y):
-        raise KeyError("differ")
+        raise KeyError(f"{y.shape} differ")
     return result
 """,
         run="fn = f\ncalls = [(torch.ones(4),), (torch.ones(4) * 2,)]",
@@ -126,7 +154,7 @@ import torch
 
 def f(x):
     ⟦if (x < -5).any():
-        raise ValueError("far too small")⟧
+        raise ValueError(f"far too small {x.shape}")⟧
     y = x.exp()
     if (x < 0).any():
         raise KeyError("too small")
@@ -144,7 +172,7 @@ def f(x):
     holds = (y > 0).all()
     result = y + x
     if failed:
-        raise ValueError("far too small")
+        raise ValueError(f"far too small {x.shape}")
     if failed_2:
         raise KeyError("too small")
     assert holds, f"never {y.shape}"
@@ -167,7 +195,7 @@ class Net(torch.nn.Module):
 
     def forward(self, x):
         if self.strict and ⟦torch.isinf(x.log()).any()⟧:
-            raise ValueError("infinite")
+            raise ValueError("infinite", x.shape)
         return x + 1
 """,
         """\
@@ -183,7 +211,7 @@ class Net(torch.nn.Module):
         failed = self.strict and torch.isinf(x.log()).any()
         result = x + 1
         if failed:
-            raise ValueError("infinite")
+            raise ValueError("infinite", x.shape)
         return result
 """,
         run="fn = Net()\ncalls = [(torch.ones(4),), (torch.ones(4) * 2,)]",
@@ -198,7 +226,7 @@ import torch
 
 def f(x):
     ⟦if torch.isinf(x.log()).any() or torch.isnan(x.log()).any():
-        raise ValueError("bad")⟧
+        raise ValueError(f"bad values of {x.shape}")⟧
     y = x + 1
     return y.sum()
 """,
@@ -212,7 +240,7 @@ def f(x):
     y = x + 1
     result = y.sum()
     if any_value or any_value_2:
-        raise ValueError("bad")
+        raise ValueError(f"bad values of {x.shape}")
     return result
 """,
         run="fn = f\ncalls = [(torch.ones(4),), (torch.ones(4) * 2,)]",
@@ -228,7 +256,7 @@ import torch
 def f(x):
     if x.dim() == 1:
         ⟦if (x < 0).any():
-            raise ValueError("negative")⟧
+            raise ValueError(f"negative in {x.shape}")⟧
     return x.sqrt()
 """,
         """\
@@ -240,7 +268,7 @@ def f(x):
     result = x.sqrt()
     if condition:
         if (x < 0).any():
-            raise ValueError("negative")
+            raise ValueError(f"negative in {x.shape}")
     return result
 """,
         run="fn = f\ncalls = [(torch.ones(4),), (torch.ones(4) * 2,)]",
@@ -281,16 +309,30 @@ def f(x):
     assert ⟦x.sum().item() > 0⟧
     return x.log()
 """,
-        """\
+        '''\
 import torch
 
 
+@torch.library.custom_op(
+    f"{__name__.replace('.', '_')}::_f_check",
+    mutates_args=(),
+    tags=torch.Tag.cudagraph_unsafe,
+)
+def _f_check(holds: torch.Tensor) -> torch.Tensor:
+    """Raises where it does not hold; `torch._assert_async` of the value keeps the operator in the graph."""
+    assert holds
+    return torch.ones((), dtype=torch.bool, device=holds.device)
+
+
+@_f_check.register_fake
+def _f_check_fake(holds):
+    return torch.empty((), dtype=torch.bool, device=holds.device)
+
+
 def f(x):
-    sum_value = x.sum()
-    result = x.log()
-    assert sum_value.item() > 0
-    return result
-""",
+    torch._assert_async(_f_check(x.sum() > 0), "_f_check holds")
+    return x.log()
+''',
         run="fn = f\ncalls = [(torch.ones(4),), (torch.ones(4) * 2,)]",
         outermost=None,
         gb_id="GB0124",
@@ -302,7 +344,7 @@ import torch
 
 
 def f(x):
-    ⟦assert torch.allclose(x, x.abs()), "negative"⟧
+    ⟦assert torch.allclose(x, x.abs()), f"negative in {x.shape}"⟧
     return x.sqrt()
 """,
         """\
@@ -312,7 +354,7 @@ import torch
 def f(x):
     abs_value = x.abs()
     result = x.sqrt()
-    assert torch.allclose(x, abs_value), "negative"
+    assert torch.allclose(x, abs_value), f"negative in {x.shape}"
     return result
 """,
         run="fn = f\ncalls = [(torch.ones(4),), (torch.ones(4) * 2,)]",
