@@ -169,11 +169,15 @@ class Declined:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How a program is cut: `graphs` compiled in the call that compiled most, distinct break sites, skipped frames."""
+    """How a program is cut: `graphs` compiled in the call that compiled most, distinct break sites, skipped frames.
+
+    `skipped_rests` are the breaks after which Dynamo leaves the rest of a frame to Python.
+    """
 
     graphs: int
     breaks: int
     skipped_frames: int
+    skipped_rests: int = 0
 
 
 @dataclass(frozen=True, slots=True)

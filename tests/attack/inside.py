@@ -41,8 +41,8 @@ from graphmend_lsp.worker.trials import run as trial
 from graphmend_lsp.worker.wire import AnalyseParams, CountsData, EntrySpec, Limits, VerifyParams
 
 LIMITS = Limits(seconds=120.0, memory_mb=None)
-_CUT = CountsData(graphs=2, breaks=1, skipped_frames=0, recompiles=0)
-_WHOLE = CountsData(graphs=1, breaks=0, skipped_frames=0, recompiles=0)
+_CUT = CountsData(graphs=2, breaks=1, skipped_frames=0, skipped_rests=0, recompiles=0)
+_WHOLE = CountsData(graphs=1, breaks=0, skipped_frames=0, skipped_rests=0, recompiles=0)
 _HOOKED: tuple[tuple[Any, str], ...] = (
     (torch, "compile"), (torch._dynamo, "optimize"), (logging.Logger, "handle"), (warnings, "showwarning"),
     (symbolic_convert.InstructionTranslatorBase, "log_graph_break"), (convert_frame, "_compile"),

@@ -26,7 +26,7 @@ from graphmend_lsp.model import (
 PATH = "/p/m.py"
 TEXT = "a\nb\n"
 ENTRY = Entry(PATH, "graphmend_entry")
-CUT = {"graphs": 1, "breaks": 0, "skipped_frames": 0, "recompiles": 0}
+CUT = {"graphs": 1, "breaks": 0, "skipped_frames": 0, "skipped_rests": 0, "recompiles": 0}
 TIMED = {"first": 1.0, "warm": [0.2, 0.2], "launches": None}
 
 

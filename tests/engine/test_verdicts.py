@@ -16,7 +16,7 @@ CONDITION = {"file": PATH, "line": 1, "column": 3, "end_line": 1, "end_column": 
 
 
 def result(**changes: Any) -> Any:
-    counts = {"graphs": 1, "breaks": 0, "skipped_frames": 0, "recompiles": 0}
+    counts = {"graphs": 1, "breaks": 0, "skipped_frames": 0, "skipped_rests": 0, "recompiles": 0}
     return {
         "id": "0", "before": {**counts, "graphs": 2, "breaks": 1}, "after": counts, "outputs": "bit-equal",
         "gradients": "bit-equal", "state": "bit-equal", "effects": "equal", "differences": [], "unlike_sides": [],
@@ -56,7 +56,7 @@ FAILED = {
         ({"unlike_sides": ["line 3: (4,) against ()"]}, "wrong", "the two sides differ"),
         ({"failure": FAILED}, "wrong", "invalid syntax"),
         ({"failure": {**FAILED, "kind": "timeout"}}, "unverified", "failed"),
-        ({"after": {"graphs": 2, "breaks": 1, "skipped_frames": 0, "recompiles": 0}}, "wrong", "cut as before"),
+        ({"after": {"graphs": 2, "breaks": 1, "skipped_frames": 0, "skipped_rests": 0, "recompiles": 0}}, "wrong", "cut as before"),
         ({"sides": [{"condition": CONDITION, "true": True, "false": True}]}, "safe", None),
         ({"sides": [{"condition": CONDITION, "true": True, "false": False}]}, "unsafe", "no call made `x.sum() > 0` False"),
     ],
@@ -73,6 +73,9 @@ def test_judge(changes: dict[str, Any], safety: str, words: str | None) -> None:
     [
         (Counts(4, 1, 0), Counts(1, 0, 0), True),
         (Counts(2, 1, 0), Counts(1, 1, 0), True),
+        (Counts(1, 1, 0, 1), Counts(2, 1, 0), True),  # the rest of the frame is compiled too
+        (Counts(0, 1, 1), Counts(1, 1, 0, 1), True),  # what stands in front of the break is
+        (Counts(2, 1, 0), Counts(1, 1, 0, 1), False),
         (Counts(1, 1, 0), Counts(1, 0, 0), True),
         (Counts(0, 1, 1), Counts(1, 0, 0), True),
         (Counts(0, 1, 1), Counts(2, 1, 0), True),
@@ -98,7 +101,7 @@ def test_what_a_rule_warns_of_is_never_safe() -> None:
 
 def test_a_boundary_is_still_a_break() -> None:
     isolated = replace(MEND, rule="isolate")
-    one = {"graphs": 1, "breaks": 1, "skipped_frames": 0, "recompiles": 0}
+    one = {"graphs": 1, "breaks": 1, "skipped_frames": 0, "skipped_rests": 0, "recompiles": 0}
     assert judge(result(before=one), [isolated], SOURCES).safety == "wrong"
     assert judge(result(before=one), [MEND], SOURCES).safety == "safe"
     three = {**one, "breaks": 3}

@@ -57,6 +57,7 @@ def rank(candidate: Candidate, judged: Sequence[Verdict]) -> tuple[int, ...]:
     return (
         _SAFETY.index(candidate.safety),
         -sum(one.before.skipped_frames - one.after.skipped_frames for one in judged),
+        -sum(one.before.skipped_rests - one.after.skipped_rests for one in judged),
         -sum(one.before.graphs - one.after.graphs for one in judged),
         -sum(one.before.breaks - one.after.breaks for one in judged),
         *(_LIKENESS.index(part) for part in (verdict.outputs, verdict.gradients, verdict.state)),

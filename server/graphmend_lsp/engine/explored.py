@@ -74,7 +74,8 @@ def too_large(run: Run) -> str | None:
 def counts_of(result: EntryResult, findings: Sequence[Finding]) -> Counts:
     """How a run without data saw its entry cut."""
     seen = [one for one in findings if result.entry.name in one.site.entries and result.mode in one.site.modes]
-    return Counts(result.graphs, len(seen), result.skipped_frames)
+    rests = sum(one.site.outcome == "rest skipped" for one in seen)
+    return Counts(result.graphs, len(seen), result.skipped_frames, rests)
 
 
 def graphs_only(before: Counts, after: Run) -> Verdict:
@@ -83,7 +84,7 @@ def graphs_only(before: Counts, after: Run) -> Verdict:
         reason = f"graphs only: the mended program fails in a run without data ({after.failure.message})"
         return Verdict("unverified", (reason,), before, before, seconds=after.seconds)
     counts = after.counts
-    now = Counts(counts["graphs"], counts["breaks"], counts["skipped_frames"])
+    now = Counts(counts["graphs"], counts["breaks"], counts["skipped_frames"], counts["skipped_rests"])
     change = f"{before.breaks} → {now.breaks} breaks, {before.graphs} → {now.graphs} graphs"
     reason = f"graphs only: {change} in runs without data; that it computes the same was not compared"
     return Verdict("unverified", (reason,), before, now, seconds=after.seconds)

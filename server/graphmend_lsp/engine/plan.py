@@ -189,9 +189,10 @@ def _gained(request: CheckRequest, reports: Sequence[Report], rounds: Sequence[_
 
 
 def _cut(report: Report) -> Counts:
-    met = sum(finding.site.evidence == "dynamo" for finding in report.findings)
+    met = [finding.site for finding in report.findings if finding.site.evidence == "dynamo"]
+    rests = sum(site.outcome == "rest skipped" for site in met)
     ran = [result for result in report.entries if result.error is None]
-    return Counts(sum(one.graphs for one in ran), met, sum(one.skipped_frames for one in ran))
+    return Counts(sum(one.graphs for one in ran), len(met), sum(one.skipped_frames for one in ran), rests)
 
 
 def _numbered(on_progress: OnProgress | None, number: int, report: Report) -> OnProgress | None:

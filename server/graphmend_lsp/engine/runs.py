@@ -53,7 +53,14 @@ class Run:
     def counts(self) -> CountsData:
         """How the program was cut, as the worker counts it."""
         sites = {_place(event) for event in self.events}
-        return CountsData(graphs=len(self.ops), breaks=len(sites), skipped_frames=self.skipped_frames, recompiles=0)
+        rests = {_place(event) for event in self.events if event["outcome"] == "rest skipped"}
+        return CountsData(
+            graphs=len(self.ops),
+            breaks=len(sites),
+            skipped_frames=self.skipped_frames,
+            skipped_rests=len(rests),
+            recompiles=0,
+        )
 
 
 def run_of(result: AnalyseResult, kind: RunKind = "real", cached: bool = False) -> Run:

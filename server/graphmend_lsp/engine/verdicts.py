@@ -80,10 +80,13 @@ def judge(result: CandidateResult, mends: Sequence[Mend], sources: Sources) -> V
 
 
 def gains(before: Counts, after: Counts) -> bool:
-    """Whether a mended program is cut less: fewer graphs, or as many and fewer skipped frames or breaks.
+    """Whether a mended program is cut less: fewer frames left to Python, or as many and fewer graphs or breaks.
 
-    A frame that was skipped as a whole has no graph before and some after; that counts as less.
+    What was left to Python, a whole frame or its rest, has no graph before and some after; that counts as less.
     """
+    left_before, left_after = (one.skipped_frames + one.skipped_rests for one in (before, after))
+    if left_after != left_before:
+        return left_after < left_before
     if after.skipped_frames != before.skipped_frames:
         return after.skipped_frames < before.skipped_frames
     if after.graphs != before.graphs and before.graphs > 0:
@@ -116,7 +119,7 @@ def _cut_as_before(after: Counts) -> str:
 
 
 def _counts(data: CountsData) -> Counts:
-    return Counts(data["graphs"], data["breaks"], data["skipped_frames"])
+    return Counts(data["graphs"], data["breaks"], data["skipped_frames"], data["skipped_rests"])
 
 
 def _is_text(difference: Difference) -> bool:

@@ -200,6 +200,7 @@ def run(
         graphs=max(Counter(graph["call"] for graph in graphs).values(), default=0),
         breaks=len({_site(event) for event in events}),
         skipped_frames=len({(skip["file"], skip["line"]) for skip in recorder.skipped if skip["call"] in own}),
+        skipped_rests=len({_site(event) for event in events if event["outcome"] == "rest skipped"}),
         recompiles=_recompiles(observations, recorder.graphs),
     )
     return Trial(
@@ -221,7 +222,7 @@ def text_of(file: str) -> str:
     return text.removeprefix("\ufeff")
 
 
-_NOTHING = CountsData(graphs=0, breaks=0, skipped_frames=0, recompiles=0)
+_NOTHING = CountsData(graphs=0, breaks=0, skipped_frames=0, skipped_rests=0, recompiles=0)
 
 
 def _prepare(params: VerifyParams, loaded: Loaded, way: Way) -> tuple[Subject, list[Arguments], Listener]:

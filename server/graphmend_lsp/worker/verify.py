@@ -45,7 +45,7 @@ PLAN = "plan"  # the file in which the original's process tells the plan
 MAX_DIFFERENCES = 60
 MARGIN = 1.5  # seconds of the limit that are left to compare and to answer
 WAIT = 0.004  # seconds between looks for the plan
-_NOTHING = CountsData(graphs=0, breaks=0, skipped_frames=0, recompiles=0)
+_NOTHING = CountsData(graphs=0, breaks=0, skipped_frames=0, skipped_rests=0, recompiles=0)
 
 
 @dataclass(frozen=True)

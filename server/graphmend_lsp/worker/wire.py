@@ -271,6 +271,7 @@ class CountsData(TypedDict):
     graphs: int
     breaks: int
     skipped_frames: int
+    skipped_rests: int
     recompiles: int
 
 
