@@ -126,6 +126,8 @@ class Scalars:
             return self.is_zero_dim(node.left) and self.is_zero_dim(node.right)
         if isinstance(node, ast.Compare):
             return all(self.is_zero_dim(one) for one in (node.left, *node.comparators))
+        if isinstance(node, ast.IfExp):
+            return self.is_zero_dim(node.body) and self.is_zero_dim(node.orelse)
         if isinstance(node, ast.Name):
             return self._all_values(node, self.is_zero_dim)
         if isinstance(node, ast.Call):

@@ -16,12 +16,14 @@ Safety
     so that all who hold the tensor see it. Gradients are too when both sides are finite; where an operation of the
     side that is not taken may leave its domain (``sqrt``, ``log``, ``/``), its operand is made harmless on that side
     ("double where"); the plain form is offered too and is never called safe then. Sides of different shape or dtype are
-    only seen by running: the verdict compares them.
+    only seen by running: the verdict compares them. Numbers become a tensor without dimensions, which changes no dtype
+    of tensors that have some; they must be numbers that every dtype holds, met by ``+``, ``-``, ``*``, comparisons, or ``/`` of
+    powers of two.
 
 When it is refused
     Loops, a side with an effect (print, an item put in a list, an in-place change of what may be a Python number),
     random numbers, an index or a number that may raise, a side that gives None, text or a container, a name that has no
-    value before, and a Python test mixed into ``or``.
+    value before, a Python test mixed into ``or``, and numbers that are used where only a number will do.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from graphmend_lsp.mending import edits
+from graphmend_lsp.mending import edits, where_examples, where_numbers_examples
 from graphmend_lsp.mending.imports import is_builtin, spell
 from graphmend_lsp.mending.kinds import Kinds
 from graphmend_lsp.mending.purity import (
@@ -44,9 +46,9 @@ from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.source import Source, Unreadable, loaded, read
 from graphmend_lsp.mending.where_branch import Lowering, verbatim
 from graphmend_lsp.mending.where_condition import Conditions, Refused, Test, name_for
-from graphmend_lsp.mending.where_examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.where_lines import Lines, wrapped
 from graphmend_lsp.mending.where_merge import Item, merge
+from graphmend_lsp.mending.where_numbers import Numbers, plain_numbers, uses_of
 from graphmend_lsp.mending.where_place import branch_of, comes_first, comments_of, returns, without_parentheses
 from graphmend_lsp.mending.where_text import operand, render
 from graphmend_lsp.mending.where_values import (
@@ -63,6 +65,8 @@ from graphmend_lsp.model import Declined, Mend, TextEdit
 
 __all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
 
+EXAMPLES = (*where_examples.EXAMPLES, *where_numbers_examples.EXAMPLES)
+REFUSALS = (*where_examples.REFUSALS, *where_numbers_examples.REFUSALS)
 NAME = "where"
 _CUT = frozenset(("detach", "detach_", "data"))
 _DETACHED = "A side that is detached gives a tensor without a gradient; the chosen one may ask for one."
@@ -261,6 +265,11 @@ class _Mending:
         setup: list[str] = []
         made: list[Mend] = []
         value, static, other = self._chosen(target, lowering, setup)
+        taken = self._taken_as(target)
+        if static and taken:
+            raise Refused(
+                f"`{static}` decides too, so what is chosen may be a Python number; test it in an `if` first."
+            )
         if setup and not comes_first(self.source, statement, target):
             raise Refused("The operand would be evaluated before what stands left of it; give it a name first.")
         first = comes_first(self.source, statement, target)
@@ -290,8 +299,16 @@ class _Mending:
                 above = [*notes, *above]
                 spots = [edits.insert_before(self.source, statement, above)] if above else []
                 spots.append(edits.rewrite(self.source, target, text))
+            spots += [edits.rewrite(self.source, use, text) for use, text in taken.items()]
             made.append(self._mend(spots, lowering, double, target))
         return with_caution(made)
+
+    def _taken_as(self, target: ast.expr) -> dict[ast.expr, str]:
+        """The new texts of what takes a chosen number; none for tensors."""
+        numbers = plain_numbers(target)
+        if numbers is None or not isinstance(target, ast.IfExp):
+            return {}
+        return Numbers(self.source, self.kinds, numbers).refuse_uses(uses_of(self.source, target))
 
     def _chosen(
         self, target: ast.IfExp | ast.BoolOp | ast.Compare, lowering: Lowering, setup: list[str]
@@ -301,7 +318,7 @@ class _Mending:
             test = self.conditions.take(target.test)
             setup += test.setup
             lowering.tests.append(test)
-            value = lowering.choice(test, target.body, target.orelse)
+            value = lowering.choice(test, target)
             return value, test.static, render(self.source, target.orelse)
         if isinstance(target, ast.Compare):
             test = self.conditions.take(target)

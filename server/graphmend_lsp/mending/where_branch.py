@@ -14,6 +14,7 @@ from graphmend_lsp.mending.source import Source, assigned, loaded, parameters
 from graphmend_lsp.mending.where_condition import Conditions, Refused, Test
 from graphmend_lsp.mending.where_merge import Item, choose, first_line, merge
 from graphmend_lsp.mending.where_names import is_fresh
+from graphmend_lsp.mending.where_numbers import Numbers, plain_numbers
 from graphmend_lsp.mending.where_text import render
 from graphmend_lsp.mending.where_values import (
     Choice,
@@ -116,9 +117,16 @@ class Lowering:
             return Item(reads | {target.value.id}, writes, key=key, values=(value,), comments=notes)
         raise Refused(f"`{render(self.source, target)}` is not stored in on both sides.")
 
-    def choice(self, test: Test, then: ast.expr, other: ast.expr) -> Value:
-        """The value of ``then if test else other``."""
-        return choose(self, test, self._value(then), self._value(other), None)
+    def choice(self, test: Test, node: ast.IfExp) -> Value:
+        """The value of ``then if test else other``; where numbers may go, the caller asks."""
+        if plain_numbers(node) is not None:
+            return self._conditional(test, node)
+        return choose(self, test, self._value(node.body), self._value(node.orelse), None)
+
+    def _conditional(self, test: Test, node: ast.IfExp) -> Value:
+        numbers = plain_numbers(node)
+        end = Numbers(self.source, self.kinds, numbers).end(node.test) if numbers is not None else ""
+        return Choice(test, self._value(node.body), self._value(node.orelse), end)
 
     def _value(self, node: ast.expr) -> Value:
         if isinstance(node, ast.IfExp) and self.kinds.of(node.test) == "tensor":
@@ -128,7 +136,7 @@ class Lowering:
                     "A condition inside the branch's value has a Python part; give it a statement of its own."
                 )
             self.tests.append(test)
-            return Choice(test, self._value(node.body), self._value(node.orelse))
+            return self._conditional(test, node)
         refuse_value(self.source, self.kinds, node, self.changes)
         return Leaf(node)
 

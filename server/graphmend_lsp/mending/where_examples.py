@@ -1173,7 +1173,7 @@ def fn(x):
         n = 3
     return x.repeat(n)
 """,
-        reason="`n` is a Python number that is used outside tensor arithmetic",
+        reason="`n` is passed to `x.repeat`, which may need a number",
     ),
     Refusal(
         "a value that depends on the other side's name",

@@ -15,6 +15,7 @@ from graphmend_lsp.mending.kinds import Kinds
 from graphmend_lsp.mending.source import Source
 from graphmend_lsp.mending.where_condition import Refused, Test
 from graphmend_lsp.mending.where_names import defaults_to_none, is_bound, is_fresh, last_value, own_is_none
+from graphmend_lsp.mending.where_numbers import Numbers, plain_numbers
 from graphmend_lsp.mending.where_text import render
 from graphmend_lsp.mending.where_values import (
     Choice,
@@ -182,39 +183,43 @@ def _joined_calls(
 
 def choose(setting: Setting, test: Test, then: Value, other: Value, key: str | None) -> Value:
     """The value that the test chooses for `key` (None: it is not stored)."""
-    numbers = [_literal(setting, value) for value in (then, other)]
-    if numbers[0] is not None and numbers[1] is not None:
+    end = ""
+    sides = [_numbers(setting, value) for value in (then, other)]
+    if None not in sides:
         if key is None:
             raise Refused("Both sides return a Python number; `torch.where` would return a tensor.")
-        if type(numbers[0]) is not type(numbers[1]):
-            raise Refused("One side gives an int and the other a float; write both as floats.")
-        _refuse_number_uses(setting, key)
+        numbers = Numbers(setting.source, setting.kinds, [number for side in sides for number in side or ()])
+        _refuse_number_uses(setting, numbers, key)
+        end = "".join(dict.fromkeys(numbers.end(node) for node in test.nodes))
     if isinstance(then, Leaf) and isinstance(other, Leaf):
         refuse_conversion(setting.source, setting.kinds, then.node, other.node)
-    return Choice(test, then, other)
+    return Choice(test, then, other, end)
 
 
-def _literal(setting: Setting, value: Value) -> object | None:
-    """The number that a value is, or an Old's nearest assignment gives; None when it is no plain number."""
+def _numbers(setting: Setting, value: Value) -> list[ast.expr] | None:
+    """The numbers that a value is one of, or an Old's nearest assignment gives; None when it may be something else."""
+    if isinstance(value, Choice):
+        sides = [_numbers(setting, one) for one in (value.then, value.other)]
+        return None if None in sides else [number for side in sides for number in side or ()]
     node = value.node if isinstance(value, Leaf) else None
     if isinstance(value, Old) and value.key.isidentifier():
         node = last_value(setting.source, value.key, setting.root)
-    if isinstance(node, ast.UnaryOp):
-        node = node.operand
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)) else None
+    return plain_numbers(node) if node is not None else None
 
 
-def _refuse_number_uses(setting: Setting, key: str) -> None:
-    """A chosen number is a tensor: it may only be used in arithmetic and as torch's argument."""
-    function = setting.source.function(setting.root)
-    inside = {id(node) for node in ast.walk(setting.root)}
-    for node in ast.walk(function) if function is not None else ():
-        if isinstance(node, ast.Name) and node.id == key and isinstance(node.ctx, ast.Load) and id(node) not in inside:
-            parent = setting.source.parents.get(node)
-            if not isinstance(parent, ast.BinOp) or setting.kinds.of(parent) == "python":
-                raise Refused(f"`{key}` is a Python number that is used outside tensor arithmetic.")
+def _refuse_number_uses(setting: Setting, numbers: Numbers, key: str) -> None:
+    """A chosen number is a tensor: it may only be used where that gives the same dtype and bits."""
     if not key.isidentifier():
         raise Refused(f"`{key}` holds a Python number; `torch.where` would store a tensor in it.")
+    function = setting.source.function(setting.root)
+    inside = {id(node) for node in ast.walk(setting.root)}
+    uses = [
+        node
+        for node in (ast.walk(function) if function is not None else ())
+        if isinstance(node, ast.Name) and node.id == key and isinstance(node.ctx, ast.Load) and id(node) not in inside
+    ]
+    for use, text in numbers.refuse_uses(uses).items():
+        raise Refused(f"Line {use.lineno}: `{key}` must be `{text}`; write `{key} = ... if ... else ...`.")
 
 
 def _refuse_unbound(setting: Setting, item: Item, test: Test) -> None:

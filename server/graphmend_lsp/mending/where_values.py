@@ -56,11 +56,12 @@ class Old:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """`then` where the test holds, `other` where it does not."""
+    """`then` where the test holds, `other` where it does not; `end` is what makes a number's tensor of the choice."""
 
     test: Test
     then: Value
     other: Value
+    end: str = ""
 
 
 Value = Leaf | Made | Old | Choice
@@ -120,7 +121,7 @@ class Writer:
         if then == otherwise:
             self.uses = before
             return then
-        return f"{self.where}({condition}, {then}, {otherwise})"
+        return f"{self.where}({condition}, {then}, {otherwise}){value.end}"
 
     def plain(self, node: ast.expr) -> str:
         """The text of a node as an argument."""
