@@ -161,6 +161,236 @@ def fn(x, text="{}"):
 ''',
         gb_id="GB0007",
     ),
+    Example(
+        "a loop of which only the break is lost",
+        before="""\
+import torch
+
+
+def fn(x):
+    y = x.sin()
+    for i in range(3):
+        y = y.tan().exp() + i
+        # how many they are
+        names = ⟦y.clamp(-9, 9).round().tolist()⟧
+        y = y.tanh().abs().sqrt() * len(names)
+    return y.cos()
+""",
+        after='''\
+import torch
+
+
+def _fn_part(i, y):
+    """Compiled by itself, so that a break in it costs no more than a graph."""
+    y = y.tan().exp() + i
+    # how many they are
+    names = y.clamp(-9, 9).round().tolist()
+    y = y.tanh().abs().sqrt() * len(names)
+    return y
+
+
+@torch.compiler.disable(recursive=False)
+def _fn_uncompiled(y):
+    """Runs uncompiled: TorchDynamo cannot go on behind a break in it."""
+    for i in range(3):
+        y = _fn_part(i, y)
+    return y
+
+
+def fn(x):
+    y = x.sin()
+    y = _fn_uncompiled(y)
+    return y.cos()
+''',
+        run=_X,
+        gb_id="GB0109",
+    ),
+    Example(
+        "a context manager of one's own",
+        before="""\
+import torch
+
+depth = [0]
+
+
+class Deeper:
+    def __enter__(self):
+        depth[0] += 1
+
+    def __exit__(self, *details):
+        depth[0] -= 1
+
+
+def fn(x):
+    y = x.sin()
+    with Deeper():
+        y = (y.tan() * depth[0]).tanh().abs()
+        names = ⟦y.round().tolist()⟧
+    return y.cos() * names[0]
+""",
+        after='''\
+import torch
+
+
+def _fn_part(y):
+    """Compiled by itself, so that a break in it costs no more than a graph."""
+    y = (y.tan() * depth[0]).tanh().abs()
+    names = y.round().tolist()
+    return names, y
+
+
+@torch.compiler.disable(recursive=False)
+def _fn_uncompiled(y):
+    """Runs uncompiled: TorchDynamo cannot go on behind a break in it."""
+    with Deeper():
+        names, y = _fn_part(y)
+    return names, y
+
+depth = [0]
+
+
+class Deeper:
+    def __enter__(self):
+        depth[0] += 1
+
+    def __exit__(self, *details):
+        depth[0] -= 1
+
+
+def fn(x):
+    y = x.sin()
+    names, y = _fn_uncompiled(y)
+    return y.cos() * names[0]
+''',
+        run=_X,
+        gb_id="GB0109",
+    ),
+    Example(
+        "layers in a loop",
+        before="""\
+import torch
+
+
+class Block(torch.nn.Module):
+    def forward(self, x):
+        return x.tan().tanh().exp()
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList([Block(), Block()])
+        self.seen = []
+
+    def forward(self, x):
+        y = x.sin() + 1
+        for layer in self.layers:
+            y = layer(y)
+            self.seen.append(⟦y.clamp(-9, 9).round().tolist()⟧)
+        return y.cos()
+
+
+fn = Net()
+""",
+        after='''\
+import torch
+
+
+@torch.compiler.disable(recursive=False)
+def _forward_uncompiled(self, y):
+    """Runs uncompiled, TorchDynamo cannot trace it; what it calls is compiled by itself."""
+    for layer in self.layers:
+        y = layer(y)
+        self.seen.append(y.clamp(-9, 9).round().tolist())
+    return y
+
+
+class Block(torch.nn.Module):
+    def forward(self, x):
+        return x.tan().tanh().exp()
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList([Block(), Block()])
+        self.seen = []
+
+    def forward(self, x):
+        y = x.sin() + 1
+        y = _forward_uncompiled(self, y)
+        return y.cos()
+
+
+fn = Net()
+''',
+        gb_id="GB0109",
+    ),
+    Example(
+        "a try that returns",
+        before="""\
+import torch
+
+
+def fn(x, scales=(2.0, 3.0)):
+    y = x.sin()
+    try:
+        return y * scales[int(⟦y.abs().round().tolist()⟧[-1])]
+    except IndexError:
+        return y.tan()
+""",
+        after='''\
+import torch
+
+
+@torch.compiler.disable
+def _fn_uncompiled(scales, y):
+    """Runs uncompiled, in one piece: TorchDynamo cannot trace it."""
+    try:
+        return y * scales[int(y.abs().round().tolist()[-1])]
+    except IndexError:
+        return y.tan()
+
+
+def fn(x, scales=(2.0, 3.0)):
+    y = x.sin()
+    return _fn_uncompiled(scales, y)
+''',
+        run="""\
+calls = [(torch.arange(1.0, 5.0),), (torch.tensor([1.0, 1.6]), (2.0,)), (torch.arange(1.0, 5.0),)]
+""",
+        gb_id="GB0109",
+    ),
+    Example(
+        "a generator expression",
+        before="""\
+import torch
+
+
+def fn(x):
+    y = x.sin()
+    low, high = sorted(⟦v.item()⟧ for v in y[:2])
+    return y.cos() * (high - low)
+""",
+        after='''\
+import torch
+
+
+@torch.compiler.disable
+def _fn_uncompiled(y):
+    """Runs uncompiled, in one piece: TorchDynamo cannot trace it."""
+    low, high = sorted(v.item() for v in y[:2])
+    return high, low
+
+
+def fn(x):
+    y = x.sin()
+    high, low = _fn_uncompiled(y)
+    return y.cos() * (high - low)
+''',
+        run=_X,
+        gb_id="GB0124",
+    ),
 )
 
 REFUSALS: tuple[Refusal, ...] = (
@@ -176,9 +406,9 @@ def fn(x):
         x = x.abs() * 2 + 1
         if x.max() > 90:
             return x
-    return x * y
+    return (x * y).cos()
 """,
-        "leaves the statements",
+        "leaves the statements, and `fn` computes more behind them",
     ),
     Refusal(
         "a name that may have no value",
@@ -238,5 +468,52 @@ def fn(x):
     return x
 """,
         "Nothing that could be compiled",
+    ),
+    Refusal(
+        "what reads the names around it",
+        """\
+import torch
+
+
+def fn(x):
+    y = x.sin()
+    while ⟦x.sum() < 100⟧:
+        x = x.abs() * 2 + eval("len(x)")
+    return x * y
+""",
+        "`eval` would mean something else",
+    ),
+    Refusal(
+        "a generator that returns",
+        """\
+import torch
+
+
+def fn(x):
+    y = x.sin()
+    while ⟦x.sum() < 100⟧:
+        x = x.abs() * 2 + 1
+        if x.max() > 90:
+            return x
+    yield x * y
+""",
+        "whose `return` stays its own",
+    ),
+    Refusal(
+        "a context manager that ends exceptions",
+        """\
+import contextlib
+
+import torch
+
+
+def fn(x, text="1.5"):
+    y = x.sin()
+    with contextlib.suppress(ValueError):
+        scale = float(text) * ⟦y.sum().item()⟧
+    return y * scale
+""",
+        "`scale` may have no value",
+        gb_id="GB0124",
     ),
 )

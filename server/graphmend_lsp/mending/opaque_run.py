@@ -188,7 +188,7 @@ def _run(source: Source, function: Function, taken: Sequence[ast.stmt]) -> Run:
         raise Refused("The statements share a line with others; put each on a line of its own.")
     locals_ = local_names(function)
     writes = frozenset(name for one in taken for name in written_in(one))
-    names = [name for name in _needed(taken, frozenset()) if name in locals_]
+    names = [name for name in _needed(source, taken, frozenset()) if name in locals_]
     outer = frozenset(name for one in taken for name in loaded(one)) - locals_
     for name in sorted(outer):
         _refuse_outer(source, name)
@@ -213,7 +213,7 @@ def _run(source: Source, function: Function, taken: Sequence[ast.stmt]) -> Run:
     )
 
 
-def _needed(block: Sequence[ast.stmt], bound: frozenset[str]) -> list[str]:
+def _needed(source: Source, block: Sequence[ast.stmt], bound: frozenset[str]) -> list[str]:
     """The names that statements read before they surely bind them, in the order of the statements."""
     found: dict[str, None] = {}
     for one in block:
@@ -221,9 +221,9 @@ def _needed(block: Sequence[ast.stmt], bound: frozenset[str]) -> list[str]:
         read = loaded(head) if isinstance(head, ast.AST) else loaded(one) | _augmented(one)
         found |= dict.fromkeys(sorted(read - bound))
         inner = bound | assigned(one.target) if isinstance(one, ast.For) else bound
-        found |= dict.fromkeys(_needed(getattr(one, "body", []), inner))
-        found |= dict.fromkeys(_needed(getattr(one, "orelse", []), bound))
-        bound |= sets(one)
+        found |= dict.fromkeys(_needed(source, getattr(one, "body", []), inner))
+        found |= dict.fromkeys(_needed(source, getattr(one, "orelse", []), bound))
+        bound |= sets(source, one)
     return list(found)
 
 
