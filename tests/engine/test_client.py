@@ -29,9 +29,9 @@ def alive(pid: int) -> bool:
 @pytest.mark.parametrize("manner", ["good", "babbles", "floods", "lies"])
 async def test_answers_come_through(manner: str) -> None:
     worker, steps = client(manner), []
-    result = await worker.request("analyse", {}, 30, steps.append)
+    result = await worker.request("analyse", {}, 30, lambda *news: steps.append(news))
     assert result["calls"] == 1
-    assert steps == ["half way"]
+    assert steps == [("progress", "half way")]
     await worker.kill()
 
 

@@ -59,7 +59,7 @@ def mend(line: int, column: int, text: str, rule: str = "where", **more: Any) ->
 class Words:
     """A program of lines: in each the first letter of ``abc`` breaks it, and its whole line is one frame.
 
-    `mends` say what each letter may become; ``x`` computes another result, ``u`` one that is close.
+    `mends` say what each letter may become; ``x`` computes another result, ``u`` one that is close, ``i`` is a boundary.
     """
 
     text: str
@@ -79,7 +79,10 @@ class Words:
         for number, line in enumerate(text.splitlines(), 1):
             at = next((at for at, letter in enumerate(line, 1) if letter in "abc"), None)
             if at is not None:
-                offered = [mend(number, at, word) for word in self.mends.get(line[at - 1], ())]
+                offered = [
+                    mend(number, at, word, "isolate" if word == "i" else "where")
+                    for word in self.mends.get(line[at - 1], ())
+                ]
                 findings.append(Finding(site(number, at), tuple(map(Candidate, offered))))
         cut = self.counts(text)
         result = EntryResult(ENTRY, "eval", cut.graphs, cut.skipped_frames, ())
@@ -133,6 +136,9 @@ async def mended(text: str, mends: Mapping[str, Sequence[str]], **more: Any) -> 
         ("a\n", {"a": "x"}, "a\n", 0),
         ("a\n", {"a": "u"}, "a\n", 0),
         ("a\n", {"a": "x1"}, "1\n", 1),  # the first candidate fails: the second is tried
+        ("a\n", {"a": "xi"}, "i\n", 1),  # also where it is a boundary
+        ("ab\n", {"a": "1i", "b": "2"}, "12\n", 2),  # which is made when nothing else is left
+        ("ab\n", {"a": "1i", "b": "x"}, "ab\n", 0),
         ("a\nb\n", {"a": "xu1", "b": "2"}, "1\n2\n", 2),
         ("ab\n", {"a": "1", "b": "2"}, "12\n", 2),  # one behind the other in one frame
         ("abc\nk\n", {"a": "1", "b": "2", "c": "3"}, "123\nk\n", 3),

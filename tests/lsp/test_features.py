@@ -132,6 +132,32 @@ def test_findings_of_a_run_follow_edits(start: Start, uri: str) -> None:
     assert "not confirmed" in shown["message"]
 
 
+def test_a_break_is_shown_when_it_is_met(start: Start, uri: str) -> None:
+    text, more = f"def f():\n    x = foo\n{ENTRY}", "y = foo\nz = foo\n"
+    client = ready(start, uri, text)
+
+    def insert(version: int, line: int, inserted: str) -> None:
+        place = {"line": line, "character": 0}
+        client.change(uri, version, [{"range": {"start": place, "end": place}, "text": inserted}])
+        client.published(uri, lambda shown: len(shown) == 3)
+
+    insert(2, 3, more)
+    insert(3, 0, "# fake: meets\n")
+    client.save(uri)
+    first, second, third = client.published(uri, lambda shown: len(shown) == 3 and shown[2]["severity"] == WARNING)
+    assert first["severity"] == WARNING  # of the run before, which still stands
+    assert second["severity"] == INFORMATION  # not met yet
+    assert "not confirmed" not in third["message"] and "Costs 1 more graph" in third["message"]
+    assert "Quick fix" not in third["message"]
+    insert(4, 0, "\n\n")
+    *_, moved = client.published(uri, lambda shown: len(shown) == 3 and shown[1]["severity"] == INFORMATION)
+    assert (moved["severity"], moved["range"]["start"]["line"]) == (WARNING, 7)
+    client.change(uri, 5, [{"text": text + more}])
+    client.save(uri)
+    shown = client.published(uri, lambda shown: len(shown) == 3 and proven(shown))
+    assert all(one["severity"] == WARNING for one in shown)
+
+
 def test_a_run_that_ends_after_more_typing_is_mapped_to_the_text_now(start: Start, uri: str) -> None:
     client = start()
     client.initialize(NEOVIM)

@@ -267,3 +267,18 @@ def alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+def test_a_live_run_tells_each_break_when_it_is_met(worker: Worker, tmp_path: Path) -> None:
+    file = tmp_path / "model.py"
+    file.write_text(
+        program("def f(x):\n    print(x)\n    y = x * 2\n    print(y)\n    time.sleep(1.5)\n    return y\n")
+    )
+    number, told = worker.send("analyse", {**analyse_params(file), "live": True}), []
+    while "result" not in (message := worker.read(60)):
+        if message["id"] == number and "event" in message:
+            told.append((message["event"]["frames"][-1]["line"], time.monotonic()))
+    ended = time.monotonic()
+    events = message["result"]["events"]
+    assert [line for line, _ in told] == [event["frames"][-1]["line"] for event in events] == [3, 5, 6]
+    assert ended - told[1][1] > 1.0  # the program sleeps behind it

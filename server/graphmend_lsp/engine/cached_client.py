@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from graphmend_lsp.engine.cache import Cache
 from graphmend_lsp.engine.cached_question import question_of
-from graphmend_lsp.engine.client import WorkerFailedError
+from graphmend_lsp.engine.client import OnNews, WorkerFailedError
 from graphmend_lsp.engine.config import WorkerConfig
 from graphmend_lsp.model import Failure
 from graphmend_lsp.worker.wire import Hello
@@ -34,7 +34,7 @@ class Client(Protocol):
         ...
 
     async def request(
-        self, method: str, params: Mapping[str, Any], seconds: float, on_progress: Callable[[str], None] | None = None
+        self, method: str, params: Mapping[str, Any], seconds: float, on_news: OnNews | None = None
     ) -> dict[str, Any]:
         """Ask it and wait for the result."""
         ...
@@ -100,7 +100,7 @@ class CachedClient:
         return {**found.result, CACHED: True}
 
     async def request(
-        self, method: str, params: Mapping[str, Any], seconds: float, on_progress: Callable[[str], None] | None = None
+        self, method: str, params: Mapping[str, Any], seconds: float, on_news: OnNews | None = None
     ) -> dict[str, Any]:
         """See `WorkerClient.request`; the kept result where there is one."""
         if (known := await self.recall(method, params)) is not None:
@@ -110,9 +110,9 @@ class CachedClient:
         hello = await self.start()
         self._asked += 1
         if self._cache is None:
-            return await self._client.request(method, params, seconds, on_progress)
+            return await self._client.request(method, params, seconds, on_news)
         standing = not self._cache.knows(hello)
-        result = await self._client.request(method, {**params, "standing": standing}, seconds, on_progress)
+        result = await self._client.request(method, {**params, "standing": standing}, seconds, on_news)
         task = asyncio.create_task(self._keep(self._cache, method, params, result, hello))
         self._keeping.add(task)
         task.add_done_callback(self._keeping.discard)

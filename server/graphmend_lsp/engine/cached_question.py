@@ -20,7 +20,7 @@ from graphmend_lsp.engine.config import WorkerConfig
 from graphmend_lsp.engine.interpreter import WORKER_SCRIPT, find_python
 
 VERSION = 1  # of what is kept and how it is checked
-_APART = frozenset({"texts", "limits", "standing", "sources"})
+_APART = frozenset({"texts", "limits", "standing", "sources", "live"})
 _VARIABLES = (
     "TORCH", "PYTORCH", "CUDA", "NVIDIA", "TRITON", "NCCL", "XLA", "OMP_", "MKL_", "KMP_", "PYTHON", "HF_", "HUGGINGFACE",
     "TRANSFORMERS", "DIFFUSERS", "ACCELERATE", "USE_", "LD_", "DYLD_", "LANG", "LC_", "TZ", "GRAPHMEND_WORKER",

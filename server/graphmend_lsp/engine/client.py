@@ -30,6 +30,10 @@ ENDING_SECONDS = 1.0  # that a worker of this machine has to end its runs, befor
 LINE_LIMIT = 256 * 1024 * 1024
 
 
+# What a request tells while it is under way: ("progress", words), and of a `live` analysis ("event", BreakData).
+OnNews = Callable[[str, Any], None]
+
+
 class WorkerFailedError(Exception):
     """The worker could not be started or died; `failure` says why and what to do."""
 
@@ -65,7 +69,7 @@ class WorkerClient:
         self._process: asyncio.subprocess.Process | None = None
         self._readers: list[asyncio.Task[None]] = []
         self._pending: dict[int, asyncio.Future[dict[str, Any]]] = {}
-        self._progress: dict[int, Callable[[str], None]] = {}
+        self._listening: dict[int, OnNews] = {}
         self._stderr: deque[str] = deque(maxlen=40)
         self._starting = asyncio.Lock()
         self._last_id = 0
@@ -176,11 +180,12 @@ class WorkerClient:
         raise WorkerFailedError(self._dead("The worker ended before it said hello."))
 
     async def request(
-        self, method: str, params: Mapping[str, Any], seconds: float, on_progress: Callable[[str], None] | None = None
+        self, method: str, params: Mapping[str, Any], seconds: float, on_news: OnNews | None = None
     ) -> dict[str, Any]:
         """Ask the worker and wait for its result. Cancelling the task cancels the work in the worker.
 
         `seconds` is how long the worker itself may take; when it is silent much longer than that, it is killed.
+        `on_news` is told what is known before the result: see `OnNews`.
         Paths in `params` and in the result are those of this side. A worker elsewhere is asked again where it lacked a
         module that this side has.
 
@@ -189,16 +194,17 @@ class WorkerClient:
         """
         place = self._place
         if place is None:
-            return await self._ask(method, params, seconds, on_progress)
+            return await self._ask(method, params, seconds, on_news)
+        heard = None if on_news is None else _from(place, on_news)
         for attempt in range(ATTEMPTS):
             sent = await asyncio.to_thread(place.outgoing, params)
-            result = place.incoming(await self._ask(method, sent, seconds, on_progress))
+            result = place.incoming(await self._ask(method, sent, seconds, heard))
             if attempt == ATTEMPTS - 1 or not await asyncio.to_thread(place.learns, params, result):
                 break
         return result
 
     async def _ask(
-        self, method: str, params: Mapping[str, Any], seconds: float, on_progress: Callable[[str], None] | None
+        self, method: str, params: Mapping[str, Any], seconds: float, on_news: OnNews | None
     ) -> dict[str, Any]:
         await self.start()
         process = self._process
@@ -207,8 +213,8 @@ class WorkerClient:
         number = self._last_id
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._pending[number] = answer
-        if on_progress is not None:
-            self._progress[number] = on_progress
+        if on_news is not None:
+            self._listening[number] = on_news
         try:
             process.stdin.write(json.dumps({"id": number, "method": method, "params": params}).encode() + b"\n")
             await process.stdin.drain()
@@ -233,7 +239,7 @@ class WorkerClient:
             raise
         finally:
             self._pending.pop(number, None)
-            self._progress.pop(number, None)
+            self._listening.pop(number, None)
             if answer.done() and not answer.cancelled():
                 answer.exception()
 
@@ -256,9 +262,13 @@ class WorkerClient:
                 number = message["id"]
             except (ValueError, KeyError, TypeError):
                 continue
+            listening = self._listening.get(number)
             if isinstance(progress := message.get("progress"), dict):
-                if number in self._progress:
-                    self._progress[number](str(progress.get("message", "")))
+                if listening is not None:
+                    listening("progress", str(progress.get("message", "")))
+            elif isinstance(event := message.get("event"), dict):
+                if listening is not None:
+                    listening("event", event)
             elif isinstance(result := message.get("result"), dict):
                 waiting = self._pending.get(number)
                 if waiting is not None and not waiting.done():
@@ -304,6 +314,13 @@ class WorkerClient:
         for waiting in self._pending.values():
             if not waiting.done():
                 waiting.set_exception(stopped)
+
+
+def _from(place: Elsewhere, tell: OnNews) -> OnNews:
+    def heard(kind: str, data: Any) -> None:
+        tell(kind, place.incoming({"events": [data]})["events"][0] if kind == "event" else data)
+
+    return heard
 
 
 def _no_worker(message: str) -> Failure:

@@ -242,7 +242,9 @@ async def _round(
     else:
         proven = await prover.prove(request, report, on_progress=on_progress, runs=runs)
     met = [finding for finding in proven.findings if finding.site.evidence == "dynamo"]
-    good = [one for finding in met for one in taken(finding, wanted)]
+    best = [one for finding in met for one in taken(finding, wanted)]
+    second = _second_choices(report)
+    good = [one for one in best if one.mend not in second]
     while good:
         step = await together(proven, good)
         if step.verdict is not None and step.verdict.safety in wanted:
@@ -259,7 +261,19 @@ async def _round(
         if step.verdict is not None and step.verdict.results in wanted:
             return step
         behind = behind[: len(behind) // 2]
+    good = [one for one in best if one.mend in second]
+    while good:
+        step = await together(proven, good)
+        if step.verdict is not None and step.verdict.safety in wanted:
+            return step
+        good = good[: len(good) // 2]
     return _Round(proven)
+
+
+def _second_choices(report: Report) -> frozenset[Mend]:
+    """The boundaries around breaks for which other rules offer more: taken when nothing else is left."""
+    several = [finding for finding in report.findings if len({one.mend.rule for one in finding.candidates}) > 1]
+    return frozenset(one.mend for finding in several for one in finding.candidates if one.mend.rule in LAST_RESORT)
 
 
 async def _together(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -41,6 +42,12 @@ class Run:
     available_bytes: int | None = None
     note: str = ""
     cached: bool = False
+    ended: bool = True  # False of one that is under way
+
+    @property
+    def most_graphs(self) -> int:
+        """Into how many graphs it was cut; of one that is under way nobody knows yet."""
+        return len(self.ops) if self.ended else sys.maxsize
 
     @property
     def ops(self) -> tuple[int, ...]:
@@ -127,7 +134,7 @@ def findings_of(
     explored = explored or {}
     scope = Scope(request.paths, request.packages)
     real = merge_all(
-        [breaks_of(run.events, len(run.ops), entry.name, mode, scope, sources) for (entry, mode), run in runs.items()]
+        [breaks_of(run.events, run.most_graphs, entry.name, mode, scope, sources) for (entry, mode), run in runs.items()]
     )
     faked = fake_breaks(explored, real, runs, scope, sources)
     met = with_modes(sorted((*real, *faked), key=lambda site: (site.path, site.span)), {**explored, **runs})

@@ -7,6 +7,7 @@ import contextlib
 import os
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, cast
 
 from graphmend_lsp.engine.cache import Cache
@@ -17,6 +18,7 @@ from graphmend_lsp.engine.config import CheckRequest, OnFinding, OnProgress, Wor
 from graphmend_lsp.engine.entries import entries_in, excused, python_files
 from graphmend_lsp.engine.explored import counts_of, graphs_only, shown_runs, too_large
 from graphmend_lsp.engine.files import Sources
+from graphmend_lsp.engine.live import Live
 from graphmend_lsp.engine.measuring import measurement
 from graphmend_lsp.engine.mender import Mender
 from graphmend_lsp.engine.plan import mend_all
@@ -38,6 +40,8 @@ from graphmend_lsp.worker.wire import (
 
 __all__ = ["CheckRequest", "Session", "WorkerConfig", "WorkerStatus"]
 
+# Told of real runs before anything else is known: what they show, and whether they have ended.
+OnReal = Callable[[Report, bool], Awaitable[None]]
 _MEASURING = 4  # time limits that one measurement takes at most: two programs are compiled by their real backend
 
 
@@ -68,21 +72,26 @@ class Session:
         self,
         request: CheckRequest,
         on_progress: OnProgress | None = None,
-        on_real: Callable[[Report], Awaitable[None]] | None = None,
+        on_real: OnReal | None = None,
     ) -> Report:
         """Static, fake and real breaks of the request's entries, with unverified candidates and declines.
 
         The fake runs come first: they tell which entry is too large to be run. Where they said before that none is, the
-        real runs come first and `on_real` is told what they show.
+        real runs come first and `on_real` is told what they show, when they meet it and when they have ended.
         """
         fake, real = request.analysis != "real", request.analysis != "fake"
         early = on_real is not None and fake and real and self._small.issuperset(self._keys(request))
         explored = await self.explore(request, None, on_progress) if fake and not early else {}
         large = {key: why for key, run in explored.items() if (why := too_large(run)) is not None}
-        runs = await self.run(request, on_progress, leave=large) if real else {}
+        live = Live(partial(self._tell_early, request, on_real)) if early and on_real is not None else None
+        try:
+            runs = await self.run(request, on_progress, leave=large, live=live) if real else {}
+        finally:
+            if live is not None:
+                await live.end()
         self._checked = (request, runs)
         if early and on_real is not None:
-            await on_real(await self.report(request, runs, propose=False))
+            await self._tell_early(request, on_real, runs)
             explored = await self.explore(request, None, on_progress)
         self._small |= {key for key, run in explored.items() if too_large(run) is None}
         noted = {key: replace(run, note=large.get(key, "")) for key, run in explored.items()}
@@ -197,11 +206,15 @@ class Session:
         await self._client.settle()
 
     async def run(
-        self, request: CheckRequest, on_progress: OnProgress | None = None, leave: Collection[Key] = ()
+        self,
+        request: CheckRequest,
+        on_progress: OnProgress | None = None,
+        leave: Collection[Key] = (),
+        live: Live | None = None,
     ) -> dict[Key, Run]:
-        """Every entry of the request under Dynamo, in each mode, but for those to `leave`."""
+        """Every entry of the request under Dynamo, in each mode, but for those to `leave`; `live` hears of each break."""
         keys = [key for key in self._keys(request) if key not in leave]
-        return await self._run_all(request, keys, "real", on_progress)
+        return await self._run_all(request, keys, "real", on_progress, live)
 
     async def explore(
         self, request: CheckRequest, keys: Iterable[Key] | None = None, on_progress: OnProgress | None = None
@@ -215,7 +228,12 @@ class Session:
         return keys if request.shard is None else request.shard.share(keys, self._folder)
 
     async def _run_all(
-        self, request: CheckRequest, keys: Sequence[Key], kind: Literal["real", "fake"], on_progress: OnProgress | None
+        self,
+        request: CheckRequest,
+        keys: Sequence[Key],
+        kind: Literal["real", "fake"],
+        on_progress: OnProgress | None,
+        live: Live | None = None,
     ) -> dict[Key, Run]:
         if not keys:
             return {}
@@ -227,7 +245,7 @@ class Session:
             async with self._at_once:
                 if (failure := self._client.not_started) is not None:
                     return Run(failure=failure, kind=kind)
-                run = await self._analyse(request, key, kind)
+                run = await self._analyse(request, key, kind, live)
             done += 1
             _tell(on_progress, f"ran {key[0].name} ({key[1]}{how})", 100 * done // len(keys))
             return run
@@ -240,6 +258,11 @@ class Session:
         finally:
             self._tell_end()
 
+    async def _tell_early(self, request: CheckRequest, on_real: OnReal, runs: Mapping[Key, Run]) -> None:
+        """What real runs show, before anything else is known; no rule is asked and no source is looked at for more."""
+        report = await self.report(request, runs, propose=False)
+        await on_real(report, all(run.ended for run in runs.values()))
+
     async def report(
         self,
         request: CheckRequest,
@@ -250,11 +273,12 @@ class Session:
     ) -> Report:
         """What the runs, the fake runs and the source show together, with what the rules propose (where they are asked).
 
-        The real run stands for its entry; a fake one where there is no other.
+        The real run stands for its entry; a fake one where there is no other. Where no rule is asked the source is not
+        looked at either.
         """
         explored = explored or {}
         sources = Sources(request.texts)
-        files = tuple(dict.fromkeys(python_files(request.paths)))
+        files = tuple(dict.fromkeys(python_files(request.paths))) if propose else ()
         async with self._mending if propose else contextlib.nullcontext():
             mender = self._mender if propose else None
             findings = await asyncio.to_thread(findings_of, runs, files, request, sources, mender, explored)
@@ -314,18 +338,25 @@ class Session:
         seconds = params["limits"]["seconds"]
         try:
             return await self._client.request(
-                method, cast(dict[str, Any], params), seconds, lambda message: _tell(on_progress, message)
+                method, cast(dict[str, Any], params), seconds, lambda _kind, words: _tell(on_progress, words)
             )
         finally:
             self._tell_end()
 
-    async def _analyse(self, request: CheckRequest, key: Key, kind: Literal["real", "fake"]) -> Run:
+    async def _analyse(
+        self, request: CheckRequest, key: Key, kind: Literal["real", "fake"], live: Live | None = None
+    ) -> Run:
         params = AnalyseParams(
             entry=_spec(key[0]), texts=dict(request.texts), roots=list(request.roots),
-            device=request.device, mode=key[1], limits=self._limits(), run=kind,
+            device=request.device, mode=key[1], limits=self._limits(), run=kind, live=live is not None,
         )  # fmt: skip
+
+        def heard(what: str, data: Any) -> None:
+            if what == "event" and live is not None:
+                live.met(key, data)
+
         try:
-            answer = await self._client.request("analyse", cast(dict[str, Any], params), self._config.seconds)
+            answer = await self._client.request("analyse", cast(dict[str, Any], params), self._config.seconds, heard)
         except WorkerFailedError as error:
             return Run(failure=error.failure, kind=kind)
         run = run_of(cast(AnalyseResult, answer), kind, answer.get(CACHED) is True)

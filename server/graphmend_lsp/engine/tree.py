@@ -6,11 +6,11 @@ import asyncio
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from graphmend_lsp.engine.client import WorkerClient
+from graphmend_lsp.engine.client import OnNews, WorkerClient
 from graphmend_lsp.engine.config import WorkerConfig
 from graphmend_lsp.engine.interpreter import is_sent
 from graphmend_lsp.engine.path_map import PathMap
@@ -74,13 +74,13 @@ class WorkerPool:
         return await self._clients[0].start()
 
     async def request(
-        self, method: str, params: Mapping[str, Any], seconds: float, on_progress: Callable[[str], None] | None = None
+        self, method: str, params: Mapping[str, Any], seconds: float, on_news: OnNews | None = None
     ) -> dict[str, Any]:
         """Ask one of them, as `WorkerClient.request` does."""
         number = min(range(len(self._clients)), key=self._burden)
         self._busy[number] += 1
         try:
-            return await self._clients[number].request(method, params, seconds, on_progress)
+            return await self._clients[number].request(method, params, seconds, on_news)
         finally:
             self._busy[number] -= 1
 

@@ -125,6 +125,11 @@ def merged(dynamo: tuple[Known, ...], static: tuple[Known, ...]) -> tuple[Known,
     return tuple(sorted([*dynamo, *kept], key=lambda known: (known.site.span, known.site.code)))
 
 
+def newest(old: tuple[Known, ...], new: tuple[Known, ...]) -> tuple[Known, ...]:
+    """Findings of a run that is under way, and those of the last one at places where it has not met any yet."""
+    return (*(known for known in old if not any(known.site.span.overlaps(other.site.span) for other in new)), *new)
+
+
 def same_site(static: Break, dynamo: Break) -> bool:
     """Whether a static finding and one of a run are about the same break."""
     if static.span.overlaps(dynamo.span):

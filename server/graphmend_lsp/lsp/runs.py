@@ -141,9 +141,9 @@ class Runs:
     async def _check_and_prove(self, number: int, request: CheckRequest, run: Run, wanted: list[OpenFile]) -> None:
         async with self._workspace.progress.bar("Finding graph breaks") as bar:
 
-            async def on_real(report: Report) -> None:
+            async def on_real(report: Report, ended: bool) -> None:
                 if self.is_known(number):
-                    await self._install(run, report, wanted)
+                    await (self._install if ended else self._announce)(run, report, wanted)
 
             report = await self.session().check(request, bar.report, on_real)
             if not self.is_known(number):
@@ -175,17 +175,12 @@ class Runs:
     async def _install(self, run: Run, report: Report, wanted: list[OpenFile]) -> None:
         """Show a report's findings in the documents it is about."""
         workspace = self._workspace
-        findings = tuple(finding for finding in report.findings if finding.site.evidence in ("dynamo", "fake"))
-        missing = {frame.path for finding in findings for frame in finding.site.chain}
-        missing |= {edit.path for f in findings for c in f.candidates for edit in c.mend.edits}
-        missing -= run.trackers.keys() | run.foreign.keys()
-        texts = await asyncio.to_thread(lambda: {path: read_text(path) for path in missing})
-        run.foreign.update({path: Text(text) for path, text in texts.items() if text is not None})
+        findings = await self._shown(run, report)
         paths = {finding.site.path for finding in findings}
         failures = tuple(dict.fromkeys((*report.failures, *(e.error for e in report.entries if e.error is not None))))
         for file in workspace.files.values():
             if file in wanted or (file.document.path in paths and file.document.path in run.trackers):
-                file.run = run
+                file.run, file.news = run, None
                 file.findings = tuple(finding for finding in findings if finding.site.path == file.document.path)
                 file.unmade = tuple(
                     (result.entry, result.error)
@@ -206,6 +201,25 @@ class Runs:
         for failure in failures:
             self._tell(failure)
         self._publish()
+
+    async def _announce(self, run: Run, report: Report, wanted: list[OpenFile]) -> None:
+        """Show what a run that is under way has met so far, beside what earlier ones found."""
+        findings = await self._shown(run, report)
+        for file in self._workspace.files.values():
+            own = tuple(finding for finding in findings if finding.site.path == file.document.path)
+            if own and (file in wanted or file.document.path in run.trackers):
+                file.news = (run, own)
+        self._publish()
+
+    async def _shown(self, run: Run, report: Report) -> tuple[Finding, ...]:
+        """The findings of runs in a report; the texts of files that they are about are read."""
+        findings = tuple(finding for finding in report.findings if finding.site.evidence in ("dynamo", "fake"))
+        missing = {frame.path for finding in findings for frame in finding.site.chain}
+        missing |= {edit.path for f in findings for c in f.candidates for edit in c.mend.edits}
+        missing -= run.trackers.keys() | run.foreign.keys()
+        texts = await asyncio.to_thread(lambda: {path: read_text(path) for path in missing})
+        run.foreign.update({path: Text(text) for path, text in texts.items() if text is not None})
+        return findings
 
     def _placed(self, failure: Failure, report: Report, file: OpenFile, wanted: list[OpenFile]) -> Failure | None:
         """The failure as this document shows it, None when another place shows it."""

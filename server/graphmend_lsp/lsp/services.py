@@ -32,9 +32,10 @@ class SessionLike(Protocol):
         self,
         request: CheckRequest,
         on_progress: Callable[[Progress], None] | None = None,
-        on_real: Callable[[Report], Awaitable[None]] | None = None,
+        on_real: Callable[[Report, bool], Awaitable[None]] | None = None,
     ) -> Report:
-        """Breaks, with candidates that are not verified; `on_real` may be told those of real runs before."""
+        """Breaks, with candidates that are not verified; `on_real` may be told those of real runs before, and whether
+        these have ended."""
         ...
 
     async def prove(

@@ -9,7 +9,6 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ from graphmend_lsp.lsp.client import Client
 from graphmend_lsp.lsp.documents import Change, Document, DocumentStore, Tracker
 from graphmend_lsp.lsp.edits import Target
 from graphmend_lsp.lsp.entry_stub import Stub, make_stub
-from graphmend_lsp.lsp.found import Known, Run, known_dynamo, known_static, merged, same_site
+from graphmend_lsp.lsp.found import Known, Run, known_dynamo, known_static, merged, newest, same_site
 from graphmend_lsp.lsp.progress import ProgressBars
 from graphmend_lsp.lsp.recordings import Recordings
 from graphmend_lsp.lsp.render import diagnostic, failure_diagnostic
@@ -46,7 +45,9 @@ Proposed = tuple[tuple[Mend, ...], tuple[Declined, ...]]
 
 @dataclass(slots=True, eq=False)
 class OpenFile:
-    """What is known of one open document. `static` belongs to `static_text`, the last text that was analysed."""
+    """What is known of one open document. `static` belongs to `static_text`, the last text that was analysed, `findings`
+    to the last `run` that ended; `news` are of one that is under way.
+    """
 
     document: Document
     static: tuple[Break, ...] = ()
@@ -56,6 +57,7 @@ class OpenFile:
     proposals: dict[Break, Proposed] = field(default_factory=dict)
     run: Run | None = None
     findings: tuple[Finding, ...] = ()
+    news: tuple[Run, tuple[Finding, ...]] | None = None
     failures: tuple[Failure, ...] = ()
     unmade: tuple[tuple[Entry, Failure], ...] = ()
     analysing: asyncio.Task[Any] | None = None
@@ -70,6 +72,12 @@ class OpenFile:
     guessed: tuple[Text, tuple[Entry, ...]] | None = None
     ignores: tuple[Text, dict[Break, TextEdit | None]] | None = None
     known: tuple[int, tuple[Known, ...]] | None = None
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """Whose findings are known, the newest last."""
+        ended = (self.run,) if self.run is not None else ()
+        return (*ended, self.news[0]) if self.news is not None else ended
 
 
 class Workspace:
@@ -146,9 +154,9 @@ class Workspace:
         if file is not None:
             return file.document.text
         for other in self.files.values():
-            if other.run is not None and path in other.run.foreign:
-                seen = other.run.foreign[path]
-                return seen if read_text(path) == seen.value else None
+            for run in other.runs:
+                if (seen := run.foreign.get(path)) is not None:
+                    return seen if read_text(path) == seen.value else None
         return None
 
     def target(self, path: str) -> Target:
@@ -167,7 +175,7 @@ class Workspace:
             if document.path is None or not document.is_python:
                 continue
             live = {
-                id(tracker) for other in self.files.values() if other.run for tracker in other.run.trackers.values()
+                id(tracker) for other in self.files.values() for run in other.runs for tracker in run.trackers.values()
             }
             file.trackers = [tracker for tracker in file.trackers if id(tracker) in live]
             tracker = Tracker(document.text)
@@ -193,10 +201,15 @@ class Workspace:
         return found
 
     def _dynamo(self, file: OpenFile) -> tuple[Known, ...]:
-        document = file.document
-        if file.run is None or document.path is None:
+        document, path = file.document, file.document.path
+        if path is None:
             return ()
-        return known_dynamo(file.run, file.findings, document.path, document.text, self.text_at)
+        found = [
+            known_dynamo(run, findings, path, document.text, self.text_at)
+            for run, findings in ((file.run, file.findings), file.news or (None, ()))
+            if run is not None
+        ]
+        return newest(*found) if len(found) > 1 else sum(found, ())
 
     async def read_recordings(self, paths: list[str]) -> bool:
         """Read what has been recorded since the last time of these files; whether anything has."""
@@ -251,7 +264,7 @@ class Workspace:
         if not self.settings.enable:
             return []
         text = file.document.text
-        foreign: Mapping[str, Text] = file.run.foreign if file.run else {}
+        foreign: dict[str, Text] = {path: text for run in file.runs for path, text in run.foreign.items()}
         texts = {**foreign, **{f.document.path: f.document.text for f in self.files.values() if f.document.path}}
         shown = [diagnostic(known, text, texts, self.uri_at, self.client) for known in self.known(file)]
         return shown + [failure_diagnostic(failure, text, self.client) for failure in file.failures]

@@ -20,7 +20,7 @@ from typing import Any, Generic, TypeVar
 from .channel import Messages
 from .failures import failure
 from .limits import dumped_place, family, resident_mb, signal_name, tidy_dump
-from .processes import CHANNEL_LOST, Job, Post, Started, can_fork, fork, spawn
+from .processes import CHANNEL_LOST, Job, Post, Process, Started, can_fork, fork, spawn
 from .pump import Pump, SelectPump, ThreadPump
 from .wire import FailureData, FailureKind, FailureStage, Limits
 
@@ -214,13 +214,19 @@ class Child(Generic[T]):
 
     def close(self) -> None:
         """End it, if it still runs, with all it started, and forget it."""
+        if (process := self.abandon()) is not None:
+            process.reap()
+
+    def abandon(self) -> Process | None:
+        """End it as `close` does, without waiting: a process with much memory takes its time. It is the caller's to reap."""
         if self._started is None:
-            return
-        self._started.process.kill()
-        self._started.process.reap()
+            return None
+        process = self._started.process
+        process.kill()
         for key in self.keys:
             self._pump.drop(key)
         self._started = None
+        return process
 
     def _posted(self, value: Any) -> None:
         if isinstance(value, tuple) and len(value) == 2 and value[0] == "stage":

@@ -20,9 +20,9 @@ from functools import partial
 from typing import Any
 
 from .failures import failure
-from .isolate import Child, new_pump, step
+from .isolate import TICK, Child, new_pump, step
 from .preloads import Grown, Preloads
-from .processes import can_fork, reap_strangers
+from .processes import Process, can_fork, reap_strangers
 from .spare import Spare
 from .tasks import carry_out, hello, passing_folder, rehearse, warm_up
 from .wire import AnalyseParams, AnalyseResult, FailureData, Hello, Limits, MeasureParams, MeasureResult, VerifyParams
@@ -58,6 +58,7 @@ class Server:
     """The requests at hand. `say` writes one message; `refusal` says why no request can be carried out, if so.
 
     Requests in `cold` are run from this process: from one with packages imported they did not fare as they should.
+    In `ending` are processes of cancelled ones, killed but not yet gone, with their folders.
     """
 
     say: Callable[[Mapping[str, Any]], None]
@@ -70,6 +71,7 @@ class Server:
     cold: set[int] = field(default_factory=set)
     waiting: deque[tuple[int, str, dict[str, Any]]] = field(default_factory=deque)
     running: dict[int, Running] = field(default_factory=dict)
+    ending: list[tuple[Process, str]] = field(default_factory=list)
 
     def handle(self, line: bytes) -> None:
         """One line of input.
@@ -110,9 +112,10 @@ class Server:
             self.waiting.remove(item)
             self.refuse(item[0], item[1], cancelled)
         if isinstance(number, int) and number in self.running:
-            method = self.running[number].method
-            self.forget(number)
-            self.refuse(number, method, cancelled)
+            request = self.running.pop(number)
+            if (process := request.child.abandon()) is not None:
+                self.ending.append((process, request.folder))
+            self.refuse(number, request.method, cancelled)
 
     def refuse(self, number: int, method: object, why: FailureData) -> None:
         """Answer with a failure instead of a result."""
@@ -157,8 +160,9 @@ class Server:
         return (*self.private, *self.preloads.descriptors, *([self.spare.fileno()] if self.spare is not None else []))
 
     def prepare(self) -> None:
-        """While there is nothing to do: have a child ready for what comes next."""
-        if self.spare is None and not self.waiting and not self.running and self.refusal is None and can_fork():
+        """While nobody waits for an analysis: have a child ready for the next one, also beside a proof."""
+        analysed = any(request.method == "analyse" for request in self.running.values())
+        if self.spare is None and not self.waiting and not analysed and self.refusal is None and can_fork():
             with contextlib.suppress(OSError):
                 self.spare = Spare(self.descriptors, rehearse)
 
@@ -171,6 +175,8 @@ class Server:
             self.say({"id": number, "progress": {"message": str(data)}})
         elif kind == "event":
             so_far["events"].append(data)
+            if number in self.running and self.running[number].params.get("live") is True:
+                self.say({"id": number, "event": data})
         elif kind == "graph":
             so_far["graphs"].append(data)
         elif kind == "skip":
@@ -183,7 +189,9 @@ class Server:
             self.running[number].imported = (data,)
 
     def settle(self) -> None:
-        """Answer the requests whose child is done."""
+        """Answer the requests whose child is done, and clear away what cancelled ones have left."""
+        for process, folder in [one for one in self.ending if one[0].ended()]:
+            self.clear_away(process, folder)
         for number, request in list(self.running.items()):
             outcome = request.child.outcome
             if outcome is None:
@@ -223,16 +231,26 @@ class Server:
         self.reap()
         shutil.rmtree(request.folder, ignore_errors=True)
 
+    def clear_away(self, process: Process, folder: str) -> None:
+        """See a killed process of a cancelled request to its end, with what it had started and left on disk."""
+        self.ending.remove((process, folder))
+        process.reap()
+        self.reap()
+        shutil.rmtree(folder, ignore_errors=True)
+
     def reap(self) -> None:
         """End what children left behind that are no more."""
         children = [*(request.child for request in self.running.values()), *self.preloads.children, self.spare]
-        reap_strangers(child.pid for child in children if child is not None and child.pid is not None)
+        known = [child.pid for child in children if child is not None and child.pid is not None]
+        reap_strangers([*known, *(process.pid for process, _ in self.ending)])
 
     def close(self) -> None:
         """End everything."""
         self.waiting.clear()
         for number in list(self.running):
             self.forget(number)
+        for process, folder in list(self.ending):
+            self.clear_away(process, folder)
         self.preloads.close()
         if self.spare is not None:
             self.spare.close()
@@ -305,7 +323,7 @@ def _loop(server: Server, pump: Any) -> None:
         server.start()
         server.prepare()
         children = [*(request.child for request in server.running.values()), *server.preloads.children]
-        for _, data in step(pump, children, IDLE):
+        for _, data in step(pump, children, TICK if server.ending else IDLE):
             if not data:
                 return
             rest += data

@@ -165,7 +165,11 @@ class _Kept(TypedDict, total=False):
     standing: bool  # whether `Needs.standing` is wanted
 
 
-class AnalyseParams(_Fake, _Sent, _Kept):
+class _Live(TypedDict, total=False):
+    live: bool  # whether each break is told when it is met: a message with the request's id and `event`, a BreakData
+
+
+class AnalyseParams(_Fake, _Sent, _Kept, _Live):
     """Run one entry under Dynamo. `texts` are unsaved files by path; `roots` are put on sys.path in front."""
 
     entry: EntrySpec
