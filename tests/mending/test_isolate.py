@@ -102,6 +102,21 @@ def test_an_exception_that_is_caught_does_what_it_did() -> None:
     assert _outcome(before, table={"k": 2}) == _outcome(after, table={"k": 2}) != expected
 
 
+def test_a_function_that_is_nothing_but_a_loop() -> None:
+    before, after = _both("""\
+import torch
+
+
+def fn(x):
+    for turn in range(3):
+        x = x.tan().tanh().abs()
+        x = x * len(⟦x.round().tolist()⟧) + turn
+    return x
+""")
+    assert (_operations(before), _operations(after)) == (0, 18)
+    assert _outcome(before) == _outcome(after)
+
+
 def test_a_name_of_a_function_around_is_handed_on() -> None:
     source = """\
 import torch

@@ -16,12 +16,12 @@ from graphmend_lsp.model import Break, Declined, Mend
 
 RULES = (
     "known", "where", "loop", "defer", "guard", "given", "item", "index", "mask", "bins", "rows", "listed", "flow", "copy",
-    "hoist", "opaque", "isolate",
+    "hoist", "caller", "opaque", "isolate",
 )  # fmt: skip
 """The rules' names, in the order in which their mends are offered; each is the module of that name in this room."""
 
 LAST_RESORT = frozenset({"isolate"})
-"""Rules that remove no break; they are asked only where no other rule has a mend that may be proven safe."""
+"""Rules that remove no break; they are asked only where no other rule has a mend that may be proven safe, or a frame is lost."""
 
 
 def rules_by_name() -> dict[str, Rule]:
@@ -33,14 +33,15 @@ def propose(site: Break, sources: Mapping[str, str], rules: Sequence[str] = ()) 
     """What the rules (all, or those named) offer for a break, best first, and why the others do not. Never raises."""
     mends: list[Mend] = []
     declined: list[Declined] = []
+    lost = site.outcome in ("frame skipped", "rest skipped")  # worth a second choice, should the first be wrong
     for name, rule in rules_by_name().items():
-        may_be_safe = any(not mend.cautions for mend in mends)
+        may_be_safe = any(not mend.cautions for mend in mends) and not lost
         if (rules and name not in rules) or (may_be_safe and not rules and name in LAST_RESORT):
             continue
         for answer in _answers(name, rule, site, sources):
             if isinstance(answer, Mend):
                 mends.append(answer)
-            elif answer not in declined:
+            elif answer not in declined and not (mends and name in LAST_RESORT):
                 declined.append(answer)
     return Proposals(tuple(mends), tuple(declined))
 

@@ -35,7 +35,7 @@ from graphmend_lsp.mending import edits
 from graphmend_lsp.mending.imports import add_function, spell
 from graphmend_lsp.mending.isolate_examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.isolate_part import part_in
-from graphmend_lsp.mending.isolate_run import Run, run_around, text_of
+from graphmend_lsp.mending.isolate_run import Run, is_all, run_around, text_of
 from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.source import Function, Source, Unreadable, read
 from graphmend_lsp.mending.where_condition import Refused
@@ -68,7 +68,12 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
         return ()
     try:
         run = run_around(source, place)
-        return () if run is None else (_mend(request, source, place.function, run, part_in(source, place, run)),)
+        if run is None:
+            return ()
+        part = part_in(source, place, run)
+        if part is None and is_all(source, place.function, run):
+            raise Refused("Nothing that could be compiled stands beside these statements.")
+        return (_mend(request, source, place.function, run, part),)
     except Refused as refused:
         return (Declined(NAME, str(refused)),)
 

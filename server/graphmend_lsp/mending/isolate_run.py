@@ -74,11 +74,17 @@ def run_around(source: Source, place: Site) -> Run | None:
     if returns:
         last = _end(source, function, block, last)
     run = block[first : last + 1]
-    kept = {id(one) for statement in run for one in ast.walk(statement)}
-    computes = [one for one in ast.walk(function) if isinstance(one, (ast.Call, ast.BinOp)) and id(one) not in kept]
-    if not any(one for one in computes if source.statement(one) is not function):
-        raise Refused("Nothing that could be compiled stands beside these statements.")
     return run_of(source, function, run, returns=returns)
+
+
+def is_all(source: Source, function: Function, run: Run) -> bool:
+    """Whether nothing that could be compiled stands beside a run."""
+    begin, end = source.range(run.first)[0], source.range(run.last)[1]
+    return not any(
+        isinstance(one, (ast.Call, ast.BinOp)) and not begin <= source.range(one)[0] < end
+        for statement in function.body
+        for one in ast.walk(statement)
+    )
 
 
 def in_comprehension(source: Source, place: Site) -> bool:
