@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -35,7 +36,12 @@ def unmark(source: str, outermost: str | None = None, gb_id: str = "GB0170") -> 
 
 
 def _call_of(text: Text, function: str) -> Span:
-    """Where a function is called in the program: the place of the outer frame."""
+    """Where a function is called in the program, a ``forward`` through its submodule: the place of the outer frame."""
+    if function == "forward":
+        for made in re.finditer(r"self\.(\w+) = (\w+)\(", text.value):
+            called = text.value.find(f"self.{made[1]}(")
+            if called >= 0 and f"class {made[2]}(" in text.value:
+                return Span(text.position(called), text.position(called + len(f"self.{made[1]}")))
     at = text.value.find(f"{function}(", text.value.find(f"def {function}(") + len(function) + 5)
     return Span(text.position(max(at, 0)), text.position(max(at, 0) + len(function)))
 
