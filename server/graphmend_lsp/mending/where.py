@@ -33,6 +33,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from graphmend_lsp.mending import edits, where_examples, where_numbers_examples
+from graphmend_lsp.mending.first_call import advice
 from graphmend_lsp.mending.imports import is_builtin, spell
 from graphmend_lsp.mending.kinds import Kinds
 from graphmend_lsp.mending.purity import (
@@ -94,7 +95,8 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
     try:
         return _Mending(source, target, place.node, frozenset({site.gb_id, site.root_gb_id})).mends()
     except Refused as refused:
-        return (Declined(NAME, str(refused)),)
+        by_hand = advice(source, target, place.function) if place.function is not None else None
+        return (Declined(NAME, by_hand or str(refused)),)
 
 
 @dataclass

@@ -1219,4 +1219,45 @@ def fn(x):
 """,
         reason="One side returns",
     ),
+    Refusal(
+        "state that the first call sets up",
+        source="""\
+import torch
+
+
+class Norm(torch.nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.register_buffer("ready", torch.tensor(False))
+        self.register_buffer("mean", torch.zeros(size))
+
+    def forward(self, x):
+        y = x.sin()
+        if ⟦not self.ready⟧:
+            self.mean.copy_(y.mean(0).detach())
+            self.ready.fill_(True)
+        return y - self.mean
+""",
+        reason="Keep a Python flag beside it (`self.is_ready`)",
+    ),
+    Refusal(
+        "state that the first call sets up, behind an early return",
+        source="""\
+import torch
+
+
+class Codes(torch.nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.register_buffer("inited", torch.tensor([0]))
+        self.register_buffer("codes", torch.zeros(size))
+
+    def set_up(self, x):
+        if ⟦self.inited.item()⟧:
+            return
+        self.codes.data.copy_(x.mean(0))
+        self.inited.data.copy_(torch.tensor([1]))
+""",
+        reason="`self.inited` says whether the first call was made",
+    ),
 )
