@@ -172,3 +172,66 @@ def test_a_number_of_what_is_set_in_front_is_refused() -> None:
     before, site = unmark(_TWO.format(read="(second + n)"), "fn", "GB0124")
     (declined,) = propose(site, {PATH: before}, ["caller"]).declined
     assert declined.reason == "`n` gets another value in front of the read where it is None."
+
+
+_NET = """\
+import torch
+
+SCALE = 2
+
+
+class Part(torch.nn.Module):
+    def forward(self, x, n):
+        top = ⟦(n * SCALE).max().item()⟧
+        return x[:top]
+{part}
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.part = Part()
+{net}
+    def fn(self, x, n):
+        {inside}return self.part(x, n)
+"""
+
+
+@pytest.mark.parametrize(
+    ("part", "net", "inside", "reason"),
+    [
+        ("", "", "", None),
+        ("", "        self.part = torch.compile(self.part)\n", "", "may be another function"),
+        ("", "        self.part.register_forward_pre_hook(print)\n", "", "A hook of this file"),
+        ("\n    def __call__(self, n, x):\n        return self.forward(x, n)\n", "", "", "in another way"),
+        ("\n    if torch.cuda.is_available():\n        def forward(self, x, n):\n            return x\n", "", "", "in another way"),
+        ("", "", "SCALE = 3\n        ", "`SCALE` is another name in `fn`"),
+        ("", "", "y = 1; ", "shares its line"),
+    ],
+)  # fmt: skip
+def test_only_a_call_that_can_lead_nowhere_else_is_taken(part: str, net: str, inside: str, reason: str | None) -> None:
+    source = _NET.format(part=part, net=net, inside=inside)
+    before, site = unmark(source, "fn", "GB0124")
+    answer = propose(site, {PATH: before}, ["caller"])
+    if reason is None:
+        assert "top = (n * SCALE).max().item()\n        return self.part(x, n, top=top)" in apply_edits(
+            before, answer.mends[0].edits
+        )
+    else:
+        assert not answer.mends and reason in answer.declined[0].reason
+
+
+def test_a_method_that_an_instance_replaces_is_refused() -> None:
+    source = """\
+class Net:
+    def cut(self, x, n):
+        top = ⟦n.max().item()⟧
+        return x[:top]
+
+    def change(self, cut):
+        self.cut = cut
+
+    def fn(self, x, n):
+        return self.cut(x, n)
+"""
+    before, site = _break(source)
+    assert "may be another function" in propose(site, {PATH: before}, ["caller"]).declined[0].reason

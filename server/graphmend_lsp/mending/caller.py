@@ -17,7 +17,8 @@ Safety
 The same expression of the same tensor is computed, a little earlier: what stands in front of the read in the function only
 gives names to values, and nothing that is evaluated for the call may have an effect. Other callers of the function see
 no change. A function of another class that takes the place of the called one would get an argument that it does not know; that is
-refused where such a class is in sight. A hook that exchanges a submodule's arguments does not change the number.
+refused where such a class is in sight. A hook that exchanges a submodule's arguments does not change the number; where
+the file has such hooks it is refused, too.
 
 When it is refused
 ------------------

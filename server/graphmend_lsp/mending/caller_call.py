@@ -71,13 +71,15 @@ def _refuse_others(request: Request, source: Source, call: ast.Call, callee: Fun
     if isinstance(home, ast.ClassDef) and isinstance(source.parents[home], ast.Module) and _is_own(call.func):
         _refuse_overrides(request, source, home, callee)
         owner, attribute = source.owner(call), call.func.attr  # type: ignore[attr-defined]
-        if owner is home and attribute == callee.name:
-            return False
         values = list(_values(owner, attribute)) if owner is not None else []
+        if owner is home and attribute == callee.name and not values:
+            return False
         made = [
             isinstance(one, ast.Call) and isinstance(one.func, ast.Name) and one.func.id == home.name for one in values
         ]
         if callee.name == "forward" and made and all(made):
+            if "forward_pre_hook" in source.text.value:
+                raise Refused(f"A hook of this file may exchange what `{text}` is given.")
             return True
     raise Refused(f"`{text}` may be another function than the `{callee.name}` that reads the number.")
 
@@ -85,13 +87,16 @@ def _refuse_others(request: Request, source: Source, call: ast.Call, callee: Fun
 def _refuse_overrides(request: Request, source: Source, home: ast.ClassDef, callee: Function) -> None:
     if sum(isinstance(one, ast.ClassDef) and one.name == home.name for one in ast.walk(source.tree)) > 1:
         raise Refused(f"There are several classes named `{home.name}`.")
+    own = [getattr(part, "name", "") for part in ast.walk(home)]
+    if own.count(callee.name) > 1 or "__call__" in own:
+        raise Refused(f"`{home.name}` decides in another way than by the name what is called.")
     derived = re.compile(rf"\bclass\s+\w+\s*\([^)]*\b{re.escape(home.name)}\b")
     for path, text in request.sources.items():
         one = (source if path == source.path else read(path, text)) if derived.search(text) else None
         for part in ast.walk(one.tree) if isinstance(one, Source) else ():
             if not isinstance(part, ast.ClassDef) or not any(_last(base) == home.name for base in part.bases):
                 continue
-            if any(getattr(own, "name", "") == callee.name for own in part.body):
+            if any(getattr(one, "name", "") == callee.name for one in part.body):
                 raise Refused(f"`{part.name}` overrides `{home.name}.{callee.name}` and would get an argument more.")
 
 

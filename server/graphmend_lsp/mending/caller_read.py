@@ -83,6 +83,7 @@ def _word(source: Source, one: ast.Name, known: Known, call: Call) -> str:
         if not isinstance(given, (ast.Name, ast.Constant)):
             raise Refused(f"`{one.id}` is given as `{render(source, given)}`; give it a name in front of the call.")
         return render(source, given)
-    if one.id in local_names(call.callee) or one.id in local_names(call.caller):
+    scopes = [call.callee, call.caller, *source.ancestors(call.caller)]
+    if any(isinstance(up, (ast.FunctionDef, ast.AsyncFunctionDef)) and one.id in local_names(up) for up in scopes):
         raise Refused(f"`{one.id}` is another name in `{call.caller.name}`.")
     return one.id
