@@ -12,10 +12,8 @@ from graphmend_lsp.analysis.sites import narrow
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.model import Break, Evidence, Frame, Mode, Outcome, Span
 from graphmend_lsp.text import Text
-from graphmend_lsp.worker.wire import Answer, BreakData, FrameData, Place
+from graphmend_lsp.worker.wire import Answer, BreakData, FrameData, Place, is_intended
 
-# An explicit graph_break(), and calls of functions under torch.compiler.disable, seen from their caller or by Dynamo itself.
-INTENDED = frozenset({"GB0025", "GB0098", "GB0099"})
 _SEVERITY: dict[Outcome, int] = {"unknown": 0, "resumed": 1, "rest skipped": 2, "frame skipped": 3, "raised": 4}
 
 
@@ -70,7 +68,7 @@ def breaks_of(
     texts = _Texts(sources)
     sites: dict[tuple[str, Span], Break] = {}
     for event in events:
-        if event["root"]["gb_id"] in INTENDED or event["cause"]["gb_id"] in INTENDED:
+        if is_intended(event):
             continue
         chain = tuple(texts.frame(frame) for frame in event["frames"])
         place = shown_frame(chain, scope)

@@ -16,7 +16,7 @@ from graphmend_lsp.engine.explored import fake_breaks, with_modes
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.mender import Mender
 from graphmend_lsp.model import Break, Candidate, Declined, Entry, EntryResult, Failure, Finding, Mode, RunKind
-from graphmend_lsp.worker.wire import AnalyseResult, BreakData, CandidateResult, CountsData, GraphData
+from graphmend_lsp.worker.wire import AnalyseResult, BreakData, CandidateResult, CountsData, GraphData, is_intended
 
 Key = tuple[Entry, Mode]
 
@@ -59,7 +59,7 @@ class Run:
     @property
     def counts(self) -> CountsData:
         """How the program was cut, as the worker counts it."""
-        sites = {_place(event) for event in self.events}
+        sites = {_place(event) for event in self.events if not is_intended(event)}
         rests = {_place(event) for event in self.events if event["outcome"] == "rest skipped"}
         return CountsData(
             graphs=len(self.ops),
@@ -134,7 +134,10 @@ def findings_of(
     explored = explored or {}
     scope = Scope(request.paths, request.packages)
     real = merge_all(
-        [breaks_of(run.events, run.most_graphs, entry.name, mode, scope, sources) for (entry, mode), run in runs.items()]
+        [
+            breaks_of(run.events, run.most_graphs, entry.name, mode, scope, sources)
+            for (entry, mode), run in runs.items()
+        ]
     )
     faked = fake_breaks(explored, real, runs, scope, sources)
     met = with_modes(sorted((*real, *faked), key=lambda site: (site.path, site.span)), {**explored, **runs})

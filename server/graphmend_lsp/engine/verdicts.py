@@ -25,7 +25,8 @@ def judge(result: CandidateResult, mends: Sequence[Mend], sources: Sources) -> V
     """
     before, after = _counts(result["before"]), _counts(result["after"])
     # What a mend puts behind a boundary is still a break, though Dynamo no longer tells it.
-    after = replace(after, breaks=after.breaks + sum(mend.rule in LAST_RESORT for mend in mends))
+    boundaries = {mend.edits for mend in mends if mend.rule in LAST_RESORT}  # one may be the mend of several breaks
+    after = replace(after, breaks=after.breaks + len(boundaries))
     safety: Safety = "safe"
     reasons: list[str] = []
     gained = result["failure"] is not None or gains(before, after)

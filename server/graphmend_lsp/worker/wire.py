@@ -125,6 +125,11 @@ class BreakData(_Answers):
     call: int
 
 
+def is_intended(event: BreakData) -> bool:
+    """Whether the program asks for a break: an explicit `graph_break()`, a call of what is under `torch.compiler.disable`."""
+    return not {event["root"]["gb_id"], event["cause"]["gb_id"]}.isdisjoint(("GB0025", "GB0098", "GB0099"))
+
+
 class GraphData(TypedDict):
     """One graph handed to the backend: how many operators, for which function, during which call."""
 
