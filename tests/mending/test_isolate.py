@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from .conftest import mended, unmark
+from graphmend_lsp.mending import propose
+
+from .conftest import PATH, mended, unmark
 
 LAYERS = """\
 import torch
@@ -139,20 +141,68 @@ fn = make(2)
     assert _outcome(before) == _outcome(after)
 
 
-def test_a_name_that_a_lambda_reads_later_is_given_back() -> None:
-    source = """\
+@pytest.mark.parametrize(
+    ("head", "sure"),
+    [
+        ("for turn in range(2):", True),
+        ("for turn in range(1, 3):", True),
+        ("for turn in (1, 2):", True),
+        ("for turn in range(0):", False),
+        ("for turn in range(x.shape[0]):", False),
+        ("for turn in ():", False),
+        ("for turn in [*y]:", False),
+    ],
+)
+def test_a_loop_that_surely_turns_leaves_names(head: str, sure: bool) -> None:
+    source = f"""\
 import torch
 
 
 def fn(x):
-    y = x.cos()
-    total = lambda: x.sum()
-    while ⟦x.sum() < 100⟧:
-        x = x.abs() * 2 + 1
-    return y * total()
+    y = x.sin()
+    {head}
+        z = x * len(⟦x.round().tolist()⟧)
+        if turn > 7:
+            break
+        late = z
+    return y + z
 """
-    before, after = _both(source)
-    assert _outcome(before) == _outcome(after)
+    value, site = unmark(source, None, "GB0109")
+    answer = propose(site, {PATH: value}, ["isolate"])
+    assert bool(answer.mends) is sure
+    assert sure or "`z` may have no value" in answer.declined[0].reason
+    value, site = unmark(source.replace("y + z", "y + late"), None, "GB0109")
+    assert "`late` may have no value" in propose(site, {PATH: value}, ["isolate"]).declined[0].reason
+
+
+@pytest.mark.parametrize(
+    ("front", "body", "reason"),
+    [
+        ("total = lambda: x.sum()", "x = x.abs() * total()", "`x` is read by a function inside `fn`"),
+        ("def total():\n        return x.sum()", "x = x.abs() * total()", "`x` is read by a function inside `fn`"),
+        ("sums = (v + x.sum() for v in y)", "x = x.abs() * next(sums)", "`x` is read by a function inside `fn`"),
+        ("def more():\n        nonlocal y\n        y = y + 1", "more(); x = x.abs() + y", "`y` is nonlocal"),
+        ("global turns", "turns += 1; x = x.abs() * 2", "`turns` is global"),
+        ("turns = 1", "x = x.abs() * eval('turns')", "`eval` would mean something else"),
+    ],
+)  # fmt: skip
+def test_names_that_others_share(front: str, body: str, reason: str) -> None:
+    source, site = unmark(f"""\
+import torch
+
+turns = 0
+
+
+def fn(x):
+    y = x.cos()
+    {front}
+    while ⟦x.sum() < 100⟧:
+        {body}
+    return y * x
+""")
+    answer = propose(site, {PATH: source}, ["isolate"])
+    assert not answer.mends
+    assert [reason in one.reason for one in answer.declined] == [True]
 
 
 def _tried(caught: str, handled: str) -> str:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import ast
 
 from graphmend_lsp.mending.contexts import is_resumed, may_swallow
+from graphmend_lsp.mending.endings import leaving, surely_leaves
 from graphmend_lsp.mending.imports import dotted, is_builtin
-from graphmend_lsp.mending.isolate_run import Run, in_comprehension, leaving, run_of, surely_leaves
+from graphmend_lsp.mending.isolate_run import Run, in_comprehension, run_of
 from graphmend_lsp.mending.loop_names import read_after_block
 from graphmend_lsp.mending.purity import TENSOR_METHODS
 from graphmend_lsp.mending.source import Function, Site, Source, assigned, loaded

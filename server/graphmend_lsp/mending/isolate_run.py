@@ -10,12 +10,13 @@ import builtins
 from dataclasses import dataclass
 
 from graphmend_lsp.mending import edits
-from graphmend_lsp.mending.contexts import is_resumed, may_swallow
+from graphmend_lsp.mending.contexts import is_resumed
 from graphmend_lsp.mending.defer_effects import effect_of
+from graphmend_lsp.mending.endings import leaving, sets, surely_leaves
 from graphmend_lsp.mending.hoist_calls import kind_of
 from graphmend_lsp.mending.imports import dotted, is_builtin
 from graphmend_lsp.mending.loop_names import read_after_block
-from graphmend_lsp.mending.source import Function, Site, Source, assigned, loaded, local_names
+from graphmend_lsp.mending.source import Function, Site, Source, assigned, free_names, loaded, local_names
 from graphmend_lsp.mending.where_branch import verbatim
 from graphmend_lsp.mending.where_condition import Refused
 from graphmend_lsp.mending.where_merge import first_line
@@ -106,17 +107,6 @@ def _outermost(source: Source, place: Site) -> ast.stmt:
     return min(around, key=lambda one: source.range(one)[0])
 
 
-def leaving(statement: ast.AST) -> list[ast.AST]:
-    """Every ``return`` in a statement, and every ``break`` and ``continue`` of a loop around it."""
-    inner = [one for one in ast.walk(statement) if isinstance(one, (ast.For, ast.While))]
-    held = {id(node) for one in inner for line in one.body for node in ast.walk(line)}
-    return [
-        one
-        for one in ast.walk(statement)
-        if isinstance(one, ast.Return) or (isinstance(one, (ast.Break, ast.Continue)) and id(one) not in held)
-    ]
-
-
 def _end(source: Source, function: Function, block: list[ast.stmt], last: int) -> int:
     """The last statement of a run that returns, with which the function ends.
 
@@ -136,25 +126,6 @@ def _end(source: Source, function: Function, block: list[ast.stmt], last: int) -
             f"`{first_line(source, found[-1])}` leaves the statements, and `{function.name}` computes more behind them."
         )
     return len(block) - 1
-
-
-def surely_leaves(source: Source, statement: ast.stmt) -> bool:
-    """Whether nothing behind a statement in its block runs: every way through it returns or raises."""
-    if isinstance(statement, (ast.Return, ast.Raise)):
-        return True
-    if isinstance(statement, ast.If):
-        return _any_leaves(source, statement.body) and _any_leaves(source, statement.orelse)
-    if isinstance(statement, ast.With):
-        return _any_leaves(source, statement.body) and not may_swallow(source, statement)
-    if isinstance(statement, ast.Try):
-        handled = all(_any_leaves(source, one.body) for one in statement.handlers)
-        plain = _any_leaves(source, statement.body) or _any_leaves(source, statement.orelse)
-        return (handled and plain) or _any_leaves(source, statement.finalbody)
-    return False
-
-
-def _any_leaves(source: Source, block: list[ast.stmt]) -> bool:
-    return any(surely_leaves(source, one) for one in block)
 
 
 def _breaks(source: Source, statement: ast.stmt) -> bool:
@@ -199,6 +170,7 @@ def run_of(source: Source, function: Function, run: list[ast.stmt], *, returns: 
     inside = {id(node) for one in run for node in ast.walk(one)}
     locals_ = _locals(source, function)
     stored = frozenset(name for one in run for name in assigned(one))
+    _refuse_shared(source, function, run, stored)
     read = [name for name in sorted(stored) if _is_read(source, function, run, name, inside)]
     gives = () if returns else tuple(read)
     certain: set[str] = set()
@@ -224,6 +196,26 @@ def run_of(source: Source, function: Function, run: list[ast.stmt], *, returns: 
     return Run(run[0], run[-1], _text(source, run), tuple(order), gives, returns, calls)
 
 
+def _refuse_shared(source: Source, function: Function, run: list[ast.stmt], stored: frozenset[str]) -> None:
+    """Refuse names that something else than these statements may change or read while they run."""
+    top = function
+    while (around := source.function(top)) is not None:
+        top = around
+    used = stored | {name for one in run for name in loaded(one)}
+    for node in ast.walk(top):
+        names = set(node.names) if isinstance(node, (ast.Global, ast.Nonlocal)) else set()
+        if name := next(iter(sorted(names & (used if isinstance(node, ast.Nonlocal) else stored))), None):
+            raise Refused(
+                f"`{name}` is {type(node).__name__.lower()} and would be another name in a function of its own."
+            )
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) and source.function(node) is function:
+            names = set(free_names(node))
+        elif isinstance(node, ast.GeneratorExp) and not isinstance(source.parents[node], ast.Call):
+            names = set(loaded(node))
+        if name := next(iter(sorted(names & stored)), None):
+            raise Refused(f"`{name}` is read by a function inside `{function.name}`, which would not see it change.")
+
+
 def _locals(source: Source, function: Function) -> frozenset[str]:
     """The names that a function at the module's level would not see: the function's own and those of functions around."""
     found = local_names(function)
@@ -240,13 +232,8 @@ def _is_bound(source: Source, function: Function, name: str, before: ast.stmt) -
 def _is_read(source: Source, function: Function, run: list[ast.stmt], name: str, inside: set[int]) -> bool:
     if read_after_block(source, run[-1], name):
         return True
-    looped = _in_loop(source, function, run)
-    return any(
-        isinstance(node, ast.Name)
-        and node.id == name
-        and isinstance(node.ctx, ast.Load)
-        and id(node) not in inside
-        and (looped or source.function(node) is not function or _in_lambda(source, node))
+    return _in_loop(source, function, run) and any(
+        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load) and id(node) not in inside
         for node in ast.walk(function)
     )
 
@@ -258,10 +245,6 @@ def _in_loop(source: Source, function: Function, run: list[ast.stmt]) -> bool:
         if isinstance(one, (ast.For, ast.While)):
             return True
     return False
-
-
-def _in_lambda(source: Source, node: ast.AST) -> bool:
-    return any(isinstance(one, ast.Lambda) for one in source.ancestors(node))
 
 
 def _calls_code(source: Source, node: ast.AST) -> bool:
@@ -280,23 +263,6 @@ def _calls_code(source: Source, node: ast.AST) -> bool:
         whole = whole.value
     known = dotted(source, root) is not None or hasattr(builtins, root.id)
     return isinstance(whole, ast.Name) and not known
-
-
-def sets(source: Source, statement: ast.stmt) -> frozenset[str]:
-    """The names that surely have a value behind a statement."""
-    if isinstance(statement, ast.If):
-        return _sets_all(source, statement.body) & _sets_all(source, statement.orelse)
-    if isinstance(statement, ast.With):
-        return frozenset() if may_swallow(source, statement) else _sets_all(source, statement.body)
-    if isinstance(statement, ast.Try):
-        ways = [_sets_all(source, [*statement.body, *statement.orelse])]
-        ways += [_sets_all(source, one.body) for one in statement.handlers if not _any_leaves(source, one.body)]
-        return frozenset.intersection(*ways) | _sets_all(source, statement.finalbody)
-    return frozenset() if hasattr(statement, "body") or hasattr(statement, "cases") else assigned(statement)
-
-
-def _sets_all(source: Source, block: list[ast.stmt]) -> frozenset[str]:
-    return frozenset(name for one in block for name in sets(source, one))
 
 
 def _augmented(statement: ast.stmt) -> frozenset[str]:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from graphmend_lsp.mending import edits
+from graphmend_lsp.mending.endings import sets
 from graphmend_lsp.mending.imports import dotted, is_builtin
-from graphmend_lsp.mending.isolate_run import sets
 from graphmend_lsp.mending.kinds import Kinds
 from graphmend_lsp.mending.loop_index import is_size
 from graphmend_lsp.mending.loop_names import read_after_block
