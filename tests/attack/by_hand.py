@@ -716,6 +716,84 @@ BEHIND = (
                 y = x * 3
             return y
     """),
+    Case("a store in front of what is caught", "isolate", """
+        import json
+
+        def fn(x, text="{}"):
+            y = x.sin()
+            try:
+                y = y.tan().tanh().abs() + 1
+                scale = json.loads(⟦text⟧)["scale"] * 2
+            except KeyError:
+                scale = 1.0
+            return y * scale
+    """, "safe", gb_id="GB0007", more="[(torch.ones(6), '{\"scale\": 2}'), (torch.ones(6), '[]')]"),
+    Case("what a turn leaves for the next", "isolate", """
+        def fn(x):
+            last = torch.zeros_like(x)
+            for key in range(3):
+                y = x.tan().tanh().abs() + last * key
+                names = ⟦y.round().tolist()⟧
+                x, last = x + len(names), y
+            return x * last, y
+    """, "safe", gb_id="GB0109", more="[(torch.ones(6),), (torch.zeros(0),)]"),
+    Case("a context that holds an exception back", "isolate", """
+        import contextlib
+
+        @contextlib.contextmanager
+        def kept():
+            try:
+                yield
+            except IndexError:
+                pass
+
+        def fn(x):
+            y = x.sin()
+            scale = 1.0
+            with kept():
+                y = y.tan().tanh().abs() + 1
+                scale = ⟦y.round().tolist()⟧[3] * 2
+                y = y * 2
+            return y * scale
+    """, "safe", gb_id="GB0109", more="[(torch.ones(2),), (torch.ones(6),)]"),
+    Case("a return out of a loop", "isolate", """
+        def fn(x):
+            y = x.sin() + 1
+            for key in range(3):
+                if ⟦x.round().tolist()⟧[0] > key:
+                    return y * key
+                x = x + 1
+            return x * y
+    """, "safe", gb_id="GB0109", more="[(torch.zeros(2),), (torch.full((2,), 9.0),), (-torch.ones(2) * 9,)]"),
+    Case("a name that a closure changes", "isolate", """
+        def fn(x):
+            turns = 0
+            def more():
+                nonlocal turns
+                turns += 1
+            y = x.sin()
+            for key in range(3):
+                more()
+                y = y * len(⟦x.round().tolist()⟧) + turns
+            return y
+    """, "declined", gb_id="GB0109", more="[(torch.ones(6),)]"),
+    Case("a loop that may not turn", "isolate", """
+        def fn(x):
+            y = x.sin()
+            for row in x:
+                names = ⟦row.round().tolist()⟧
+                last = row * 2
+            return y if x.shape[0] < 2 else y + last
+    """, "declined", gb_id="GB0109", more="[(torch.zeros(0),), (torch.ones(6),)]"),
+    Case("gradients through a boundary", "isolate", """
+        def fn(x):
+            y = x.sin()
+            for key in range(3):
+                y = y.tan() * x + key
+                names = ⟦y.detach().round().tolist()⟧
+                y = y.tanh() * len(names)
+            return y.cos()
+    """, "safe", gb_id="GB0109", calls=G, more="[(torch.full((6,), 0.5).requires_grad_(),)]"),
 )  # fmt: skip
 FOUND = (
     Case("a second condition that needs elements", "where", """
