@@ -65,17 +65,64 @@ def test_a_tensor_without_dimensions_keeps_its_dtype(make: str, use: str) -> Non
             assert got.dtype == expected.dtype and torch.equal(got, expected)
 
 
-@pytest.mark.parametrize("number", ["0.1", "-1e9", "257.0", "True", "1j", "0.0000001", "100000"])
-def test_numbers_that_some_dtype_rounds_are_refused(number: str) -> None:
+@pytest.mark.parametrize("number", ["True", "1j", "'a'", "None"])
+def test_what_is_no_plain_number_is_refused(number: str) -> None:
     before, site = unmark(_PROGRAM.format(then=number, other=number, use="x * number", tensor=""))
     assert not propose(site, {PATH: before}, ["where"]).mends
 
 
+@pytest.mark.parametrize("use", ["x * number", "number - x", "x / number", "x + number"])
+@pytest.mark.parametrize(("then", "other"), [("0.1", "-3.0"), ("257", "1000"), ("1e-8", "2.0"), ("1e10", "0.3")])
+def test_both_are_computed_with_numbers_that_a_dtype_rounds(then: str, other: str, use: str) -> None:
+    """Operand of every dtype with and without dimensions; gradients, too."""
+    import torch
+
+    before, site = unmark(_PROGRAM.format(then=then, other=other, use=use, tensor=""))
+    original, changed = function_of(before), function_of(mended("where", before, site))
+    torch.manual_seed(0)
+    for name in _DTYPES:
+        for shape in ((7,), ()):
+            x = (torch.randn(shape, dtype=torch.float64) * 20).to(getattr(torch, name))
+            for loud in (torch.tensor(1.5), torch.zeros(1), torch.tensor([[True]])):
+                leaves = [x.clone().requires_grad_(x.is_floating_point()) for _ in range(2)]
+                try:
+                    expected = original(leaves[0], loud)
+                except (RuntimeError, TypeError) as error:
+                    with pytest.raises(type(error)):
+                        changed(leaves[1], loud)
+                    continue
+                got = changed(leaves[1], loud)
+                assert (got.dtype, got.shape) == (expected.dtype, expected.shape), (name, loud)
+                torch.testing.assert_close(got, expected, rtol=0, atol=0, equal_nan=True)
+                if x.is_floating_point():
+                    expected.sum().backward()
+                    got.sum().backward()
+                    torch.testing.assert_close(leaves[1].grad, leaves[0].grad, rtol=0, atol=0, equal_nan=True)
+
+
 @pytest.mark.parametrize("number", ["0.1", "257.0"])
-def test_so_they_are_of_statements(number: str) -> None:
+def test_they_are_refused_in_statements(number: str) -> None:
     source = (
         f"import torch\n\n\ndef fn(x):\n    s = 1.0\n    if ⟦x.sum() > 0⟧:\n        s = {number}\n    return x * s\n"
     )
     before, site = unmark(source)
     answer = propose(site, {PATH: before}, ["where"])
     assert not answer.mends and "rounded in some dtypes" in answer.declined[0].reason
+
+
+def test_two_mends_of_one_function_share_no_name() -> None:
+    source = """\
+import torch
+
+
+def fn(x):
+    one = 1.0 if {} else 0.1
+    two = 0.3 if {} else 3.0
+    return (x * one).sin() + (two * x).cos()
+"""
+    texts = []
+    for marks in (("⟦x.sum() > 0⟧", "x.max() > 1"), ("x.sum() > 0", "⟦x.max() > 1⟧")):
+        before, site = unmark(source.format(*marks))
+        texts.append(mended("where", before, site))
+    assert "return torch.where(one_condition, x * 1.0, x * 0.1).sin() + (two * x).cos()" in texts[0]
+    assert "return (x * one).sin() + torch.where(two_condition, 0.3 * x, 3.0 * x).cos()" in texts[1]

@@ -18,7 +18,7 @@ Safety
     ("double where"); the plain form is offered too and is never called safe then. Sides of different shape or dtype are
     only seen by running: the verdict compares them. Numbers become a tensor without dimensions, which changes no dtype
     of tensors that have some; they must be numbers that every dtype holds, met by ``+``, ``-``, ``*``, comparisons, or ``/`` of
-    powers of two.
+    powers of two. With other numbers (``0.1``) what is computed with each of them is chosen.
 
 When it is refused
     Loops, a side with an effect (print, an item put in a list, an in-place change of what may be a Python number),
@@ -49,7 +49,16 @@ from graphmend_lsp.mending.where_branch import Lowering, verbatim
 from graphmend_lsp.mending.where_condition import Conditions, Refused, Test, name_for
 from graphmend_lsp.mending.where_lines import Lines, wrapped
 from graphmend_lsp.mending.where_merge import Item, merge
-from graphmend_lsp.mending.where_numbers import Numbers, plain_numbers, uses_of
+from graphmend_lsp.mending.where_numbers import (
+    Apart,
+    Numbers,
+    held_by_all,
+    in_place_of,
+    is_new,
+    plain_numbers,
+    refuse_mixed,
+    uses_of,
+)
 from graphmend_lsp.mending.where_place import branch_of, comes_first, comments_of, returns, without_parentheses
 from graphmend_lsp.mending.where_text import operand, render
 from graphmend_lsp.mending.where_values import (
@@ -266,6 +275,9 @@ class _Mending:
         lowering = Lowering(self.source, self.kinds, self.conditions, statement, self.fresh)
         setup: list[str] = []
         made: list[Mend] = []
+        numbers = plain_numbers(target) if isinstance(target, ast.IfExp) else None
+        if isinstance(target, ast.IfExp) and numbers is not None and len(numbers) == 2 and not held_by_all(numbers):
+            return (self._numbers_apart(target, statement, lowering),)
         value, static, other = self._chosen(target, lowering, setup)
         taken = self._taken_as(target)
         if static and taken:
@@ -304,6 +316,32 @@ class _Mending:
             spots += [edits.rewrite(self.source, use, text) for use, text in taken.items()]
             made.append(self._mend(spots, lowering, double, target))
         return with_caution(made)
+
+    def _numbers_apart(self, target: ast.IfExp, statement: ast.stmt, lowering: Lowering) -> Mend:
+        """Numbers that a dtype may round: what is computed with each of them is chosen."""
+        numbers = plain_numbers(target) or []
+        refuse_mixed(numbers)
+        test = self.conditions.take(target.test)
+        lowering.tests.append(test)
+        uses = uses_of(self.source, target)
+        if test.static or test.setup:
+            raise Refused(
+                "The condition has a Python part, or an operand that needs a name; give it a statement of its own."
+            )
+        end = Numbers(self.source, self.kinds, ()).end(target.test)
+        condition = f"{operand(test.predicate)}{end}" if end else test.predicate
+        apart, spots = Apart(self.source, self.kinds, self.where, target), list[TextEdit]()
+        if uses != [target]:
+            name = self.fresh(f"{render(self.source, uses[0])}_condition")  # mends made together must not share a name
+            if not is_new(self.source, self.kinds, test.predicate, target.test):
+                condition += ".clone()"
+            spots = [edits.replace(self.source, statement, statement, [f"{name} = {condition}"])]
+            condition = name
+        for use in uses:
+            around, text = apart.text(use, condition)
+            lowering.changes.append(f"`{render(self.source, around)}` is computed with both numbers.")
+            spots.append(in_place_of(self.source, around, text))
+        return self._mend(spots, lowering, False, target)
 
     def _taken_as(self, target: ast.expr) -> dict[ast.expr, str]:
         """The new texts of what takes a chosen number; none for tensors."""

@@ -9,7 +9,9 @@ knowledge enters here.
 from __future__ import annotations
 
 import ast
+import keyword
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -18,7 +20,8 @@ from graphmend_lsp.mending.kinds import Kinds
 from graphmend_lsp.mending.scalar import Scalars
 from graphmend_lsp.mending.source import Source, local_names, parameters
 from graphmend_lsp.mending.where_condition import Refused, _exact_number
-from graphmend_lsp.mending.where_text import render
+from graphmend_lsp.mending.where_text import operand, render
+from graphmend_lsp.model import TextEdit
 
 _MIXED = "One side gives an int and the other a float; write both as floats."
 _METHODS = ("mul", "add", "sub", "masked_fill", "masked_fill_", "mul_", "add_", "sub_")
@@ -49,14 +52,12 @@ class Numbers:
     numbers: Sequence[ast.expr]
 
     def __post_init__(self) -> None:
-        kinds = {type(_value(one)) for one in self.numbers}
-        if len(kinds) > 1:
-            raise Refused(_MIXED)
+        refuse_mixed(self.numbers)
         for one in self.numbers:
             if not _exact_number(one):
                 raise Refused(
-                    f"`{render(self.source, one)}` is rounded in some dtypes, as a tensor before it is used, as a number behind "
-                    "it; choose between what is computed with it."
+                    f"`{render(self.source, one)}` is rounded in some dtypes: a tensor's before it is used, a number's behind "
+                    "that. Choose between what is computed with it."
                 )
 
     def end(self, test: ast.expr) -> str:
@@ -130,6 +131,71 @@ class Numbers:
             f"{text}: `{render(self.source, other)}` has no dimensions, so the number must have its dtype; give "
             "both a name."
         )
+
+
+def refuse_mixed(numbers: Sequence[ast.expr]) -> None:
+    """Refuse ints among floats: which one is chosen decides about the dtype.
+
+    Raises:
+        Refused: where there are both.
+    """
+    if len({type(_value(one)) for one in numbers}) > 1:
+        raise Refused(_MIXED)
+
+
+def held_by_all(numbers: Sequence[ast.expr]) -> bool:
+    """Whether every dtype holds all of the numbers."""
+    return all(map(_exact_number, numbers))
+
+
+@dataclass(frozen=True)
+class Apart:
+    """A choice of numbers of which a dtype may round one: what is computed with each of them is chosen instead."""
+
+    source: Source
+    kinds: Kinds
+    where: str
+    target: ast.IfExp
+
+    def text(self, used: ast.expr, condition: str) -> tuple[ast.expr, str]:
+        """The operation around a use (the choice itself, or a name that holds it), and its text with both numbers.
+
+        Raises:
+            Refused: for other uses than ``+``, ``-``, ``*`` beside a name, and ``/`` by the number.
+        """
+        parent = self.source.parents.get(used)
+        if not isinstance(parent, ast.BinOp):
+            raise Refused(f"Line {used.lineno}: {why_number(self.source, used, parent)}.")
+        other = parent.right if parent.left is used else parent.left
+        text = f"Line {parent.lineno}: `{render(self.source, parent)}`"
+        divides = isinstance(parent.op, ast.Div) and parent.right is used
+        if not isinstance(parent.op, (ast.Add, ast.Sub, ast.Mult)) and not divides:
+            raise Refused(f"{text}: its gradient may not be finite with the number that is not chosen.")
+        if self.kinds.of(other) == "python":
+            raise Refused(f"{text} is arithmetic of Python numbers; choose between its results.")
+        if not isinstance(other, ast.Name):
+            raise Refused(f"{text} would be computed twice; give `{render(self.source, other)}` a name.")
+        numbers = plain_numbers(self.target) or []
+        if divides and not all(map(_value, numbers)):
+            raise Refused(f"{text} divides by 0.")
+        texts = [operand(render(self.source, one)) for one in numbers]
+        sides = [render(self.source, parent, {used: one}).replace(f"({one})", one) for one in texts]
+        return parent, f"{self.where}({condition}, {', '.join(sides)})"
+
+
+def in_place_of(source: Source, node: ast.expr, text: str) -> TextEdit:
+    """`text`, which is a call, in the place of an expression and of parentheses around it that only group."""
+    value, (start, end) = source.text.value, source.range(node)
+    before = re.search(r"[\w)\]]*$", value[: start - 1].rstrip(" "))
+    called = before is not None and bool(before.group()) and not keyword.iskeyword(before.group())
+    groups = value[start - 1 : start] + value[end : end + 1] == "()" and not called
+    return TextEdit(source.path, source.between(start - groups, end + groups), text)
+
+
+def is_new(source: Source, kinds: Kinds, predicate: str, test: ast.expr) -> bool:
+    """Whether a condition, written as `predicate`, is a tensor of its own, which no change in place of another reaches."""
+    made = ast.parse(predicate, mode="eval").body
+    return isinstance(made, (ast.Compare, ast.BinOp, ast.UnaryOp)) or Scalars(source, kinds).is_fresh(test)
 
 
 def uses_of(source: Source, target: ast.IfExp) -> list[ast.expr]:

@@ -91,15 +91,74 @@ def fn(x, loud):
 """,
         run="calls = [(torch.ones(3), torch.ones(2)), (torch.ones(3), torch.zeros(2)), (-torch.ones(3), torch.zeros(2))]",
     ),
+    Example(
+        "numbers that a dtype rounds",
+        before="""\
+import torch
+
+
+def fn(x, loud):
+    rate = 1.0 if ⟦loud⟧ else 0.1  # slowly
+    return x - x * rate
+""",
+        after="""\
+import torch
+
+
+def fn(x, loud):
+    rate_condition = (loud != 0).reshape(())  # slowly
+    return x - torch.where(rate_condition, x * 1.0, x * 0.1)
+""",
+        run=_RUN,
+    ),
+    Example(
+        "a flag that may change later",
+        before="""\
+import torch
+
+
+def fn(x, flags):
+    high = flags > 0
+    rate = 3.0 if ⟦high.bool()⟧ else 0.1
+    high.logical_not_()
+    return x * rate + high
+""",
+        after="""\
+import torch
+
+
+def fn(x, flags):
+    high = flags > 0
+    rate_condition = high.bool().reshape(()).clone()
+    high.logical_not_()
+    return torch.where(rate_condition, x * 3.0, x * 0.1) + high
+""",
+        run="calls = [(torch.ones(3), torch.tensor([1.0])), (torch.ones(3), torch.tensor([-1.0]))]",
+    ),
 )
 
 _START = "import torch\n\n\ndef fn(x, loud):\n"
 
 REFUSALS: tuple[Refusal, ...] = (
     Refusal(
-        "a number that is no tensor's for every dtype",
-        source=_START + "    scale = 1.0 if ⟦loud.any()⟧ else 0.1\n    return x * scale\n",
+        "a number that a dtype rounds, put in a condition's place",
+        source=_START + "    scale = 1.0\n    if ⟦x.sum() > 0⟧:\n        scale = 0.1\n    return x * scale\n",
         reason="`0.1` is rounded in some dtypes",
+    ),
+    Refusal(
+        "a number that a dtype rounds, beside a value without a name",
+        source=_START + "    scale = 1.0 if ⟦loud.any()⟧ else 0.1\n    return x.sin() * scale\n",
+        reason="`x.sin() * scale` would be computed twice; give `x.sin()` a name",
+    ),
+    Refusal(
+        "a number that a dtype rounds, divided",
+        source=_START + "    scale = 1.0 if ⟦loud.any()⟧ else 0.1\n    return scale / x\n",
+        reason="its gradient may not be finite",
+    ),
+    Refusal(
+        "a divisor that is 0",
+        source=_START + "    return x / (0.1 if ⟦loud.any()⟧ else 0.0)\n",
+        reason="divides by 0",
     ),
     Refusal(
         "an int or a float",
