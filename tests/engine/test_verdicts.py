@@ -107,3 +107,5 @@ def test_a_boundary_is_still_a_break() -> None:
     three = {**one, "breaks": 3}
     verdict = judge(result(before=three), [isolated], SOURCES)
     assert verdict.safety == "safe" and verdict.after.breaks == 1
+    two = judge(result(before={**one, "breaks": 2}, after=one), [isolated, replace(isolated, title="too")], SOURCES)
+    assert two.safety == "safe" and two.after.breaks == 1  # one boundary for both, which Dynamo tells

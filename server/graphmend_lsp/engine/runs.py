@@ -16,7 +16,7 @@ from graphmend_lsp.engine.explored import fake_breaks, with_modes
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.mender import Mender
 from graphmend_lsp.model import Break, Candidate, Declined, Entry, EntryResult, Failure, Finding, Mode, RunKind
-from graphmend_lsp.worker.wire import AnalyseResult, BreakData, CandidateResult, CountsData, GraphData, is_intended
+from graphmend_lsp.worker.wire import AnalyseResult, BreakData, CandidateResult, CountsData, GraphData
 
 Key = tuple[Entry, Mode]
 
@@ -59,7 +59,7 @@ class Run:
     @property
     def counts(self) -> CountsData:
         """How the program was cut, as the worker counts it."""
-        sites = {_place(event) for event in self.events if not is_intended(event)}
+        sites = {_place(event) for event in self.events}
         rests = {_place(event) for event in self.events if event["outcome"] == "rest skipped"}
         return CountsData(
             graphs=len(self.ops),

@@ -24,9 +24,9 @@ def judge(result: CandidateResult, mends: Sequence[Mend], sources: Sources) -> V
     nothing gained.
     """
     before, after = _counts(result["before"]), _counts(result["after"])
-    # What a mend puts behind a boundary is still a break, though Dynamo no longer tells it.
+    # What a mend puts behind a boundary is still a break, also where Dynamo does not tell it.
     boundaries = {mend.edits for mend in mends if mend.rule in LAST_RESORT}  # one may be the mend of several breaks
-    after = replace(after, breaks=after.breaks + len(boundaries))
+    after = replace(after, breaks=max(after.breaks, len(boundaries)))
     safety: Safety = "safe"
     reasons: list[str] = []
     gained = result["failure"] is not None or gains(before, after)

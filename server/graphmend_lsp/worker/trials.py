@@ -30,7 +30,7 @@ from .recorder import Recorder
 from .snapshot import Snapshot, Store
 from .texts import unsaved_text
 from .variants import Arguments, Recipe
-from .wire import BreakData, CountsData, GraphData, Place, SideData, VerifyParams, is_intended
+from .wire import BreakData, CountsData, GraphData, Place, SideData, VerifyParams
 
 Way = Literal["uncompiled", "eager", "aot_eager"]
 WAYS: tuple[Way, ...] = ("uncompiled", "eager", "aot_eager")
@@ -198,7 +198,7 @@ def run(
     graphs = [graph for graph in recorder.graphs if graph["call"] in own]
     counts = CountsData(
         graphs=max(Counter(graph["call"] for graph in graphs).values(), default=0),
-        breaks=len({_site(event) for event in events if not is_intended(event)}),
+        breaks=len({_site(event) for event in events}),
         skipped_frames=len({(skip["file"], skip["line"]) for skip in recorder.skipped if skip["call"] in own}),
         skipped_rests=len({_site(event) for event in events if event["outcome"] == "rest skipped"}),
         recompiles=_recompiles(observations, recorder.graphs),
