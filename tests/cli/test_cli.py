@@ -36,6 +36,7 @@ def model(tmp_path: Path) -> Path:
     return Path(shutil.copy(EXAMPLES / "gated_mlp.py", tmp_path))
 
 
+@pytest.mark.slow
 def test_check_names_every_break_at_its_place(model: Path) -> None:
     done = graphmend("check", model.name, "--json", cwd=model.parent)
     assert done.returncode == 1, done.stderr
@@ -82,6 +83,7 @@ def test_a_file_that_changed_meanwhile_is_not_overwritten(tmp_path: Path) -> Non
     assert file.read_text() == "edited since\n"
 
 
+@pytest.mark.slow
 def test_a_clean_program_exits_0(tmp_path: Path) -> None:
     (tmp_path / "clean.py").write_text(CLEAN)
     done = graphmend("check", "clean.py", "--quiet", cwd=tmp_path)
@@ -138,6 +140,7 @@ def test_rules_prints_each_rule_s_own_words(tmp_path: Path) -> None:
     assert "torch.where" in page
 
 
+@pytest.mark.slow
 def test_doctor_says_what_would_run(tmp_path: Path) -> None:
     done = graphmend("doctor", "--python", sys.executable, cwd=tmp_path)
     assert done.returncode == 0

@@ -133,6 +133,7 @@ async def check(session: Session, path: Path, **options: Any) -> Report:
     return await session.check(CheckRequest(paths=(str(path),), **options))
 
 
+@pytest.mark.slow
 @pytest.mark.asyncio(loop_scope="module")
 async def test_check_shows_both_sides_and_modes(session: Session, tmp_path: Path) -> None:
     report = await check(session, tmp_path / "model.py", analysis="both", modes=("eval", "train"))

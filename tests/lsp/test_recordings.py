@@ -79,6 +79,7 @@ def test_recorded_breaks_are_warnings_that_say_which_run_met_them(start: Start, 
     assert "ago by `python train.py`." in found["message"] or "just now by" in found["message"]
 
 
+@pytest.mark.slow
 def test_their_mends_are_offered_and_never_preferred(start: Start, state: Path, project: Path) -> None:
     save(recording_of(project), state)
     client = begin(start, state)

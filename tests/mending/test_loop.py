@@ -91,6 +91,7 @@ def test_random_loops_give_what_they_gave(seed: int) -> None:
         torch.testing.assert_close(got, expected, rtol=0, atol=0, equal_nan=True)
 
 
+@pytest.mark.slow
 def test_most_random_loops_are_mended() -> None:
     programs = [_program(random.Random(seed)) for seed in range(40)]
     left = [one for one in programs if _marked(one) is not None]

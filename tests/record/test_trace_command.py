@@ -34,6 +34,7 @@ def test_text() -> None:
     assert "was compiled anew" in shown.stderr
 
 
+@pytest.mark.slow
 def test_json_is_as_the_schema_says() -> None:
     record = json.loads(trace("--json").stdout)
     jsonschema.validate(record, SCHEMA)
@@ -42,6 +43,7 @@ def test_json_is_as_the_schema_says() -> None:
     assert {mend["safety"] for one in record["breaks"] for mend in one["mends"]} == {"unverified"}
 
 
+@pytest.mark.slow
 def test_other_tools() -> None:
     sarif = json.loads(trace("--format", "sarif").stdout)
     assert {result["level"] for result in sarif["runs"][0]["results"]} == {"warning"}

@@ -147,6 +147,7 @@ def test_signals_and_the_way_a_program_ends(
     assert process.returncode == status
 
 
+@pytest.mark.slow
 def test_ctrl_c_reaches_the_program_once_and_it_ends_as_it_wants(tmp_path: Path) -> None:
     """As a terminal does it: SIGINT to the whole process group, of which a pseudo-terminal is in charge."""
     import pty

@@ -101,6 +101,7 @@ def test_loops_on_values_end(worker: Worker, name: str) -> None:
     assert run(worker, FILE, text=text)["failure"] is None
 
 
+@pytest.mark.slow
 def test_asking_without_end_is_a_failure(worker: Worker) -> None:
     text = f"{HEAD}@torch.compiler.disable\ndef f(x):\n    while True: bool(x.sum() > 0)\n"
     result = run(worker, FILE, text=text, explore=1)

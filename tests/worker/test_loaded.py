@@ -132,6 +132,7 @@ def test_what_stands_before_the_program_is_told_when_asked(worker: Worker, tmp_p
     assert worker.analyse(file)["needs"]["standing"] is None
 
 
+@pytest.mark.slow
 def test_the_processes_of_a_proof_tell_what_they_touch(worker: Worker, tmp_path: Path) -> None:
     (tmp_path / "late.py").write_text("A = 1\n")
     (tmp_path / "data.json").write_text("{}")

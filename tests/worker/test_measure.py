@@ -36,6 +36,7 @@ def ask(worker: Worker, asked: dict[str, Any]) -> dict[str, Any]:
     return worker.result(worker.send("measure", asked), 150)
 
 
+@pytest.mark.slow
 @each_worker
 @pytest.mark.parametrize("mode", ["eval", pytest.param("train", marks=pytest.mark.slow)])
 def test_the_faster_program_is_seen(worker: Worker, mode: str) -> None:

@@ -113,6 +113,7 @@ VERIFIED = {  # what a program has when its proof forks it
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @each_worker
 @pytest.mark.parametrize("name", VERIFIED)
 def test_a_proof_of_a_program_that_has(worker: Worker, tmp_path: Path, name: str) -> None:
@@ -205,6 +206,7 @@ def test_hello_says_who_it_is(worker: Worker) -> None:
     assert (worker.hello["missing"], worker.hello["failure"]) == ([], None)
 
 
+@pytest.mark.slow
 def test_files_of_the_workspace_do_not_shadow_the_worker(tmp_path: Path) -> None:
     for name in ("json", "torch", "wire", "selectors", "compare", "serve", "numpy"):
         (tmp_path / f"{name}.py").write_text("raise RuntimeError('shadowed')\n")

@@ -154,6 +154,7 @@ def test_what_cannot_be_recorded_is_named(monkeypatch: pytest.MonkeyPatch) -> No
     assert missing_hooks() == ["torch._dynamo.symbolic_convert.InstructionTranslatorBase.log_graph_break"]
 
 
+@pytest.mark.slow
 def test_t5_of_transformers(worker: Worker, tmp_path: Path) -> None:
     file = tmp_path / "t5_entry.py"
     file.write_text(

@@ -492,6 +492,7 @@ def test_what_is_wrong_is_found_and_named(judge: Judge, case: Case) -> None:
     assert tuple(unseen) == case.unseen
 
 
+@pytest.mark.slow
 def test_an_endless_mend_is_stopped(judge: Judge) -> None:
     case = Case("hang", IF.format(a="x", b="x", result="y"), "def f(x):\n    while True:\n        pass\n")
     result = judge(case, 8.0)  # type: ignore[call-arg]
