@@ -290,7 +290,12 @@ async def _together(
     The runs are empty when not all of them are known, so that the entries must be run again.
     """
     judged: list[Verdict] = []
-    after = dict(runs)
+    moved = {edit.path for mend in mends for edit in mend.edits}  # what was met there stands on other lines now
+    after = {
+        key: run
+        for key, run in runs.items()
+        if all(one["file"] not in moved for met in run.events for one in met["frames"])
+    }
     for result in report.entries:
         here = [finding for finding in report.findings if result.entry.name in finding.site.entries]
         reached = {candidate.mend for finding in here for candidate in (*finding.candidates, *finding.behind)}
