@@ -3,7 +3,8 @@
     python other_calls.py < PAIRS.json
 
 PAIRS is a list of [path of the original, path of the mended program]; prints a list of differences for each. Compared after each call, uncompiled and compiled with aot_eager: outputs bit for bit, gradients
-of inputs, printed text, log records, warnings, exceptions, buffers and parameters, and data of the file's own globals.
+of inputs, printed text, log records, warnings, exceptions, buffers and parameters, and data of the file's own globals. A call
+that does not end within `LIMIT` seconds is the last of its program.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ import io
 import json
 import logging
 import random
+import signal
 import sys
 import types
 import warnings
 from pathlib import Path
 from typing import Any
 
+LIMIT = 20.0  # seconds for one call
 KINDS = ("normal", "zeros", "negative", "large", "tiny", "nan", "infinite", "long", "one", "normal")
 
 
@@ -41,6 +44,14 @@ def inputs(likes: tuple[Any, ...]) -> list[tuple[Any, ...]]:
             call.append(x.requires_grad_(number % 2 == 0))
         calls.append(tuple(call))
     return calls
+
+
+class _TooLongError(BaseException):
+    """A call that does not end: a loop on values, with values that it was not written for."""
+
+
+def _give_up(_number: int, _frame: object) -> None:
+    raise _TooLongError
 
 
 class _Records(logging.Handler):
@@ -81,6 +92,7 @@ def observe(path: str, backend: str | None) -> list[dict[str, Any]]:
             warnings.catch_warnings(record=True) as warned,
         ):
             warnings.simplefilter("always")
+            signal.setitimer(signal.ITIMER_REAL, LIMIT)
             try:
                 outputs = run(*call)
                 got["outputs"] = plain(outputs)
@@ -90,6 +102,10 @@ def observe(path: str, backend: str | None) -> list[dict[str, Any]]:
                     total.backward()
             except Exception as error:
                 got["error"] = type(error).__name__
+            except _TooLongError:
+                return [*seen, {"error": "it does not end"}]  # what it left behind depends on the moment
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
         got["gradients"] = [None if one.grad is None else one.grad.clone() for one in call]
         got["inputs"] = [one.detach().clone() for one in call]
         got["text"] = text.getvalue()
@@ -164,6 +180,7 @@ def main() -> None:
     import torch
 
     torch.set_num_threads(1)
+    signal.signal(signal.SIGALRM, _give_up)
     logging.getLogger("torch").setLevel(logging.CRITICAL)
     print(json.dumps([differences(original, mended) for original, mended in json.load(sys.stdin)]))
 
