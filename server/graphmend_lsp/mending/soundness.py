@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from graphmend_lsp.mending.source import Source, Unreadable, read
 from graphmend_lsp.model import Break, Mend, Span, TextEdit
@@ -115,20 +116,25 @@ def _touches(region: Region, start: int, end: int) -> bool:
 
 def _round_trips(source: Source, regions: Sequence[Region]) -> bool:
     """Whether libcst reads the top-level statements that the regions touch and writes them back unchanged."""
-    import libcst
-
     for statement in source.tree.body:
         start, end = _whole(source, statement)
         if any(_touches(region, start, end) for region in regions):
             line = source.text.position(start).line
             last = source.text.position(end).line
             piece = "".join(source.text.line(number) + "\n" for number in range(line, last + 1)).removeprefix("\ufeff")
-            try:
-                if libcst.parse_module(piece).code != piece:
-                    return False
-            except (libcst.ParserSyntaxError, RecursionError):
+            if not _is_written_back(piece):
                 return False
     return True
+
+
+@lru_cache(maxsize=32)  # several mends touch the same class
+def _is_written_back(piece: str) -> bool:
+    import libcst
+
+    try:
+        return libcst.parse_module(piece).code == piece
+    except (libcst.ParserSyntaxError, RecursionError):
+        return False
 
 
 def _site_after(site: Break, edits: Sequence[TextEdit], sources: Mapping[str, str], texts: Mapping[str, str]) -> Break:

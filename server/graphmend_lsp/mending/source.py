@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from graphmend_lsp.model import Span
 from graphmend_lsp.text import Text
@@ -165,8 +165,12 @@ class Source:
             node = stack.pop()
             if isinstance(node, (ast.expr, ast.stmt)):
                 first, last = self.range(node)
-                if first <= start and end <= last and (best is None or last - first < best_size):
-                    best, best_size = node, last - first
+                if first <= start and end <= last:
+                    if best is None or last - first < best_size:
+                        best, best_size = node, last - first
+                elif isinstance(node, ast.stmt):
+                    stack.extend(getattr(node, "decorator_list", ()))  # which stand in front of their definition
+                    continue
             stack.extend(
                 child for child in ast.iter_child_nodes(node) if not isinstance(child, (ast.expr_context, ast.operator))
             )
@@ -220,8 +224,9 @@ class Source:
         return name
 
 
+@lru_cache(maxsize=4)
 def read(path: str, value: str) -> Source | Unreadable:
-    """The file parsed, or why no rule may edit it. Never raises."""
+    """The file parsed, or why no rule may edit it; rules that read the same text share it. Never raises."""
     body = value.removeprefix("\ufeff")
     if "\f" in body:
         return Unreadable("The file contains a form feed; remove it so that the edit can be placed exactly.")
