@@ -911,6 +911,12 @@ FOUND = (
         def fn(x, y):
             return x * (x.max().item() - ⟦y.max().item()⟧)
     """, "not safe", gb_id="GB0124", calls="[(torch.linspace(-3.3, 7.1, 97), torch.full((97,), 0.1))]", more="[(torch.ones(4), torch.ones(4))]"),
+    Case("a product that the entry's values do not round in half precision", "item", """
+        def fn(x, text="1.5"):
+            y = x.sin()
+            scale = float(text) * ⟦y.sum().item()⟧
+            return y * scale
+    """, "not safe", gb_id="GB0124", calls="[(torch.arange(1.0, 5.0),), (-torch.arange(1.0, 5.0),)]", more="[(torch.ones(4),)]"),
 )  # fmt: skip
 CASES = (*HAZARDS, *WHERE, *LATER, *CHECKS, *BEHIND, *FOUND)
 

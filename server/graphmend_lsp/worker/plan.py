@@ -215,11 +215,16 @@ class _Search:
     def in_odd_form(self, base: int) -> tuple[Recipe, ...]:
         """Calls of another form that the program takes."""
         found: list[Recipe] = []
+        refused: set[str] = set()
         for recipe in odd(base, self.pristine[base]):
             if self.spent() > self.seconds * STANDARD_SHARE:
                 break
+            if recipe.dtype in refused:
+                continue
             if self.observe(recipe).raised is None:
                 found.append(recipe)
+            elif recipe.dtype:
+                refused.add(recipe.dtype)
         return tuple(found)
 
     def near(self, bases: Sequence[int]) -> list[Recipe]:
