@@ -114,7 +114,7 @@ PAIRS = (
     Pair("loop_while", "n = 0\nwhile x.sum() > 10 and n < 8:\n    x = x / 2\n    n += 1\nreturn x", "safe"),
     # --- flow, copy, known, hoist: what Python decides or knows
     Pair("not_value", "f = not x.any()\nreturn x * f", "safe"),
-    Pair("any_of_elements", "ok = any(v > 3 for v in x)\nreturn x * ok", "unsafe"),
+    Pair("any_of_elements", "ok = any(v > 3 for v in x)\nreturn x * ok", "safe"),  # behind a boundary; without a break unsafe
     Pair("sorted_two", "return sorted([x[0], x[1]])[0] + x", "safe", calls="XN"),
     Pair("max_by_key", "return max(x, x * 2, key=lambda t: t.sum()) + 1", "safe"),
     Pair("deepcopy", "y = copy.deepcopy(x.sin().detach())\ny += 1\nreturn x * y", "safe", setup="import copy"),
