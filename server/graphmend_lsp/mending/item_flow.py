@@ -17,7 +17,7 @@ from graphmend_lsp.mending.item_words import why_number
 from graphmend_lsp.mending.kinds import Kinds
 from graphmend_lsp.mending.scalar import Read, Scalars, plain, read_of
 from graphmend_lsp.mending.source import Source, local_names, parameters
-from graphmend_lsp.mending.where_condition import Refused, _exact_number
+from graphmend_lsp.mending.where_condition import Refused, exact_number
 from graphmend_lsp.mending.where_text import operand, render
 from graphmend_lsp.model import TextEdit
 
@@ -139,7 +139,7 @@ class Flow:
             raise Refused(f"{self._line(node)}: `{self._code(parent)}` is arithmetic of Python numbers only.")
         if isinstance(parent.op, (ast.Div, ast.FloorDiv, ast.Mod)):
             self._refuse_zero(parent)
-        if self.steps > 1 or (isinstance(other, ast.Constant) and not _exact_number(other)):
+        if self.steps > 1 or (isinstance(other, ast.Constant) and not exact_number(other)):
             self.inexact = True
 
     def _refuse_zero(self, parent: ast.BinOp) -> None:
@@ -198,7 +198,7 @@ class Flow:
         other = parts[1] if parts[0] is node else parts[0]
         if self.kinds.of(other) == "tensor" and not self._is_number(other):
             return
-        if not (isinstance(other, ast.Constant) and _exact_number(other)):
+        if not (isinstance(other, ast.Constant) and exact_number(other)):
             self.inexact = self.inexact or not isinstance(other, (ast.Name, ast.Call)) or self._inexact_name(other)
         self._condition_or(parent)
 
@@ -322,7 +322,7 @@ class Flow:
             raise Refused(
                 f"{self._line(node)}: `{self._code(call)}` gives an int or a float, whichever is chosen; write both as the same."
             )
-        self.inexact = self.inexact or not _exact_number(other)
+        self.inexact = self.inexact or not exact_number(other)
         return f"{text}.clamp({'min' if name == 'max' else 'max'}={render(self.source, other)})"
 
     # -- names ----------------------------------------------------------------------------------------------------

@@ -148,7 +148,7 @@ class Conditions:
             return empty
         parts = [node.left, *node.comparators]
         reads = [one for one in parts if self._reads_data(one)]
-        exact = len(reads) == 1 and all(_exact_number(one) for one in parts if one not in reads)
+        exact = len(reads) == 1 and all(exact_number(one) for one in parts if one not in reads)
         texts = [self._number(one, double=not exact) for one in parts]
         for index in range(1, len(parts) - 1):
             if not isinstance(parts[index], (ast.Name, ast.Constant)):
@@ -322,7 +322,7 @@ def _guards(node: ast.AST) -> bool:
     )
 
 
-def _exact_number(node: ast.expr) -> bool:
+def exact_number(node: ast.expr) -> bool:
     """Whether a constant is exact in every floating-point dtype (eight bits of mantissa)."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         node = node.operand

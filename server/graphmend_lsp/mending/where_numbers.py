@@ -19,7 +19,7 @@ from graphmend_lsp.mending.item_words import why_number
 from graphmend_lsp.mending.kinds import Kinds
 from graphmend_lsp.mending.scalar import Scalars
 from graphmend_lsp.mending.source import Source, local_names, parameters
-from graphmend_lsp.mending.where_condition import Refused, _exact_number
+from graphmend_lsp.mending.where_condition import Refused, exact_number
 from graphmend_lsp.mending.where_text import operand, render
 from graphmend_lsp.model import TextEdit
 
@@ -54,7 +54,7 @@ class Numbers:
     def __post_init__(self) -> None:
         refuse_mixed(self.numbers)
         for one in self.numbers:
-            if not _exact_number(one):
+            if not exact_number(one):
                 raise Refused(
                     f"`{render(self.source, one)}` is rounded in some dtypes: a tensor's before it is used, a number's behind "
                     "that. Choose between what is computed with it."
@@ -145,7 +145,7 @@ def refuse_mixed(numbers: Sequence[ast.expr]) -> None:
 
 def held_by_all(numbers: Sequence[ast.expr]) -> bool:
     """Whether every dtype holds all of the numbers."""
-    return all(map(_exact_number, numbers))
+    return all(map(exact_number, numbers))
 
 
 @dataclass(frozen=True)
