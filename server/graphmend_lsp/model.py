@@ -141,12 +141,24 @@ class TextEdit:
 
 
 @dataclass(frozen=True, slots=True)
+class NewName:
+    """A name that a mend brings into a file. `scope` is the function or class (``Net.forward``) it is bound in, empty for the
+    module and for attributes; `edits` are those that bind it, at least one, all of one file.
+    """
+
+    name: str
+    scope: str
+    edits: tuple[TextEdit, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Mend:
     """A proposed rewrite of one break.
 
     `conditions` are the truth-tested expressions, in the *original* text, whose both sides the verdict must see run.
     `changes` says in words what the mend changes in behaviour, if anything ("the message appears after the forward").
     `cautions` say what may differ for values or sizes that no call shows (another order of a sum): never safe then.
+    `names` are those that it brings into its files, which no other mend made together with it may use.
     """
 
     rule: str
@@ -157,6 +169,7 @@ class Mend:
     conditions: tuple[tuple[str, Span], ...] = ()
     changes: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
+    names: tuple[NewName, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

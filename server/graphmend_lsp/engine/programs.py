@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from graphmend_lsp.engine.breaks import place_of
 from graphmend_lsp.engine.files import Sources
+from graphmend_lsp.engine.names import Called, apart
 from graphmend_lsp.model import Mend, TextEdit
 from graphmend_lsp.text import OverlappingEditsError, Text, apply_edits
 from graphmend_lsp.worker.wire import Candidate, Place
@@ -14,20 +15,27 @@ from graphmend_lsp.worker.wire import Candidate, Place
 def combine(mends: Iterable[Mend], sources: Sources) -> tuple[tuple[Mend, ...], dict[str, str]]:
     """The mends that fit together, in the order given, and the new texts of the files they change.
 
-    Of mends that touch the same text the first stays. An edit that two mends share (a helper, an import) is made once.
+    Of mends that touch the same text the first stays. An edit that two mends share (a helper, an import) is made once. A
+    name that two mends bring in is another one in the second (``condition_2``); where that cannot be, the first stays.
     """
     taken: list[Mend] = []
     edits: dict[str, dict[TextEdit, None]] = {}
     texts: dict[str, str] = {}
+    called: Called = {}
     for mend in mends:
+        olds = {edit.path: sources.get(edit.path) or "" for edit in mend.edits}
+        own = apart(mend, called, (edit for known in edits.values() for edit in known), olds)
+        if own is None:
+            continue
         trial = {path: dict(known) for path, known in edits.items()}
-        for edit in mend.edits:
+        for edit in own[0]:
             trial.setdefault(edit.path, {})[edit] = None
         try:
             changed = {path: apply_edits(sources.get(path) or "", those) for path, those in trial.items()}
         except OverlappingEditsError:
             continue
         taken.append(mend)
+        called = {**called, **own[1]}
         edits, texts = trial, changed
     return tuple(taken), texts
 

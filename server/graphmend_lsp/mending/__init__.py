@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import cast
 
 from graphmend_lsp.mending import soundness
+from graphmend_lsp.mending.new_names import new_names
 from graphmend_lsp.mending.rule import Proposals, Request, Rule
 from graphmend_lsp.model import Break, Declined, Mend
 
@@ -49,16 +51,19 @@ def propose(site: Break, sources: Mapping[str, str], rules: Sequence[str] = ()) 
 def _answers(name: str, rule: Rule, site: Break, sources: Mapping[str, str]) -> list[Mend | Declined]:
     try:
         return [
-            Declined(name, problem)
-            if isinstance(answer, Mend)
-            and (problem := soundness.flaw(site, answer, sources, partial(_would_mend, rule)))
-            else answer
+            _sound(name, rule, site, sources, answer) if isinstance(answer, Mend) else answer
             for answer in rule.propose(Request(site, sources))
         ]
     except RecursionError:
         return [Declined(name, "The code around this place is nested too deeply to be rewritten.")]
     except Exception as error:  # a rule's own defect must not take the other rules' mends away
         return [Declined(name, f"The code around this place is not understood ({type(error).__name__}: {error}).")]
+
+
+def _sound(name: str, rule: Rule, site: Break, sources: Mapping[str, str], mend: Mend) -> Mend | Declined:
+    if problem := soundness.flaw(site, mend, sources, partial(_would_mend, rule)):
+        return Declined(name, problem)
+    return replace(mend, names=new_names(mend, sources))
 
 
 def _would_mend(rule: Rule, site: Break, sources: Mapping[str, str]) -> bool:

@@ -54,12 +54,12 @@ def _flaw_of_file(path: str, old: str, edits: Sequence[TextEdit]) -> tuple[str |
         return "The rewrite would lose the byte order mark of the file.", old
     if any(_foreign_line_end(edit.text, before.newline) for edit in edits):
         return "The rewrite would mix line ends.", old
-    old_regions = [_region(before.text, edit.span) for edit in edits]
-    new_regions = list(_new_regions(before.text, edits))
-    if _rest(before, old_regions) != _rest(after, new_regions):
+    regions = [_region(before.text, edit.span) for edit in edits]
+    now_regions = list(new_regions(before.text, edits))
+    if _rest(before, regions) != _rest(after, now_regions):
         return "The rewrite would change statements that it should not touch.", old
-    for source, regions in ((before, old_regions), (after, new_regions)):
-        if not _round_trips(source, regions):
+    for source, own in ((before, regions), (after, now_regions)):
+        if not _round_trips(source, own):
             return "The code around this place cannot be rewritten without changing its formatting.", old
     return None, new
 
@@ -72,7 +72,7 @@ def _region(text: Text, span: Span) -> Region:
     return text.offset(span.start), text.offset(span.end)
 
 
-def _new_regions(text: Text, edits: Iterable[TextEdit]) -> Iterable[Region]:
+def new_regions(text: Text, edits: Iterable[TextEdit]) -> Iterable[Region]:
     """Where the new texts of the edits stand in the text after them."""
     shift = 0
     for edit in sorted(edits, key=lambda edit: edit.span):
@@ -87,8 +87,8 @@ def _rest(source: Source, regions: Sequence[Region]) -> list[tuple[str, str]]:
 
     def visit(block: Iterable[ast.stmt], scope: str) -> None:
         for statement in block:
-            start, end = _whole(source, statement)
-            if not any(_touches(region, start, end) for region in regions):
+            start, end = whole(source, statement)
+            if not any(touches(region, start, end) for region in regions):
                 found.append((scope, ast.dump(statement)))
                 continue
             inner = f"{scope}/{type(statement).__name__} {getattr(statement, 'name', '')}"
@@ -102,14 +102,16 @@ def _rest(source: Source, regions: Sequence[Region]) -> list[tuple[str, str]]:
     return found
 
 
-def _whole(source: Source, statement: ast.stmt) -> Region:
+def whole(source: Source, statement: ast.stmt) -> Region:
+    """The offsets of a statement with its decorators, half-open."""
     start, end = source.range(statement)
     for decorator in getattr(statement, "decorator_list", []):
         start = min(start, source.range(decorator)[0])
     return start, end
 
 
-def _touches(region: Region, start: int, end: int) -> bool:
+def touches(region: Region, start: int, end: int) -> bool:
+    """Whether an edited region has text in common with what stands between two offsets, or an insertion is inside."""
     first, last = region
     return first < end and start < last if first < last else start < first < end
 
@@ -117,8 +119,8 @@ def _touches(region: Region, start: int, end: int) -> bool:
 def _round_trips(source: Source, regions: Sequence[Region]) -> bool:
     """Whether libcst reads the top-level statements that the regions touch and writes them back unchanged."""
     for statement in source.tree.body:
-        start, end = _whole(source, statement)
-        if any(_touches(region, start, end) for region in regions):
+        start, end = whole(source, statement)
+        if any(touches(region, start, end) for region in regions):
             line = source.text.position(start).line
             last = source.text.position(end).line
             piece = "".join(source.text.line(number) + "\n" for number in range(line, last + 1)).removeprefix("\ufeff")
@@ -141,7 +143,7 @@ def _site_after(site: Break, edits: Sequence[TextEdit], sources: Mapping[str, st
     """The break as if it were met again at the new text that stands in its place."""
     old, new = Text(sources[site.path]), Text(texts[site.path])
     own = [edit for edit in edits if edit.path == site.path]
-    for edit, region in zip(sorted(own, key=lambda edit: edit.span), _new_regions(old, own), strict=True):
+    for edit, region in zip(sorted(own, key=lambda edit: edit.span), new_regions(old, own), strict=True):
         if edit.span.overlaps(site.span) and edit.text.strip():
             start, end = region
             start += len(edit.text) - len(edit.text.lstrip())
