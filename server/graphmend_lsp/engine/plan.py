@@ -2,8 +2,8 @@
 
 A round takes the first candidate of every break together and has that program proven; only when that is not safe is every
 candidate judged alone, and the good ones are put together again. Where none is good, those are made that gain nothing only
-because another break stands behind theirs, in the hope of a next round that gains; without one they are taken back.
-The run that proves a round is the next round's analysis.
+because another break stands behind theirs, in the hope of a next round that gains; without one they are taken back, and what
+else is offered for their breaks is tried. The run that proves a round is the next round's analysis.
 """
 
 from __future__ import annotations
@@ -20,7 +20,19 @@ from graphmend_lsp.engine.programs import combine, programs_of
 from graphmend_lsp.engine.runs import Key, Run
 from graphmend_lsp.engine.verdicts import gains, in_chain, worst
 from graphmend_lsp.mending import LAST_RESORT
-from graphmend_lsp.model import Break, Candidate, Counts, Failure, Mend, Plan, Progress, Report, Safety, Verdict
+from graphmend_lsp.model import (
+    Break,
+    Candidate,
+    Counts,
+    Failure,
+    Finding,
+    Mend,
+    Plan,
+    Progress,
+    Report,
+    Safety,
+    Verdict,
+)
 
 MAX_ROUNDS = 12
 Place = tuple[str, str]  # a file and the name of a function in it
@@ -84,9 +96,9 @@ async def mend_all(
     runs: Mapping[Key, Run] = {} if report else await prover.run(request, on_progress)
     before = report or await prover.report(request, runs)
     plan = await _to_fixpoint(prover, request, before, runs, frozenset(), on_progress)
-    if not (vain := _skipped(plan.after) & _mended(plan)):
+    if not (vain := _skipped(plan.after) & _mended(plan.before, plan.applied)):
         return plan
-    # Functions that still run uncompiled as a whole need no mends, if those do not help others.
+    # Functions that still run uncompiled as a whole need no mends but boundaries, if those do not help others.
     less = await _to_fixpoint(prover, request, before, runs, vain, on_progress)
     return plan if gains(_cut(less.after), _cut(plan.after)) else less
 
@@ -110,10 +122,14 @@ def _skipped(report: Report) -> frozenset[Place]:
     return frozenset(_function(site) for site in sites if site.outcome == "frame skipped")
 
 
-def _mended(plan: Plan) -> frozenset[Place]:
-    mends = {one.mend for one in plan.applied}
-    findings = [one for one in plan.before.findings if any(candidate.mend in mends for candidate in one.candidates)]
-    return frozenset(_function(finding.site) for finding in findings)
+def _mended(report: Report, applied: Sequence[Candidate]) -> frozenset[Place]:
+    """The functions with a break of the report that one of the mends is offered for."""
+    mends = {one.mend for one in applied}
+    return frozenset(
+        _function(finding.site)
+        for finding in report.findings
+        if any(candidate.mend in mends for candidate in (*finding.candidates, *finding.behind))
+    )
 
 
 def _function(site: Break) -> Place:
@@ -129,28 +145,34 @@ async def _to_fixpoint(
     leave: frozenset[Place],
     on_progress: OnProgress | None,
 ) -> Plan:
-    current = before
     texts = dict(request.texts)
     rounds: list[_Round] = []
     reports = [before]  # what there was before each round, and after the last
-    while len(rounds) < MAX_ROUNDS:
+    ran = [runs]  # and the runs that showed it
+    hopeless: frozenset[Place] = frozenset()  # where mends were made in hope, and taken back
+    again, made = False, 0
+    while made < MAX_ROUNDS:
         now = replace(request, texts=texts)
-        step = await _round(
-            prover,
-            now,
-            _to_mend(current, request.within, leave),
-            runs,
-            _numbered(on_progress, len(rounds) + 1, current),
-        )
+        offered = _to_mend(reports[-1], request.within, leave)
+        tell = _numbered(on_progress, made + 1, reports[-1])
+        step = await _round(prover, now, offered, ran[-1], tell, hopeless, again=again)
         reports[-1] = step.report
-        if not step.accepted:
+        again = not step.accepted
+        if step.accepted:
+            made += 1
+            rounds.append(step)
+            texts = {**texts, **step.texts}
+            after = replace(request, texts=texts)
+            ran.append(step.runs or await prover.run(after, on_progress))
+            reports.append(await prover.report(after, ran[-1]))
+        elif len(rounds) > _gained(request, reports, rounds):
+            # Made in hope, and nothing came of it: back to what else there was.
+            vain = rounds.pop()
+            del reports[-1], ran[-1]
+            hopeless |= _mended(reports[-1], vain.accepted)
+            texts = {**request.texts, **{path: text for one in rounds for path, text in one.texts.items()}}
+        else:
             break
-        rounds.append(step)
-        texts = {**texts, **step.texts}
-        after = replace(request, texts=texts)
-        runs = step.runs or await prover.run(after, on_progress)
-        current = await prover.report(after, runs)
-        reports.append(current)
     rounds = rounds[: _gained(request, reports, rounds)]
     verdict = await _proven(prover, request, before, rounds, on_progress)
     while rounds and (verdict is None or verdict.safety not in _wanted(request)):
@@ -164,18 +186,17 @@ async def _to_fixpoint(
 
 
 def _to_mend(report: Report, within: str | None, leave: frozenset[Place]) -> Report:
-    """The report without what could be done in functions to leave, and outside of the file or folder that is asked for."""
+    """The report without what is offered outside of the file or folder that is asked for; boundaries alone where to `leave`."""
 
-    def is_left(site: Break) -> bool:
-        return _function(site) in leave or not (within is None or is_within(site.path, within))
+    def offered(finding: Finding) -> Finding:
+        if not (within is None or is_within(finding.site.path, within)):
+            return replace(finding, candidates=(), behind=())
+        if _function(finding.site) in leave:
+            boundaries = [one for one in finding.candidates if one.mend.rule in LAST_RESORT]
+            return replace(finding, candidates=tuple(boundaries), behind=())
+        return finding
 
-    return replace(
-        report,
-        findings=tuple(
-            replace(finding, candidates=(), behind=()) if is_left(finding.site) else finding
-            for finding in report.findings
-        ),
-    )
+    return replace(report, findings=tuple(map(offered, report.findings)))
 
 
 def _gained(request: CheckRequest, reports: Sequence[Report], rounds: Sequence[_Round]) -> int:
@@ -210,12 +231,22 @@ def _wanted(request: CheckRequest) -> tuple[Safety, ...]:
 
 
 async def _round(
-    prover: Prover, request: CheckRequest, report: Report, runs: Mapping[Key, Run], on_progress: OnProgress | None
+    prover: Prover,
+    request: CheckRequest,
+    report: Report,
+    runs: Mapping[Key, Run],
+    on_progress: OnProgress | None,
+    hopeless: frozenset[Place],
+    *,
+    again: bool,
 ) -> _Round:
-    """The next mends; none when nothing more can be mended."""
+    """The next mends; none when nothing more can be mended. In functions that are `hopeless` none is made in hope.
+
+    `again` says that the report is proven, and that what can be made without hope and without a second choice was tried.
+    """
     sources = Sources(request.texts)
     real = [finding for finding in report.findings if finding.candidates and finding.site.evidence == "dynamo"]
-    if not real:
+    if not real and not again:
         return _Round(report)
 
     tried: dict[tuple[Mend, ...], tuple[Verdict | None, Mapping[Key, Run]]] = {}
@@ -231,43 +262,41 @@ async def _round(
         )
         return _Round(now, accepted, {path: sources.get(path) or "" for path in texts}, texts, verdict, after)
 
-    first = await together(report, [finding.candidates[0] for finding in real])
-    if first.verdict is not None and first.verdict.safety == "safe":
-        return first
+    async def as_many(now: Report, chosen: Sequence[Candidate], *, in_hope: bool = False) -> _Round | None:
+        while chosen:
+            step = await together(now, chosen)
+            if step.verdict is not None and (step.verdict.results if in_hope else step.verdict.safety) in wanted:
+                return step
+            chosen = chosen[: len(chosen) // 2]
+        return None
+
     wanted = _wanted(request)
-    candidates = {candidate.mend for finding in report.findings for candidate in finding.candidates}
-    if first.verdict is not None and len(programs_of(candidates)) == 1:  # that program is judged already
-        judged = dict.fromkeys(candidates, (first.verdict,))
-        proven = replace(report, findings=tuple(settle(finding, judged) for finding in report.findings))
-    else:
-        proven = await prover.prove(request, report, on_progress=on_progress, runs=runs)
-    met = [finding for finding in proven.findings if finding.site.evidence == "dynamo"]
-    best = [one for finding in met for one in taken(finding, wanted)]
     second = _second_choices(report)
-    good = [one for one in best if one.mend not in second]
-    while good:
-        step = await together(proven, good)
-        if step.verdict is not None and step.verdict.safety in wanted:
-            return step
-        good = good[: len(good) // 2]
+    if not again:
+        first = await together(report, [finding.candidates[0] for finding in real])
+        if first.verdict is not None and first.verdict.safety == "safe":
+            return first
+        candidates = {candidate.mend for finding in report.findings for candidate in finding.candidates}
+        if first.verdict is not None and len(programs_of(candidates)) == 1:  # that program is judged already
+            judged = dict.fromkeys(candidates, (first.verdict,))
+            report = replace(report, findings=tuple(settle(finding, judged) for finding in report.findings))
+        else:
+            report = await prover.prove(request, report, on_progress=on_progress, runs=runs)
+    met = [finding for finding in report.findings if finding.site.evidence == "dynamo"]
+    best = [one for finding in met for one in taken(finding, wanted)]
+    if not again and (step := await as_many(report, [one for one in best if one.mend not in second])):
+        return step
     behind = [
         replace(one, verdict=in_chain(one.verdict))
         for finding in met
         for one in finding.behind[:1]
         if one.verdict is not None and one.verdict.results in wanted and one.mend.rule not in LAST_RESORT
+        if _function(finding.site) not in hopeless
     ]
-    while behind:
-        step = await together(proven, behind)
-        if step.verdict is not None and step.verdict.results in wanted:
-            return step
-        behind = behind[: len(behind) // 2]
-    good = [one for one in best if one.mend in second]
-    while good:
-        step = await together(proven, good)
-        if step.verdict is not None and step.verdict.safety in wanted:
-            return step
-        good = good[: len(good) // 2]
-    return _Round(proven)
+    if step := await as_many(report, behind, in_hope=True):
+        return step
+    left = [one for one in best if one.mend in second or (again and one.mend.rule in LAST_RESORT)]
+    return await as_many(report, left) or _Round(report)
 
 
 def _second_choices(report: Report) -> frozenset[Mend]:
