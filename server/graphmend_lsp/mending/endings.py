@@ -31,6 +31,8 @@ def surely_leaves(source: Source, statement: ast.stmt) -> bool:
         return any_leaves(source, statement.body) and any_leaves(source, statement.orelse)
     if isinstance(statement, ast.With):
         return any_leaves(source, statement.body) and not may_swallow(source, statement)
+    if isinstance(statement, ast.Match):
+        return _is_total(statement) and not _going_on(source, statement)
     if isinstance(statement, ast.Try):
         handled = all(any_leaves(source, one.body) for one in statement.handlers)
         plain = any_leaves(source, statement.body) or any_leaves(source, statement.orelse)
@@ -46,7 +48,7 @@ def any_leaves(source: Source, block: list[ast.stmt]) -> bool:
 def sets(source: Source, statement: ast.stmt) -> frozenset[str]:
     """The names that surely have a value behind a statement."""
     if isinstance(statement, ast.If):
-        return _sets_all(source, statement.body) & _sets_all(source, statement.orelse)
+        return _named(statement.test) | (_sets_all(source, statement.body) & _sets_all(source, statement.orelse))
     if isinstance(statement, ast.With):
         return frozenset() if may_swallow(source, statement) else _sets_all(source, statement.body)
     if isinstance(statement, ast.Try):
@@ -56,11 +58,44 @@ def sets(source: Source, statement: ast.stmt) -> frozenset[str]:
     if isinstance(statement, ast.For) and _surely_turns(source, statement):
         stops = [at for at, one in enumerate(statement.body) if leaving(one)]
         return assigned(statement.target) | _sets_all(source, statement.body[: stops[0] if stops else None])
-    if hasattr(statement, "body") or hasattr(statement, "cases"):
+    if isinstance(statement, ast.Match):
+        taken = [assigned(one.pattern) | _sets_all(source, one.body) for one in _going_on(source, statement)]
+        return _named(statement.subject) | (frozenset.intersection(*taken) if taken and _is_total(statement) else set())
+    if isinstance(statement, ast.While):
+        return _named(statement.test)
+    if hasattr(statement, "body") or isinstance(statement, (ast.Delete, ast.Assert)):  # an assertion may be left out
         return frozenset()
     maybe = {name for one in ast.walk(statement) if isinstance(one, ast.NamedExpr) for name in assigned(one.target)}
     empty = isinstance(statement, ast.AnnAssign) and statement.value is None
-    return frozenset() if empty else assigned(statement) - maybe
+    return frozenset() if empty else (assigned(statement) - maybe) | _named(statement)
+
+
+def _named(node: ast.AST) -> frozenset[str]:
+    """The names that ``:=`` surely gives a value when a node is evaluated."""
+    surely: list[ast.AST]
+    if isinstance(node, ast.NamedExpr):
+        return assigned(node.target) | _named(node.value)
+    if isinstance(node, ast.BoolOp):
+        surely = [node.values[0]]
+    elif isinstance(node, ast.IfExp):
+        surely = [node.test]
+    elif isinstance(node, ast.Compare):
+        surely = [node.left, node.comparators[0]]
+    elif isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+        surely = [node.generators[0].iter]
+    else:
+        surely = [] if isinstance(node, ast.Lambda) else list(ast.iter_child_nodes(node))
+    return frozenset(name for one in surely for name in _named(one))
+
+
+def _is_total(statement: ast.Match) -> bool:
+    """Whether one of the cases is surely taken: the last takes everything."""
+    last = statement.cases[-1]
+    return last.guard is None and isinstance(last.pattern, ast.MatchAs) and last.pattern.pattern is None
+
+
+def _going_on(source: Source, statement: ast.Match) -> list[ast.match_case]:
+    return [one for one in statement.cases if not any_leaves(source, one.body)]
 
 
 def _surely_turns(source: Source, loop: ast.For) -> bool:

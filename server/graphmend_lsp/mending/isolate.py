@@ -24,11 +24,13 @@ When it is refused
 ------------------
 When the statements leave a loop from inside, suspend, change what is global or read the names around them (``eval``,
 ``locals``); when they return, but the function may go on behind them and computes more; when a name that they store may have
-no value; and when there is only one break, on the function's own level, which one boundary would not make cheaper.
+no value; in a coroutine; and when there is only one break, on the function's own level, which one boundary would not make
+cheaper.
 """
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
 
 from graphmend_lsp.mending import edits
@@ -66,6 +68,11 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
     place = source.site(site.span)
     if place is None or place.function is None or _is_disabled(source, place.function):
         return ()
+    if isinstance(place.function, ast.AsyncFunctionDef):
+        words = (
+            f"`{place.function.name}` is a coroutine, and Dynamo goes on behind no break in one; compile what it calls."
+        )
+        return (Declined(NAME, words),)
     try:
         run = run_around(source, place)
         if run is None:

@@ -391,6 +391,77 @@ def fn(x):
         run=_X,
         gb_id="GB0124",
     ),
+    Example(
+        "a match of what is read",
+        before="""\
+import torch
+
+
+def fn(x):
+    y = x.sin()
+    match ⟦x.sum().item()⟧:
+        case 1.0:
+            z = y + 1
+        case total:
+            z = y + total
+    w = x.sum().tolist()
+    return z.cos() + w
+""",
+        after='''\
+import torch
+
+
+@torch.compiler.disable
+def _fn_uncompiled(x, y):
+    """Runs uncompiled, in one piece: TorchDynamo cannot trace it."""
+    match x.sum().item():
+        case 1.0:
+            z = y + 1
+        case total:
+            z = y + total
+    w = x.sum().tolist()
+    return w, z
+
+
+def fn(x):
+    y = x.sin()
+    w, z = _fn_uncompiled(x, y)
+    return z.cos() + w
+''',
+        run=_X,
+        gb_id="GB0124",
+    ),
+    Example(
+        "a name that the test of a loop gives",
+        before="""\
+import torch
+
+
+def fn(x):
+    y = x.sin()
+    while ⟦(total := x.sum()) < 100⟧:
+        x = x.abs() * 2 + 1
+    return x * y * total
+""",
+        after='''\
+import torch
+
+
+@torch.compiler.disable
+def _fn_uncompiled(x):
+    """Runs uncompiled, in one piece: TorchDynamo cannot trace it."""
+    while (total := x.sum()) < 100:
+        x = x.abs() * 2 + 1
+    return total, x
+
+
+def fn(x):
+    y = x.sin()
+    total, x = _fn_uncompiled(x)
+    return x * y * total
+''',
+        run=_X,
+    ),
 )
 
 REFUSALS: tuple[Refusal, ...] = (
@@ -515,5 +586,118 @@ def fn(x, text="1.5"):
 """,
         "`scale` may have no value",
         gb_id="GB0124",
+    ),
+    Refusal(
+        "a name that one case of a match gives",
+        """\
+import torch
+
+
+def fn(x, kind=("up", 2)):
+    y = x.sin()
+    while ⟦x.sum() < 100⟧:
+        match kind:
+            case ("up", step):
+                x = x.abs() * step + 1
+            case other:
+                x = x + 1
+    return x * y * step
+""",
+        "`step` may have no value behind these statements",
+    ),
+    Refusal(
+        "a match that takes not everything",
+        """\
+import torch
+
+
+def fn(x):
+    y = x.sin()
+    match ⟦x.sum().item()⟧:
+        case 1.0:
+            z = y + 1
+        case 2.0:
+            z = y + 2
+    w = x.sum().tolist()
+    return z.cos() + w
+""",
+        "`z` may have no value behind these statements",
+        gb_id="GB0124",
+    ),
+    Refusal(
+        "a name that `:=` gives, where it is asked",
+        """\
+import torch
+
+
+def fn(x):
+    y = x.sin()
+    while ⟦x.sum() < 100⟧:
+        if x.shape[0] > 3 and (n := x.shape[0]) > 2:
+            x = x.abs() * 2 + n
+        else:
+            x = x.abs() + 1
+    return x * y * n
+""",
+        "`n` may have no value behind these statements",
+    ),
+    Refusal(
+        "a name that `:=` gives in a comprehension",
+        """\
+import torch
+
+
+def fn(x):
+    y = x.sin()
+    big = [last for v in ⟦x.tolist()⟧ if (last := v) > 2]
+    n = x.sum().item()
+    return y.cos() + len(big) + n + last
+""",
+        "`last` may have no value behind these statements",
+        gb_id="GB0124",
+    ),
+    Refusal(
+        "an asynchronous loop",
+        """\
+import torch
+
+
+async def fn(x, rows):
+    y = x.sin()
+    async for row in rows:
+        x = x + row * ⟦x.sum().item()⟧
+    return x * y
+""",
+        "`fn` is a coroutine, and Dynamo goes on behind no break in one",
+        gb_id="GB0124",
+    ),
+    Refusal(
+        "an asynchronous context manager",
+        """\
+import torch
+
+
+async def fn(x, lock):
+    y = x.sin()
+    async with lock:
+        while ⟦x.sum() < 100⟧:
+            x = x.abs() * 2 + 1
+    return x * y
+""",
+        "`fn` is a coroutine",
+    ),
+    Refusal(
+        "an asynchronous comprehension",
+        """\
+import torch
+
+
+async def fn(x, rows):
+    y = x.sin()
+    while ⟦x.sum() < 100⟧:
+        x = x.abs() + sum([row async for row in rows])
+    return x * y
+""",
+        "`fn` is a coroutine",
     ),
 )

@@ -982,6 +982,38 @@ def fn(x):
         reason="`y` may have no value when its side is not taken",
     ),
     Refusal(
+        "no value in every case before",
+        """\
+import torch
+
+
+def fn(x, kind):
+    match kind:
+        case "up":
+            y = x * 2
+        case "down":
+            y = x / 2
+    if ⟦x.sum() > 0⟧:
+        y = x + 1
+    return y
+""",
+        "`y` may have no value when its side is not taken",
+    ),
+    Refusal(
+        "a value that `:=` gives before, where it is asked",
+        """\
+import torch
+
+
+def fn(x, wide=False):
+    far = wide and (y := x * 2).sum()
+    if ⟦x.sum() > 0⟧:
+        y = x + 1
+    return y + far
+""",
+        "`y` may have no value when its side is not taken",
+    ),
+    Refusal(
         "None before",
         source="""\
 import torch

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 
+from graphmend_lsp.mending.endings import sets
 from graphmend_lsp.mending.source import Source, assigned, parameters
 
 _VIEWS = frozenset((
@@ -35,9 +36,11 @@ def is_bound(source: Source, name: str, before: ast.stmt) -> bool:
         if isinstance(one, ast.stmt):
             block = source.block(one)
             for statement in block[: block.index(one)]:
-                if not isinstance(statement, (ast.For, ast.While, ast.Try)) and name in _surely_assigned(statement):
+                if name in _surely_assigned(source, statement):
                     return True
         one = source.parents[one]
+        if isinstance(one, ast.match_case) and name in assigned(one.pattern):
+            return True
         if isinstance(one, (ast.For, ast.With)) and name in assigned(
             one.target
             if isinstance(one, ast.For)
@@ -123,14 +126,17 @@ def own_is_none(source: Source, name: str, at: ast.stmt) -> bool:
     return not values or any(isinstance(value, ast.Constant) and value.value is None for value in values)
 
 
-def _surely_assigned(statement: ast.stmt) -> frozenset[str]:
+def _surely_assigned(source: Source, statement: ast.stmt) -> frozenset[str]:
+    """What has a value behind a statement; an exception that a ``with`` may end is left out of account."""
     if isinstance(statement, ast.If):
         sides = [
-            frozenset(name for one in block for name in _surely_assigned(one))
+            frozenset(name for one in block for name in _surely_assigned(source, one))
             for block in (statement.body, statement.orelse)
             if not (block and isinstance(block[-1], (ast.Return, ast.Raise)))
         ]
-        return frozenset.intersection(*sides) if sides else frozenset()
+        return sets(source, statement) | (frozenset.intersection(*sides) if sides else frozenset())
     if isinstance(statement, (ast.With, ast.AsyncWith)):
-        return frozenset(name for one in statement.body for name in _surely_assigned(one))
-    return assigned(statement)
+        return frozenset(name for one in statement.body for name in _surely_assigned(source, one))
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return assigned(statement)
+    return sets(source, statement)
