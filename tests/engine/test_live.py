@@ -68,6 +68,16 @@ async def test_what_is_met_while_one_state_is_told_is_told_after_it() -> None:
     assert told.heard == [{KEY: 1}, {KEY: 5}]
 
 
+async def test_what_a_look_ahead_has_met_and_the_run_meets_again_is_one() -> None:
+    told = Told()
+    live = Live(told)
+    for number in (0, 0, 1):
+        live.met(KEY, event(call=number))
+    await asyncio.sleep(0.02)
+    await live.end()
+    assert told.heard[-1] == {KEY: 2}
+
+
 async def test_nothing_is_told_once_the_whole_is_known() -> None:
     told = Told(0.05)
     live = Live(told)

@@ -21,8 +21,8 @@ class Live:
         self._more = False
 
     def met(self, key: Key, event: BreakData) -> None:
-        """A run has met a break. One that ends the program is told with the end alone, which says more."""
-        if event["outcome"] == "raised":
+        """A run has met a break, perhaps again. One that ends the program is told with the end alone, which says more."""
+        if event["outcome"] == "raised" or event in self._events.get(key, ()):
             return
         self._events[key] = (*self._events.get(key, ()), event)
         self._more = True

@@ -5,11 +5,14 @@ Runs in a child process that ends with it. What was recorded before a failure st
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
+from functools import partial
 from types import ModuleType
 from typing import Any
 
+from .ahead import looking_ahead
 from .backward import backward
 from .compiling import compiled, force_backend
 from .failures import FailedError, failure_of
@@ -26,7 +29,8 @@ def analyse(
 ) -> AnalyseResult:
     """Run the entry; never raises for what the program does, except what ends a process.
 
-    `on_stage` is told what begins; `post` each record as ``(kind, data)``; kind: event, graph, skip, calls or device.
+    `on_stage` is told what begins; `post` each record as ``(kind, data)``; kind: event, graph, skip, calls or device, and
+    of a `live` one ahead: an event that the run is about to meet (`ahead`).
     """
     begun = time.perf_counter()
     say = post or (lambda _message: None)
@@ -66,8 +70,13 @@ def _run_real(
     say(("calls", len(program.calls)))
     say(("device", program.device))
     enter("call")
-    recorder.install()
-    result["failure"] = _calls(program, params["mode"], recorder, enter)
+    with contextlib.ExitStack() as stack:
+        if params.get("live") is True and params["limits"]["memory_mb"] is None:  # a fork's memory is counted, too
+            stack.enter_context(
+                looking_ahead(program, partial(_first_call, program), lambda event: say(("ahead", event)))
+            )
+        recorder.install()
+        result["failure"] = _calls(program, params["mode"], recorder, enter)
 
 
 def _calls(
@@ -88,6 +97,11 @@ def _calls(
         except Exception as error:
             return failure_of(error, stage)
     return None
+
+
+def _first_call(program: Program) -> None:
+    seed()
+    _call(compiled(program.callable, BACKEND), program.calls[0])
 
 
 def _call(function: Callable[..., Any], call: Call) -> Any:

@@ -173,8 +173,9 @@ class Server:
         kind, data = value
         if kind == "progress":
             self.say({"id": number, "progress": {"message": str(data)}})
-        elif kind == "event":
-            so_far["events"].append(data)
+        elif kind in ("event", "ahead"):
+            if kind == "event":
+                so_far["events"].append(data)
             if number in self.running and self.running[number].params.get("live") is True:
                 self.say({"id": number, "event": data})
         elif kind == "graph":
