@@ -1,6 +1,6 @@
 """Thousands of small programs, mended where the verdict says *safe*, compared by other means over other calls: is any mend wrong?
 
-    python bench/attack.py [--programs mutants|random] [--from SEED] [--count N] [--whole N] [--inductor N] [--log FILE] [--keep FOLDER]
+    python bench/attack.py [--programs mutants|random] [--rule RULE] [--example REGEX] [--from SEED] [--count N] [--whole N] [--inductor N] [--log FILE] [--keep FOLDER]
 
 A program is a mutant of a rule's example (`tests/attack/mutants.py`) or made at random (`tests/attack/programs.py`). What
 the rules offer is judged by the worker's own code in this process (`tests/attack/inside.py`); what is safe is then run beside
@@ -96,7 +96,7 @@ def mutant(seed: int, options: argparse.Namespace, folder: str) -> dict[str, Any
     from graphmend_lsp.mending import propose
     from graphmend_lsp.model import Entry
 
-    made = mutants.mutant(seed, options.rule)
+    made = mutants.mutant(seed, options.rule, options.example)
     if made is None:
         return {"state": "no program"}
     path = f"{folder}/attacked{seed}.py"
@@ -205,6 +205,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", choices=("mutants", "random"), default="mutants")
     parser.add_argument("--rule", help="mutants of this rule's examples only")
+    parser.add_argument("--example", metavar="REGEX", help="of those, mutants of the examples whose titles match")
     parser.add_argument("--from", dest="first", type=int, default=0, metavar="SEED")
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument(

@@ -11,6 +11,7 @@ import ast
 import copy
 import functools
 import random
+import re
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -73,6 +74,7 @@ class _Seedling:
     run: str
     gb_id: str
     outermost: str | None
+    title: str = ""
 
 
 @functools.cache
@@ -80,15 +82,23 @@ def seedlings() -> tuple[_Seedling, ...]:
     """What is mutated."""
     found: list[_Seedling] = []
     for name, rule in rules_by_name().items():
-        found += [_Seedling(name, one.before, one.run or _NO_RUN, one.gb_id, one.outermost) for one in rule.EXAMPLES]
-        found += [_Seedling(name, one.source, _NO_RUN, one.gb_id, one.outermost) for one in rule.REFUSALS]
+        found += [
+            _Seedling(name, one.before, one.run or _NO_RUN, one.gb_id, one.outermost, one.title)
+            for one in rule.EXAMPLES
+        ]
+        found += [_Seedling(name, one.source, _NO_RUN, one.gb_id, one.outermost, one.title) for one in rule.REFUSALS]
     return tuple(found)
 
 
-def mutant(seed: int, wanted: str | None = None) -> Mutant | None:
-    """The program with that number; None where the mutation made no program. `wanted` names a rule."""
+def mutant(seed: int, wanted: str | None = None, about: str | None = None) -> Mutant | None:
+    """The program with that number; None where the mutation made no program.
+
+    `wanted` names a rule, `about` is a regular expression that the titles of the examples must match.
+    """
     chance = random.Random(seed)
-    known = [one for one in seedlings() if wanted in (None, one.rule)]
+    known = [
+        one for one in seedlings() if wanted in (None, one.rule) and (about is None or re.search(about, one.title))
+    ]
     rules = sorted({one.rule for one in known})
     rule = chance.choice(rules)  # each rule as often, however many examples it has
     one = chance.choice([each for each in known if each.rule == rule])

@@ -75,3 +75,32 @@ def test_a_wrong_mend_is_seen(tmp_path: Path, wrong: str, part: str) -> None:
     found = differ.differences(str(file), str(file), [], 0, (original, mended))
     assert any(f" {part}: " in one for one in found), found
     assert differ.differences(str(file), str(file), [], 0, (original, original)) == []
+
+
+HALF = """\
+import torch
+def fn(x, loud):
+    loss = x.square().mean()
+    {}
+def graphmend_entry():
+    x = torch.full((3,), 6e4)
+    return fn, [(x.half(), torch.ones(2)), (x, torch.ones(2))]
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("mended", "differs"),
+    [
+        # inf * 0 where the mean is rounded to float16, which inductor does at the end of a graph
+        ("return loss * torch.where(~loud.any(), 2.0, 0.0).to(loss.dtype)", False),
+        ("return loss * torch.where(~loud.any(), 2.0, 0.01).to(loss.dtype)", True),
+    ],
+)
+def test_what_inductor_does_not_round_is_no_difference(tmp_path: Path, mended: str, differs: bool) -> None:
+    file = tmp_path / "program.py"
+    original = HALF.format("return loss * (2.0 if not loud.any() else 0.0)")
+    file.write_text(original)
+    found = differ.differences(str(file), str(file), ["inductor"], 0, (original, HALF.format(mended)))
+    assert bool(found) == differs, found
