@@ -45,6 +45,7 @@ FAILED = {
         ({}, "safe", None),
         ({"differences": [difference("effects", "moved", "after the forward")]}, "safe", "after the forward"),
         ({"differences": [difference("output", "close")]}, "unsafe", "not bit-equal"),
+        ({"differences": [{**difference("gradient", "close"), "rounded": True}]}, "unsafe", "in float64 both give the same"),
         ({"differences": [difference("output", "different")]}, "wrong", "1 against 2"),
         ({"differences": [difference("gradient", "different")]}, "wrong", "gradient in call 1"),
         ({"differences": [difference("state", "different")]}, "wrong", "state"),
@@ -66,6 +67,12 @@ def test_judge(changes: dict[str, Any], safety: str, words: str | None) -> None:
     assert verdict.safety == safety
     assert verdict.reasons[-1] == "told"
     assert (words is None and len(verdict.reasons) == 1) or (words is not None and words in verdict.reasons[0])
+
+
+def test_what_is_more_than_the_bound_is_told_first() -> None:
+    close = [{**difference("gradient", "close"), "where": f"w{number}"} for number in range(5)]
+    verdict = judge(result(differences=[*close, {**difference("output", "close"), "rounded": True}]), (), SOURCES)
+    assert verdict.reasons[0] == "output in call 1: 1 against 2 (rounded otherwise: in float64 both give the same)"
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,9 @@ _SHOWN = 3
 def judge(result: CandidateResult, mends: Sequence[Mend], sources: Sources) -> Verdict:
     """The verdict on one mend (or several together); `sources` are the old texts.
 
-    *Safe*: everything bit-equal, effects equal or moved (told). *Unsafe*: close outputs, an exception or a text that
-    differs, a side of a condition that never ran, what the rule itself warns of. *Wrong*: anything else that differs, or
-    nothing gained.
+    *Safe*: everything bit-equal, effects equal or moved (told). *Unsafe*: close outputs, outputs that are rounded
+    otherwise, an exception or a text that differs, a side of a condition that never ran, what the rule itself warns of.
+    *Wrong*: anything else that differs, or nothing gained.
     """
     before, after = _counts(result["before"]), _counts(result["after"])
     # What a mend puts behind a boundary is still a break, also where Dynamo does not tell it.
@@ -46,7 +46,9 @@ def judge(result: CandidateResult, mends: Sequence[Mend], sources: Sources) -> V
         lower("unsafe" if _is_text(one) else "wrong", _words(one))
     for one in _first(result["differences"], "exception"):
         lower("unsafe", _words(one))
-    for one in _first(result["differences"], "close"):
+    for one in [one for one in result["differences"] if one.get("rounded")][:_SHOWN]:
+        lower("unsafe", f"{_words(one)} (rounded otherwise: in float64 both give the same)")
+    for one in _first([one for one in result["differences"] if not one.get("rounded")], "close"):
         lower("unsafe", f"{_words(one)} (close, not bit-equal)")
     if result["failure"] is None and (result["calls"] == 0 or result["outputs"] == "not compared"):
         lower("unverified", "no call of the two programs could be compared")

@@ -27,6 +27,8 @@ _TOLERANCES: dict[torch.dtype, tuple[float, float]] = {  # those of torch.testin
     torch.float64: (1e-7, 1e-7), torch.complex64: (1.3e-6, 1e-5), torch.complex128: (1e-7, 1e-7),
 }  # fmt: skip
 PARTS = ("output", "gradient", "input", "state", "random state")
+Shown = str
+"""What the same call in float64 showed of a difference: why that is more than rounding, or nothing but rounding: ""."""
 _EFFECTS: tuple[EffectsLikeness, ...] = ("not compared", "equal", "moved", "different")
 _INTEGERS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
@@ -49,11 +51,20 @@ class Comparison:
     effects: EffectsLikeness = "not compared"
     differences: list[Difference] = field(default_factory=list)
 
-    def add(self, label: str, original: Side, mended: Side, *, compiled: bool, forgiving: Collection[str] = ()) -> None:
+    def add(
+        self,
+        label: str,
+        original: Side,
+        mended: Side,
+        *,
+        compiled: bool,
+        forgiving: Collection[str] = (),
+        shown: Shown | None = None,
+    ) -> None:
         """Compare one call. `compiled`: effects may come earlier or later than in the original, which is told.
 
         `forgiving`: the parts in which closeness is all that can be expected and is not reported, because the reference
-        ran under another backend, or the backend itself reassociates sums.
+        ran under another backend, or the backend itself reassociates sums. `shown` is of outputs and gradients.
         """
         raised = _compare_raised(label, original.seen.raised, mended.seen.raised)
         late = raised is not None and raised["severity"] == "exception"
@@ -63,6 +74,8 @@ class Comparison:
                 differences = _compare_part(part, label, original, mended)
                 if part in forgiving:
                     differences = [one for one in differences if one["severity"] != "close"]
+                if shown is not None and part in ("output", "gradient"):
+                    differences = [_in_float64(one, shown) for one in differences]
                 if late:  # the exception came at another time; what ran in between is a consequence
                     differences = [_graver(one, "exception") for one in differences]
                 self._rate(part, original, differences)
@@ -155,6 +168,12 @@ def compare_leaves(
     return _compare_tensors(first, second, signed_zeros)
 
 
+def is_zero(leaf: Leaf, blobs: Mapping[str, bytes]) -> bool:
+    """Whether it is a tensor of zeros."""
+    tensor = read_back(leaf, blobs)
+    return tensor is not None and not bool(tensor.to(torch.complex128).count_nonzero())
+
+
 def _compare_part(part: str, label: str, original: Side, mended: Side) -> list[Difference]:
     old, new = original.seen.parts.get(part, {}), mended.seen.parts.get(part, {})
     found: list[Difference] = []
@@ -172,7 +191,7 @@ def _compare_part(part: str, label: str, original: Side, mended: Side) -> list[D
     for path, leaf in new.items():
         if path not in old and not _has_parent_difference(path, new, old):
             severity: Severity = "moved" if part == "state" else "different"
-            if part == "gradient" and _is_zero(leaf, mended.blobs):
+            if part == "gradient" and is_zero(leaf, mended.blobs):
                 if not path.startswith(
                     "input"
                 ):  # an optimizer skips a parameter without a gradient, not one with zeros
@@ -188,11 +207,6 @@ def _compare_part(part: str, label: str, original: Side, mended: Side) -> list[D
             part, found[-1]["where"], label, f"{found[-1]['detail']} (and {more} more)", found[-1]["severity"]
         )
     return found
-
-
-def _is_zero(leaf: Leaf, blobs: Mapping[str, bytes]) -> bool:
-    tensor = read_back(leaf, blobs)
-    return tensor is not None and not bool(tensor.to(torch.complex128).count_nonzero())
 
 
 def _has_parent_difference(path: str, here: Snapshot, there: Snapshot) -> bool:
@@ -295,6 +309,15 @@ def _worse(old: Likeness, new: Likeness) -> Likeness:
 
 def _difference(what: str, where: str, call: str, detail: str, severity: Severity) -> Difference:
     return Difference(what=what, where=where, call=call, detail=detail, severity=severity)
+
+
+def _in_float64(one: Difference, shown: Shown) -> Difference:
+    """A difference beyond the bound, once the call was made again in float64."""
+    if one["severity"] != "different":
+        return one
+    if shown:
+        return {**one, "detail": f"{one['detail']}; {shown}"}
+    return {**one, "severity": "close", "rounded": True}
 
 
 def _graver(one: Difference, severity: Severity) -> Difference:

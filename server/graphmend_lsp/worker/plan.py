@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from .altered import other_mode, other_weights
+from .double import widened
 from .effects import Listener
 from .observe import Observation, Raised, Subject, fresh_calls, observe
 from .probe import Sides
@@ -108,9 +109,16 @@ def perform(
     pristine: Sequence[Arguments],
     store: Store,
     ear: Listener,
+    *,
+    double: bool = False,
 ) -> Observation:
-    """Make the call of a recipe and observe it. `calls` are the entry's own objects, `pristine` their copies."""
+    """Make the call of a recipe and observe it. `calls` are the entry's own objects, `pristine` their copies.
+
+    `double`: in float64; then `calls` are in it already.
+    """
     args, kwargs = calls[recipe.base] if recipe.own else make(recipe, pristine)
+    if double and not recipe.own:
+        args, kwargs = widened((args, kwargs))
     with other_weights(recipe.weights, subject.modules), other_mode(recipe.mode, subject.modules):
         return observe(subject, recipe.label, args, kwargs, store, ear)
 

@@ -20,6 +20,7 @@ import torch
 import torch._dynamo
 
 from .compiling import compiled, compiles_itself, force_backend, uncompiled
+from .double import watched, widen_modules, widened
 from .effects import Listener
 from .observe import Observation, Subject, find_modules, fresh_calls, state_of
 from .places import canonical, kind_of
@@ -85,7 +86,8 @@ class Trial:
     """What one program did, one way. `observations` are those of `recipes`, in order.
 
     `start` is the state before the first call: where two loads of one program differ in it, chance made the difference.
-    `modules` are the names under which the state of its modules is found. `slow`: it takes long to compile.
+    `modules` are the names under which the state of its modules is found. `slow`: it takes long to compile. `paths` are
+    digests of the lines that each call ran, where they were watched.
     """
 
     way: Way
@@ -100,6 +102,7 @@ class Trial:
     start: Snapshot = field(default_factory=dict)
     modules: frozenset[str] = frozenset()
     slow: bool = False
+    paths: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -152,17 +155,19 @@ def run(
     conditions: Sequence[Place] = (),
     changed: Mapping[str, Sequence[Sequence[int]]] | None = None,
     recipes: Sequence[Recipe] | None = None,
+    double: bool = False,
 ) -> Trial:
     """Run those calls one way, by default the plan's, fewer of them where the first one takes long to compile.
 
-    Uncompiled, conditions and the `torch.where` calls on changed lines are watched.
+    Uncompiled, conditions and the `torch.where` calls on changed lines are watched. `double`: modules and arguments are
+    put into float64.
 
     Raises:
         FailedError: the entry failed.
     """
     loaded = origin.get()
-    subject, calls, listener = _prepare(origin.params, loaded, way)
-    pristine = fresh_calls(calls)
+    subject, given, listener = _prepare(origin.params, loaded, way)
+    calls, pristine = _with_copies(subject, given, double)
     store = Store()
     start = state_of(subject, store)
     observations: list[Observation] = []
@@ -173,7 +178,7 @@ def run(
         with _uncompiled(subject):
             for one in made:
                 with sides.believed(not one.odd), wheres.believed(not one.odd):
-                    observations.append(perform(subject, one, calls, pristine, store, listener))
+                    observations.append(perform(subject, one, calls, pristine, store, listener, double=double))
         return Trial(
             way, made, tuple(observations), store.blobs, _NOTHING, sides=tuple(sides.data()),
             unlike=tuple(wheres.unlike), start=start, modules=frozenset(subject.modules),
@@ -188,7 +193,7 @@ def run(
         recorder.call = len(done)
         done.append(waiting.pop(0))
         before = time.process_time()  # what others do on the machine shall not decide what is compared
-        observations.append(perform(subject, done[-1], calls, pristine, store, listener))
+        observations.append(perform(subject, done[-1], calls, pristine, store, listener, double=double))
         if len(done) == 1 and time.process_time() - before > SLOW:
             slow = True
             if recipes is None:
@@ -206,6 +211,29 @@ def run(
     return Trial(
         way, tuple(done), tuple(observations), store.blobs, counts, tuple(events), tuple(graphs), start=start,
         modules=frozenset(subject.modules), slow=slow,
+    )  # fmt: skip
+
+
+def trace(origin: Origin, recipes: Sequence[Recipe], double: bool) -> Trial:
+    """Run those calls uncompiled, and take down the path of each.
+
+    Raises:
+        FailedError: the entry failed.
+    """
+    subject, given, listener = _prepare(origin.params, origin.get(), "uncompiled")
+    calls, pristine = _with_copies(subject, given, double)
+    store = Store()
+    start = state_of(subject, store)
+    observations: list[Observation] = []
+    paths: list[str] = []
+    with _uncompiled(subject):
+        for one in recipes:
+            with watched() as path:
+                observations.append(perform(subject, one, calls, pristine, store, listener, double=double))
+            paths.append(path.digest)
+    return Trial(
+        "uncompiled", tuple(recipes), tuple(observations), store.blobs, _NOTHING, start=start,
+        modules=frozenset(subject.modules), paths=tuple(paths),
     )  # fmt: skip
 
 
@@ -234,6 +262,17 @@ def _prepare(params: VerifyParams, loaded: Loaded, way: Way) -> tuple[Subject, l
     modules = find_modules(program.callable)
     function = uncompiled(program.callable) if way == "uncompiled" else compiled(program.callable, BACKEND)
     return Subject(function, modules, files), [(call.args, call.kwargs) for call in program.calls], listener
+
+
+def _with_copies(
+    subject: Subject, calls: Sequence[Arguments], double: bool
+) -> tuple[Sequence[Arguments], Sequence[Arguments]]:
+    """The entry's calls, put into float64 where that is wanted, with the modules, and copies of what they were."""
+    pristine = fresh_calls(calls)
+    if not double:
+        return calls, pristine
+    widen_modules(subject.modules)
+    return [widened(call) for call in calls], pristine
 
 
 def _uncompiled(subject: Subject) -> AbstractContextManager[None]:

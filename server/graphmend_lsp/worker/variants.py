@@ -114,7 +114,7 @@ def make(recipe: Recipe, calls: Sequence[Arguments]) -> Arguments:
             changed.requires_grad_()
         if changed is not tensor:
             replaced[id(tensor)] = changed
-    made = _substitute((args, kwargs), replaced)
+    made = substitute((args, kwargs), replaced)
     return made[0], made[1]
 
 
@@ -353,25 +353,25 @@ def _resized(tensor: torch.Tensor, resize: tuple[int, int], axis: int | None) ->
     return made if made is tensor else made.requires_grad_(tensor.requires_grad)
 
 
-def _substitute(value: Any, replaced: Mapping[int, torch.Tensor]) -> Any:
-    """The (fresh, so changeable) value with some tensors replaced, wherever in containers and objects they are."""
+def substitute(value: Any, replaced: Mapping[int, torch.Tensor]) -> Any:
+    """The (changeable) value with some tensors replaced, wherever in containers and objects they are."""
     if isinstance(value, torch.Tensor):
         return replaced.get(id(value), value)
     if isinstance(value, torch.nn.Module) or not replaced:
         return value
     if isinstance(value, tuple):
-        parts = [_substitute(part, replaced) for part in value]
+        parts = [substitute(part, replaced) for part in value]
         if hasattr(value, "_fields"):
             return type(value)(*parts)
         return tuple(parts) if type(value) is tuple else value
     if isinstance(value, list):
-        value[:] = [_substitute(part, replaced) for part in value]
+        value[:] = [substitute(part, replaced) for part in value]
     elif isinstance(value, dict):
         for key in list(value):
-            value[key] = _substitute(value[key], replaced)
+            value[key] = substitute(value[key], replaced)
     elif hasattr(value, "__dict__") and not isinstance(value, type) and not callable(value):
         for name, part in list(vars(value).items()):
-            new = _substitute(part, replaced)
+            new = substitute(part, replaced)
             if new is not part:
                 object.__setattr__(value, name, new)
     return value

@@ -16,17 +16,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
-from .compare import Comparison
+from .compare import Comparison, Shown
 from .failures import FailedError, failure, failure_of
 from .isolate import call_in_children
 from .loaded import Watch
 from .observe import Observation
 from .plan import Plan
 from .processes import can_fork
-from .trials import AT_ONCE, PROGRAMS_AT_ONCE, WAYS, Origin, Planned, Trial, Way, load, plan, run
+from .rounding import Again, Call, doubtful, judge, needed
+from .trials import AT_ONCE, PROGRAMS_AT_ONCE, WAYS, Origin, Planned, Trial, Way, load, plan, run, trace
 from .turns import turn
 from .variants import Recipe
-from .weigh import CALLED, Programs, compare_trial, distinct
+from .weigh import CALLED, Programs, changes_state, compare_trial, distinct
 from .wire import (
     Candidate,
     CandidateResult,
@@ -44,6 +45,7 @@ T = TypeVar("T")
 PLAN = "plan"  # the file in which the original's process tells the plan
 MAX_DIFFERENCES = 60
 MARGIN = 1.5  # seconds of the limit that are left to compare and to answer
+SPARED = 0.05  # of the limit that runs in float64 must not use: what is known already shall be told in time
 WAIT = 0.004  # seconds between looks for the plan
 _NOTHING = CountsData(graphs=0, breaks=0, skipped_frames=0, skipped_rests=0, recompiles=0)
 
@@ -106,16 +108,22 @@ def verify(params: VerifyParams, progress: Callable[[str], None], watch: Watch |
             if again.failed is not None:
                 return VerifyResult(candidates=[], failure=again.failed)
             original = replace(original, trials=(*original.trials, *again.trials))
+        shown = [
+            _again(request, candidate, original, one, progress)
+            for candidate, one in zip(params["candidates"], mended, strict=True)
+        ]
     candidates = [
-        _judged(candidate, original, one, conditions, params.get("before"), started)
-        for candidate, one in zip(params["candidates"], mended, strict=True)
+        _judged(candidate, original, one, conditions, params.get("before"), float64, started)
+        for candidate, one, float64 in zip(params["candidates"], mended, shown, strict=True)
     ]
     return VerifyResult(candidates=candidates, failure=None)
 
 
-def _side_by_side(request: Request, jobs: Sequence[Callable[[], Ran]]) -> list[Ran]:
+def _side_by_side(request: Request, jobs: Sequence[Callable[[], Ran]], seconds: float | None = None) -> list[Ran]:
     watched = [partial(_watched, request.watch, job) for job in jobs]
-    outcomes = call_in_children(watched, request.params["limits"], PROGRAMS_AT_ONCE, "call")
+    limits = request.params["limits"]
+    limits = limits if seconds is None else Limits(seconds=seconds, memory_mb=limits["memory_mb"])
+    outcomes = call_in_children(watched, limits, PROGRAMS_AT_ONCE, "call")
     return [outcome.value or Ran((), failed=outcome.failure) for outcome in outcomes]
 
 
@@ -144,7 +152,7 @@ def _original_in_turn(request: Request, conditions: Sequence[Place]) -> Ran:
     try:
         everything = partial(run, origin, "uncompiled", chosen, conditions, None, chosen.everything())
         trials = [_in_child(request, everything)]
-        if _changes_state(trials[0]):  # then what the shorter list shows depends on the calls it leaves out
+        if changes_state(trials[0]):  # then what the shorter list shows depends on the calls it leaves out
             trials.append(_in_child(request, partial(run, origin, "uncompiled", chosen, (), None, chosen.lean())))
         if request.params.get("before") is None:
             trials.append(_in_child(request, partial(run, origin, "eager", chosen, (), None, chosen.own)))
@@ -178,6 +186,48 @@ def _compiled(request: Request, planned: Planned, wanted: Sequence[tuple[Way, tu
         if isinstance(outcome, Caught):
             outcome.failure["message"] += " (the original, compiled)"
             return Ran((), failed=outcome.failure)
+        trials.append(outcome)
+    return Ran(tuple(trials))
+
+
+def _again(
+    request: Request, candidate: Candidate, original: Ran, mended: Ran, progress: Callable[[str], None]
+) -> Mapping[Call, Shown]:
+    """What float64 shows of the calls in which nothing but floating results differs, where those are beyond the bound."""
+    programs = Programs(original.trials, mended.trials)
+    doubts = doubtful(programs) if mended.failed is None else {}
+    left = request.deadline - time.monotonic() - SPARED * request.params["limits"]["seconds"]
+    if not doubts or original.planned is None or left <= 0:
+        return {}
+    progress("running both in float64")
+    texts = request.params["texts"]
+    chosen = original.planned.plan
+    wanted = needed(programs, doubts, chosen.everything())
+    sides = ({**texts}, {**texts, **candidate["texts"]})
+    ran = _side_by_side(request, [partial(_doubled, request, side, chosen, wanted) for side in sides], left)
+    for failed in (one.failed for one in ran if one.failed is not None):
+        said = f"in float64 it could not be run: {failed['message']}"
+        return {(way, recipe): said for way, recipes in doubts.items() for recipe in recipes}
+    first, second = (Again(one.trials[0], one.trials[1:]) for one in ran)
+    return judge(programs, doubts, first, second)
+
+
+def _doubled(request: Request, texts: Mapping[str, str], chosen: Plan, wanted: Mapping[Way, tuple[Recipe, ...]]) -> Ran:
+    """In a process of one program: those calls uncompiled as they are, then each way in float64, uncompiled first."""
+    try:
+        origin = _origin(request, texts)
+    except FailedError as error:
+        return Ran((), failed=error.failure)
+    jobs = [partial(trace, origin, wanted["uncompiled"], double) for double in (False, True)]
+    jobs += [
+        partial(run, origin, way, chosen, (), None, recipes, double=True)
+        for way, recipes in wanted.items()
+        if way != "uncompiled"
+    ]
+    trials: list[Trial] = []
+    for outcome in _in_turns(request, jobs):
+        if isinstance(outcome, Caught):
+            return Ran(tuple(trials), failed=outcome.failure)
         trials.append(outcome)
     return Ran(tuple(trials))
 
@@ -265,12 +315,6 @@ def _heard(place: str, deadline: float) -> Plan | None:
     return chosen
 
 
-def _changes_state(trial: Trial) -> bool:
-    """Whether the state is not the same after every call."""
-    first, *others = (one.parts.get("state", {}) for one in trial.observations)
-    return any(state != first for state in others)
-
-
 def _wanted(original: Ran, mended: Ran, before: CountsData | None) -> list[tuple[Way, tuple[Recipe, ...]]]:
     """The compiled trials of the original without which the mended program cannot be judged."""
     wanted: list[tuple[Way, tuple[Recipe, ...]]] = []
@@ -295,12 +339,13 @@ def _judged(
     mended: Ran,
     conditions: Sequence[Place],
     before: CountsData | None,
+    shown: Mapping[Call, Shown],
     started: float,
 ) -> CandidateResult:
     programs = Programs(original.trials, mended.trials)
     comparison = Comparison()
     for trial in mended.trials:
-        comparison.join(compare_trial(programs, trial)[0])
+        comparison.join(compare_trial(programs, trial, shown)[0])
     after, uncompiled = mended.way("eager"), mended.way("uncompiled")
     return CandidateResult(
         id=candidate["id"],

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from .compare import PARTS, Comparison, Side, compare_refusals
+from .compare import PARTS, Comparison, Shown, Side, compare_refusals
 from .effects import Effect
 from .observe import Observation
 from .trials import Trial, Way
@@ -19,6 +19,7 @@ from .wire import Difference
 CALLED: Mapping[Way, str] = {
     "uncompiled": "", "eager": " compiled", "aot_eager": " compiled with aot_eager",
 }  # fmt: skip
+_GRAVEST = ("different", "exception", "close", "moved")
 _TEXTS = ("stdout", "stderr", "log", "warning", "effects", "exception")
 
 
@@ -39,8 +40,60 @@ class Programs:
         return [one for one in self.original if one.way == "uncompiled"]
 
 
-def compare_trial(programs: Programs, new: Trial) -> tuple[Comparison, bool]:
+@dataclass(frozen=True)
+class Pair:
+    """One call of both programs, as it is compared. `refused`: the original raises, and only that is compared."""
+
+    recipe: Recipe
+    label: str
+    original: Side
+    mended: Side
+    compiled: bool
+    forgiving: tuple[str, ...] = ()
+    refused: bool = False
+
+    def compare(self, comparison: Comparison, shown: Shown | None = None) -> Comparison:
+        """The comparison, with this call added to it."""
+        comparison.add(
+            self.label, self.original, self.mended, compiled=self.compiled, forgiving=self.forgiving, shown=shown
+        )
+        return comparison
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The calls of one trial. `told`: how the original differs from itself. `like`: it was run the same way.
+
+    `complete`: there is a call of the original for each.
+    """
+
+    pairs: tuple[Pair, ...]
+    told: tuple[Difference, ...] = ()
+    like: bool = True
+    complete: bool = True
+
+
+def compare_trial(
+    programs: Programs, new: Trial, shown: Mapping[tuple[Way, Recipe], Shown] | None = None
+) -> tuple[Comparison, bool]:
     """Compare one trial of the mended program with the original; whether the original must be run that way to judge.
+
+    `shown` is what float64 showed of calls that were made again in it.
+    """
+    found = paired(programs, new)
+    comparison = Comparison(differences=list(found.told))
+    for pair in found.pairs:
+        if pair.refused:
+            comparison.differences += compare_refusals(pair.mended.seen.label, pair.original.seen, pair.mended.seen)
+        elif pair.recipe.odd:
+            comparison.differences += [_lighter(one) for one in pair.compare(Comparison()).differences]
+        else:
+            pair.compare(comparison, (shown or {}).get((new.way, pair.recipe)))
+    return comparison, not found.like and (bool(comparison.differences) or not found.complete)
+
+
+def paired(programs: Programs, new: Trial) -> Pairs:
+    """The calls of a trial of the mended program, each with the one of the original that it is compared with.
 
     What the mended program does compiled is compared with what the original does uncompiled. Only where that differs in
     anything, compiling may be the reason, and like is compared with like. Compiling alone may sum gradients in another
@@ -48,8 +101,7 @@ def compare_trial(programs: Programs, new: Trial) -> tuple[Comparison, bool]:
     """
     like = programs.trial(new.way, new.recipes) if new.way != "uncompiled" else None
     if like is not None:
-        return _with_like(programs, like, new), False
-    comparison = Comparison()
+        return _with_like(programs, like, new)
     reference, seen = _uncompiled(programs, new.recipes)
     news = new.observations
     if new.way != "uncompiled":
@@ -57,19 +109,21 @@ def compare_trial(programs: Programs, new: Trial) -> tuple[Comparison, bool]:
         seen, news = _without_repeats(seen, repeated), _without_repeats(news, repeated)
     hidden = _chance(reference, new) | _made_by_compiling(new, programs.mended, seen)
     seen, news = _without_state(seen, hidden), _without_state(news, hidden)
-    for recipe, first, second in zip(new.recipes, seen, news, strict=False):
-        if recipe.raises and first.raised is not None:
-            comparison.differences += compare_refusals(second.label, first, second)
-            continue
-        found = Comparison() if recipe.odd else comparison
-        found.add(
-            f"{second.label}{CALLED[new.way]}", Side(first, reference.blobs), Side(second, new.blobs),
-            compiled=new.way != "uncompiled", forgiving=("gradient",) if new.way != "uncompiled" else (),
-        )  # fmt: skip
-        if recipe.odd:
-            comparison.differences += [_lighter(one) for one in found.differences]
-    complete = len(seen) >= len(news)
-    return comparison, new.way != "uncompiled" and (bool(comparison.differences) or not complete)
+    compiled = new.way != "uncompiled"
+    pairs = [
+        Pair(
+            recipe, f"{second.label}{CALLED[new.way]}", Side(first, reference.blobs), Side(second, new.blobs), compiled,
+            ("gradient",) if compiled else (), refused=recipe.raises and first.raised is not None,
+        )
+        for recipe, first, second in zip(new.recipes, seen, news, strict=False)
+    ]  # fmt: skip
+    return Pairs(tuple(pairs), like=not compiled, complete=len(seen) >= len(news))
+
+
+def changes_state(trial: Trial) -> bool:
+    """Whether the state is not the same after every call."""
+    first, *others = (one.parts.get("state", {}) for one in trial.observations)
+    return any(state != first for state in others)
 
 
 def _lighter(one: Difference) -> Difference:
@@ -78,17 +132,19 @@ def _lighter(one: Difference) -> Difference:
 
 
 def distinct(differences: Sequence[Difference]) -> list[Difference]:
-    """Each difference once, where it is seen first; the same place differs in many calls and ways."""
+    """Each difference once, where it is seen first, the gravest first; the same place differs in many calls and ways."""
     found: dict[tuple[str, ...], Difference] = {}
     for one in differences:
         words = one["detail"] if one["what"] in _TEXTS else ""
-        found.setdefault((one["what"], one["where"], one["severity"], words), one)
-    return list(found.values())
+        kind = "rounded" if one.get("rounded") else one["severity"]
+        found.setdefault((one["what"], one["where"], kind, words), one)
+    return sorted(found.values(), key=lambda one: (_GRAVEST.index(one["severity"]), not one.get("rounded")))
 
 
-def _with_like(programs: Programs, old: Trial, new: Trial) -> Comparison:
+def _with_like(programs: Programs, old: Trial, new: Trial) -> Pairs:
     """Call by call, compiled with compiled; where only compiling stops the original, with it uncompiled."""
-    comparison = Comparison()
+    pairs: list[Pair] = []
+    told: list[Difference] = []
     reference = programs.references[0]
     plain = dict(zip(reference.recipes, reference.observations, strict=False))
     repeated = _repeated(reference.observations)
@@ -102,12 +158,12 @@ def _with_like(programs: Programs, old: Trial, new: Trial) -> Comparison:
         uncompiled = plain.get(recipe) or plain.get(gradient_of(recipe))
         one, other = Side(first, old.blobs), Side(second, new.blobs)
         if uncompiled is not None and first.raised != uncompiled.raised:
-            comparison.differences.append(_unlike_itself(label, first, uncompiled))
+            told.append(_unlike_itself(label, first, uncompiled))
             one, forgiving = Side(uncompiled, reference.blobs), PARTS
             if recipe not in plain:  # it was run with gradients only: effects and exception can be compared
                 one, other = _bare(one), _bare(other)
-        comparison.add(label, one, other, compiled=True, forgiving=forgiving)
-    return comparison
+        pairs.append(Pair(recipe, label, one, other, True, forgiving))
+    return Pairs(tuple(pairs), tuple(told))
 
 
 def _uncompiled(programs: Programs, recipes: Sequence[Recipe]) -> tuple[Trial, tuple[Observation, ...]]:

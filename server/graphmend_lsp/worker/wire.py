@@ -284,7 +284,11 @@ class CountsData(TypedDict):
     recompiles: int
 
 
-class Difference(TypedDict):
+class _Rounded(TypedDict, total=False):
+    rounded: bool  # it is more than the bound for close, and shown to be rounding: the same in float64
+
+
+class Difference(_Rounded):
     """One thing that was not equal. `what`: output, gradient, state, stdout, stderr, log, warning, exception, graphs ...
 
     `where` names the part (``output[0].logits``), `call` the call's index and what was varied, `detail` both values.

@@ -1,0 +1,136 @@
+"""The bound between rounding and another result: sums in two orders, in float32 and in float64, with a share more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from graphmend_lsp.worker.compare import Comparison, Side
+from graphmend_lsp.worker.observe import Observation
+from graphmend_lsp.worker.rounding import reason
+from graphmend_lsp.worker.snapshot import Store, take
+from graphmend_lsp.worker.variants import Recipe
+from graphmend_lsp.worker.weigh import Pair
+
+Results = tuple[Any, dict[str, torch.Tensor]]
+Change = Callable[[Any, dict[str, torch.Tensor]], Results]
+ROWS = 3000
+
+
+def program(dtype: torch.dtype, turned: bool, change: Change | None) -> Side:
+    """The product of two matrices, its sums from one end or from the other, and what `change` makes of the results."""
+    generator = torch.Generator().manual_seed(3)
+    x, w = (torch.randn(shape, generator=generator).to(dtype) for shape in ((5, ROWS), (ROWS, 7)))
+    x, w = x.requires_grad_(), w.requires_grad_()
+    order = torch.arange(ROWS - 1, -1, -1) if turned else torch.arange(ROWS)
+    y = x[:, order] @ w[order]
+    (y.tanh() * 100).sum().backward()
+    assert x.grad is not None and w.grad is not None
+    output, gradients = (change or (lambda *both: both))(y.detach(), {"x": x.grad, "w": w.grad})
+    store = Store()
+    parts = {
+        "output": take(output, store),
+        "gradient": {path: leaf for path, leaf in take(gradients, store).items() if path},
+        "random state": {},
+    }
+    return Side(Observation("call 1", parts, (), None), store.blobs)
+
+
+def told(original: Change | None = None, mended: Change | None = None, strays: bool = False) -> str:
+    """What float64 shows; in float32 they must differ by more than the bound."""
+    plain, double = (
+        Pair(Recipe(0), "call 1", program(dtype, False, original), program(dtype, True, mended), compiled=False)
+        for dtype in (torch.float32, torch.float64)
+    )
+    assert "different" in {one["severity"] for one in plain.compare(Comparison()).differences}
+    return reason(plain, double, strays)
+
+
+def larger(share: float, name: str) -> Change:
+    """One result, or one gradient, larger by that share."""
+
+    def change(y: Any, gradients: dict[str, torch.Tensor]) -> Results:
+        if name == "y":
+            return y * (1 + share), gradients
+        return y, {**gradients, name: gradients[name] * (1 + share)}
+
+    return change
+
+
+def one_row(share: float, small: float) -> Change:
+    """A row that is much smaller than the others, and larger by that share."""
+
+    def change(y: Any, gradients: dict[str, torch.Tensor]) -> Results:
+        factors = torch.ones(len(y), 1, dtype=y.dtype)
+        factors[2] = small * (1 + share)
+        return y * factors, gradients
+
+    return change
+
+
+def test_sums_in_another_order_are_rounding() -> None:
+    assert told() == ""
+
+
+@pytest.mark.parametrize("name", ["y", "x", "w"])
+@pytest.mark.parametrize("share", [1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 2e-8])
+def test_a_share_that_float32_can_hold_is_told(name: str, share: float) -> None:
+    assert told(mended=larger(share, name)) != ""
+    assert told(mended=larger(-share, name)) != ""
+    assert told(original=larger(share, name)) != ""
+
+
+@pytest.mark.parametrize("share", [1e-13, 1e-14])
+def test_what_float64_itself_rounds_is_no_share(share: float) -> None:
+    assert told(mended=larger(share, "y")) == ""
+
+
+@pytest.mark.parametrize("small", [1e-2, 1e-4, 1e-6])
+@pytest.mark.parametrize("share", [1e-4, 1e-6, 1e-7])
+def test_it_is_told_of_small_numbers_beside_large_ones(share: float, small: float) -> None:
+    assert told(one_row(0.0, small), one_row(0.0, small)) == ""
+    assert "they differ too" in told(one_row(0.0, small), one_row(share, small))
+
+
+def only_in(dtype: torch.dtype, share: float) -> Change:
+    """Larger in that dtype alone."""
+    return lambda y, gradients: larger(share, "y")(y, gradients) if y.dtype == dtype else (y, gradients)
+
+
+def with_more(value: Callable[[Any], Any]) -> Change:
+    return lambda y, gradients: ((y, value(y)), gradients)
+
+
+REFUSED = {
+    "more in float32 only": (only_in(torch.float32, 5e-5), "away, the other"),
+    "much more in float32 only": (only_in(torch.float32, 1e-2), "too coarse"),
+    "more in float64 only": (only_in(torch.float64, 1e-5), "they differ too"),
+    "other numbers": (with_more(lambda y: (y * 2**10).long()), "something else"),
+    "other truth": (with_more(lambda y: y.dtype == torch.float32), "something else"),
+    "other text": (with_more(lambda y: f"{y.element_size()} bytes"), "something else"),
+    "results in float32": (lambda y, gradients: (y.float(), gradients), "computes in float32"),
+    "rounded to float32": (lambda y, gradients: (y.float().to(y.dtype), gradients), "they differ too"),
+    "infinite in float32": (lambda y, gradients: (y * 1e37, gradients), "other elements"),
+    "a gradient less": (lambda y, g: (y, g if y.dtype == torch.float32 else {"x": g["x"]}), "another form"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "words"), REFUSED.values(), ids=REFUSED)
+def test_what_is_not_shown_says_why(change: Change, words: str) -> None:
+    both = words not in ("away, the other", "they differ too") or "rounded" in words
+    said = told(change if both else None, change)
+    assert words in said, said
+
+
+def test_other_lines_prove_nothing() -> None:
+    assert "other lines" in told(strays=True)
+
+
+def test_a_gradient_that_is_nothing_but_rounding_may_be_anything_small() -> None:
+    def with_noise(y: Any, gradients: dict[str, torch.Tensor]) -> Results:
+        return y, {**gradients, "bias": gradients["w"].sum(0) - gradients["w"].sum(0).clone() + gradients["w"][0] * 0}
+
+    assert told(with_noise, with_noise) == ""
