@@ -180,6 +180,37 @@ def test_breaks_that_stand_one_behind_the_other_in_a_loop_are_mended_together(tm
     assert record["verified"]["safety"] == "safe"
 
 
+TWO_ENTRIES = """\
+import torch
+
+
+def fn(x, flag):
+    if flag:
+        y = x + 1
+    else:
+        y = x - 1
+    return y * 2
+
+
+def graphmend_entry():
+    return fn, [(torch.ones(3), torch.tensor(True)), (torch.ones(3), torch.tensor(False))]
+
+
+def graphmend_entry_plain():
+    return fn, [(torch.ones(3), {})]
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("flag", "status"), [("True", 1), ("torch.tensor(True)", 0)])
+def test_what_another_entry_gives_the_mended_function_counts(tmp_path: Path, flag: str, status: int) -> None:
+    """A flag is a tensor for one entry, which breaks there, and may be a Python value for another, which does not."""
+    (tmp_path / "m.py").write_text(TWO_ENTRIES.format(flag))
+    done = graphmend("mend", "m.py", "--json", "--quiet", cwd=tmp_path)
+    assert done.returncode == status, done.stdout
+    assert bool(json.loads(done.stdout)["edits"]) == (status == 0)
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send")
 def test_a_mend_that_is_stopped_writes_nothing(model: Path) -> None:

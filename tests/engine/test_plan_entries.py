@@ -142,3 +142,21 @@ async def test_only_entries_that_broke_in_a_mended_file_are_run_again(texts: Map
     assert prover.ran == ["a", "b"] * (1 + again)
     stands = {(path, number) for path, text in {**texts, **plan.texts}.items() for number, line in enumerate(text.splitlines(), 1) if line[0] == "b"}  # fmt: skip
     assert {(one.site.path, one.site.span.start.line) for one in plan.after.findings} == stands
+
+
+@pytest.mark.parametrize(
+    ("results", "kept"), [("safe", True), ("unverified", True), ("unsafe", False), ("wrong", False)]
+)
+async def test_an_entry_that_met_no_break_is_asked_as_well(results: Any, kept: bool) -> None:
+    class Strict(Letters):
+        async def verify(self, request: CheckRequest, key: Key, *others: Any, **more: Any) -> Any:
+            judged, failure = await super().verify(request, key, *others, **more)
+            if key[0].function.endswith("k"):  # it runs what is mended with something else
+                judged = [(replace(one, safety="wrong", results=results), run) for one, run in judged]
+            return judged, failure
+
+    prover = Strict({"a": "1"}, "ak")
+    plan = await mend_all(cast(Any, prover), CheckRequest((PATH,), {PATH: "a\n"}))
+    assert plan.texts == ({PATH: "1\n"} if kept else {})
+    assert bool(plan.applied) == kept and (plan.verdict is not None) == kept
+    assert plan.verdict is None or plan.verdict.safety == "safe"

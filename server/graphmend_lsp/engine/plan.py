@@ -8,7 +8,7 @@ else is offered for their breaks is tried. The run that proves a round is the ne
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -24,6 +24,7 @@ from graphmend_lsp.model import (
     Break,
     Candidate,
     Counts,
+    EntryResult,
     Failure,
     Finding,
     Mend,
@@ -326,9 +327,7 @@ async def _together(
         if all(one["file"] not in moved for met in run.events for one in met["frames"])
     }
     for result in report.entries:
-        here = [finding for finding in report.findings if result.entry.name in finding.site.entries]
-        reached = {candidate.mend for finding in here for candidate in (*finding.candidates, *finding.behind)}
-        if result.error is not None or reached.isdisjoint(mends):
+        if not _reaches(report, result, mends):
             continue
         key = (result.entry, result.mode)
         verdicts, failure = await prover.verify(request, key, [mends], sources, on_progress, runs.get(key))
@@ -340,21 +339,35 @@ async def _together(
     return (worst(judged) if judged else None), after if known else {}
 
 
+def _reaches(report: Report, result: EntryResult, mends: Collection[Mend]) -> bool:
+    """Whether an entry of the report came to its end and met a break that one of the mends is for."""
+    here = [finding for finding in report.findings if result.entry.name in finding.site.entries]
+    return result.error is None and any(
+        candidate.mend in mends for finding in here for candidate in (*finding.candidates, *finding.behind)
+    )
+
+
 async def _proven(
     prover: Prover, request: CheckRequest, before: Report, rounds: Sequence[_Round], on_progress: OnProgress | None
 ) -> Verdict | None:
-    """The verdict on the first text against the last, over all entries that ran; that of the only round."""
-    if len(rounds) < 2:
-        return rounds[0].verdict if rounds else None
+    """The verdict on the first text against the last, over all entries that ran.
+
+    The verdict of an only round is that of the entries that met its breaks. Others may run what is mended all the same: what
+    differs in one of them counts; that it could not be compared says nothing.
+    """
+    if not rounds:
+        return None
     texts = {path: text for step in rounds for path, text in step.texts.items()}
     sources = Sources(request.texts)
     mends = tuple(candidate.mend for step in rounds for candidate in step.accepted)
-    judged: list[Verdict] = []
+    known = rounds[0].verdict if len(rounds) == 1 else None
+    judged = [known] if known is not None else []
     for result in before.entries:
-        if result.error is None:
-            key = (result.entry, result.mode)
-            verdicts, _ = await prover.verify(request, key, [mends], sources, on_progress, None, texts)
-            if not verdicts:
-                return None
-            judged += [verdict for verdict, _ in verdicts]
+        if result.error is not None or (known and (_reaches(before, result, mends) or result.run != "real")):
+            continue
+        key = (result.entry, result.mode)
+        verdicts, _ = await prover.verify(request, key, [mends], sources, on_progress, None, texts)
+        if not verdicts and known is None:
+            return None
+        judged += [verdict for verdict, _ in verdicts if known is None or verdict.results != "unverified"]
     return worst(judged) if judged else None
