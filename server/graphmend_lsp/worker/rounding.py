@@ -31,10 +31,9 @@ SHRINK = 2.0**-24  # of the largest difference of a tensor; rounding gives about
 SHRINK_EACH = 2.0**-20  # of each element's own difference, which may be small by luck
 UNSEEN = 2.0**-27  # of an element: less than float32 can hold
 FLOOR = 2.0**-48  # of the largest value: 16 roundings in float64
-LEAST = 2.0**-52  # of the largest value of all gradients, where a gradient is nothing but rounding
 APART = 2.0**-12  # of the largest value: what two orders of the same sums may differ by in float32
 NEAR = 2.0**-8  # of the largest value: how far float32 may be from float64, where it is the same computation
-NOISE = 2.0**-22  # of the largest value of all gradients, for both, where a gradient is nothing but rounding
+NOISE = 2.0**-20  # of the largest value of all gradients, for both, where a gradient is nothing but rounding
 AS_EXACT = 8  # times as far from float64 as the other program
 ROUNDED = 2.0**-22  # of the largest value: what both programs may be off by anyway
 
@@ -203,7 +202,7 @@ def _leaf_reason(leaves: Sequence[Leaf], sides: Sequence[Side], largest: float) 
             return f"float32 is too coarse for these values: {max(strayed):.1e} away from float64, of {scale:.1e}"
         if max(strayed) > AS_EXACT * max(min(strayed), ROUNDED * scale):
             return f"from its result in float64 one is {max(strayed):.1e} away, the other {min(strayed):.1e}"
-    allowed = max(SHRINK * float(apart.max()), FLOOR * scale, LEAST * largest)
+    allowed = max(SHRINK * float(apart.max()), FLOOR * scale)
     each = torch.clamp(torch.maximum(SHRINK_EACH * apart, UNSEEN * exact_old.abs()), min=FLOOR * largest)
     if float(exactly.max()) > allowed or bool((exactly > each).any()):
         return f"in float64 they differ too, by {float(exactly.max()):.1e}: it is more than rounding"
