@@ -231,7 +231,7 @@ def uncompiled_verdicts(
         changed = candidate["changed"]
         (one,) = _here([partial(trial, mended, "uncompiled", chosen, (), changed)])
         ran = verifying.Ran((one.value,) if one.value is not None else (), failed=one.failure)
-        result = verifying._judged(candidate, original, ran, conditions, _CUT, 0.0)
+        result = verifying._judged(candidate, original, ran, conditions, _CUT, {}, 0.0)
         result["after"] = _WHOLE
         found.append(judge(result, mends, sources))
     return found
