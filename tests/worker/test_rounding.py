@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -10,10 +11,14 @@ import torch
 
 from graphmend_lsp.worker.compare import Comparison, Side
 from graphmend_lsp.worker.observe import Observation
+from graphmend_lsp.worker.plan import Plan
 from graphmend_lsp.worker.rounding import reason
 from graphmend_lsp.worker.snapshot import Store, take
+from graphmend_lsp.worker.trials import Planned
 from graphmend_lsp.worker.variants import Recipe
-from graphmend_lsp.worker.weigh import Pair
+from graphmend_lsp.worker.verify import Ran, Request, _again
+from graphmend_lsp.worker.weigh import Pair, Programs, compare_trial
+from tests.worker.test_compare_trials import trial
 
 Results = tuple[Any, dict[str, torch.Tensor]]
 Change = Callable[[Any, dict[str, torch.Tensor]], Results]
@@ -136,3 +141,17 @@ def test_a_gradient_that_is_nothing_but_rounding_may_be_anything_small() -> None
         return y, {"rows": rows, "nothing": rows[:, :80].sum(1) - rows[:, :80].flip(1).sum(1)}
 
     assert told(with_noise, with_noise) == ""
+
+
+def test_without_time_it_stays_different_and_says_so() -> None:
+    call = Recipe(0, own=True)
+    old, new = (trial(output=torch.ones(2) + more, recipes=(call,)) for more in (0.0, 1e-3))
+    original = Ran((old,), Planned(Plan((call,), frozenset()), old))
+    params: Any = {"limits": {"seconds": 60.0, "memory_mb": None}}
+    request = Request(params, (), "", deadline=time.monotonic() + 20, watch=None)
+    candidate: Any = {"texts": {}}
+    shown = _again(request, candidate, original, Ran((new,)), lambda _: None, time.monotonic() - 30)
+    assert shown == {("uncompiled", call): "there was no time left to run it in float64"}
+    comparison, _ = compare_trial(Programs([old], [new]), new, shown)
+    assert [one["severity"] for one in comparison.differences] == ["different"]
+    assert "no time left" in comparison.differences[0]["detail"]

@@ -109,7 +109,7 @@ def verify(params: VerifyParams, progress: Callable[[str], None], watch: Watch |
                 return VerifyResult(candidates=[], failure=again.failed)
             original = replace(original, trials=(*original.trials, *again.trials))
         shown = [
-            _again(request, candidate, original, one, progress)
+            _again(request, candidate, original, one, progress, started)
             for candidate, one in zip(params["candidates"], mended, strict=True)
         ]
     candidates = [
@@ -191,14 +191,21 @@ def _compiled(request: Request, planned: Planned, wanted: Sequence[tuple[Way, tu
 
 
 def _again(
-    request: Request, candidate: Candidate, original: Ran, mended: Ran, progress: Callable[[str], None]
+    request: Request,
+    candidate: Candidate,
+    original: Ran,
+    mended: Ran,
+    progress: Callable[[str], None],
+    started: float,
 ) -> Mapping[Call, Shown]:
     """What float64 shows of the calls in which nothing but floating results differs, where those are beyond the bound."""
     programs = Programs(original.trials, mended.trials)
     doubts = doubtful(programs) if mended.failed is None else {}
-    left = request.deadline - time.monotonic() - SPARED * request.params["limits"]["seconds"]
-    if not doubts or original.planned is None or left <= 0:
+    if not doubts or original.planned is None:
         return {}
+    left = request.deadline - time.monotonic() - SPARED * request.params["limits"]["seconds"]
+    if left < time.monotonic() - started:  # it may take as long again
+        return _each(doubts, "there was no time left to run it in float64")
     progress("running both in float64")
     texts = request.params["texts"]
     chosen = original.planned.plan
@@ -206,10 +213,13 @@ def _again(
     sides = ({**texts}, {**texts, **candidate["texts"]})
     ran = _side_by_side(request, [partial(_doubled, request, side, chosen, wanted) for side in sides], left)
     for failed in (one.failed for one in ran if one.failed is not None):
-        said = f"in float64 it could not be run: {failed['message']}"
-        return {(way, recipe): said for way, recipes in doubts.items() for recipe in recipes}
+        return _each(doubts, f"in float64 it could not be run: {failed['message']}")
     first, second = (Again(one.trials[0], one.trials[1:]) for one in ran)
     return judge(programs, doubts, first, second)
+
+
+def _each(doubts: Mapping[Way, Sequence[Recipe]], shown: Shown) -> Mapping[Call, Shown]:
+    return {(way, recipe): shown for way, recipes in doubts.items() for recipe in recipes}
 
 
 def _doubled(request: Request, texts: Mapping[str, str], chosen: Plan, wanted: Mapping[Way, tuple[Recipe, ...]]) -> Ran:
