@@ -29,10 +29,32 @@ CALLS = {
     "POS": "[(torch.arange(1., 5.),), (torch.arange(2., 6.),)]",
 }
 
+TWO_MODULES = """
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.big, self.small = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, x):
+        if x.sum() > 0:
+            y = self.big(x)
+        else:
+            y = self.small(x)
+        return y * 2
+
+
+net = Net()
+"""
+
 PAIRS = (
     # --- where: predicated control flow
     Pair("if_both", "if x.sum() > 0:\n    y = x + 1\nelse:\n    y = x - 1\nreturn y * 2", "safe"),
     Pair("if_one", "y = x\nif x.sum() > 0:\n    y = x + 1\nreturn y * 2", "safe"),
+    # a gradient that was none becomes zeros, or NaN where the step is lost anyway
+    Pair("two_modules", "return net(x)", "unsafe", setup=TWO_MODULES),
     Pair("early_return", "if x.sum() > 0:\n    return x + 1\nreturn x - 1", "safe"),
     Pair("ternary", "y = x + 1 if x.sum() > 0 else x - 1\nreturn y * 2", "safe"),
     Pair("elif", "if x.sum() > 100:\n    y = x + 1\nelif x.sum() > 5:\n    y = x + 2\nelse:\n    y = x + 3\nreturn y", "safe"),

@@ -233,5 +233,27 @@ def test_a_gradient_of_zeros_is_told_of_parameters_only(path: str, grave: list[s
     assert [one["severity"] for one in compared(old, Side(seen, store.blobs)).differences] == grave
 
 
+@pytest.mark.parametrize(
+    ("path", "new", "other", "grave"),
+    [
+        ("model.w", (NAN, 0), (INF, 1), ["exception"]),
+        ("model.w", (NAN, NAN), (1, NAN), ["exception"]),
+        ("model.w", (NAN, 0), (1, 1), ["different"]),  # the original trains on
+        ("model.w", (NAN, 2), (INF, 1), ["different"]),
+        ("model.w", (NAN, INF), (INF, 1), ["different"]),
+        ("input[0]", (NAN, 0), (INF, 1), ["different"]),
+    ],
+)
+def test_a_gradient_of_nan_is_forgiven_where_the_step_is_lost_anyway(
+    path: str, new: tuple[float, ...], other: tuple[float, ...], grave: list[str]
+) -> None:
+    store = Store()
+    known = take(t(*other), store, "model.v")
+    both = {"output": {}, "gradient": {**known, **take(t(*new), store, path)}}
+    old = Side(Observation("call 1", {"output": {}, "gradient": known}, (), None), store.blobs)
+    found = compared(old, Side(Observation("call 1", both, (), None), store.blobs)).differences
+    assert [one["severity"] for one in found] == grave
+
+
 def test_the_sign_of_a_zero_gradient_is_nothing() -> None:
     assert compared(side(gradient=[t(0.0, 1)]), side(gradient=[t(-0.0, 1)])).differences == []

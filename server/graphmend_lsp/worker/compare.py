@@ -20,6 +20,8 @@ from .wire import Difference
 Likeness = Literal["bit-equal", "close", "different", "not compared"]
 EffectsLikeness = Literal["equal", "moved", "different", "not compared"]
 Severity = Literal["close", "moved", "exception", "different"]
+ZEROS = "none became zeros, which an optimizer does not skip"
+LOST = "none became NaN, beside a gradient that is not finite in the original either"
 MAX_DIFFERENCES = 8  # of one part in one call; the rest is a number
 
 _TOLERANCES: dict[torch.dtype, tuple[float, float]] = {  # those of torch.testing.assert_close
@@ -195,7 +197,10 @@ def _compare_part(part: str, label: str, original: Side, mended: Side) -> list[D
                 if not path.startswith(
                     "input"
                 ):  # an optimizer skips a parameter without a gradient, not one with zeros
-                    found.append(_difference(part, path, label, "none became zeros", "close"))
+                    found.append(_difference(part, path, label, ZEROS, "close"))
+                continue
+            if part == "gradient" and not path.startswith("input") and _is_lost(leaf, original, mended):
+                found.append(_difference(part, path, label, LOST, "exception"))
                 continue
             said = "new" if part != "state" else "new, or made earlier than before"
             found.append(_difference(part, path, label, f"{said}: {_brief(leaf.text)}", severity))
@@ -207,6 +212,18 @@ def _compare_part(part: str, label: str, original: Side, mended: Side) -> list[D
             part, found[-1]["where"], label, f"{found[-1]['detail']} (and {more} more)", found[-1]["severity"]
         )
     return found
+
+
+def _is_lost(leaf: Leaf, original: Side, mended: Side) -> bool:
+    """Whether a gradient is new and nothing but zeros and NaN, in a call in which one of the original's is not finite.
+
+    A step with that one ends the training either way.
+    """
+    tensor = read_back(leaf, mended.blobs)
+    if tensor is None or bool(((tensor == tensor) & (tensor != 0)).any()):
+        return False
+    known = (read_back(one, original.blobs) for one in original.seen.parts.get("gradient", {}).values())
+    return any(one is not None and not bool(torch.isfinite(one).all()) for one in known)
 
 
 def _has_parent_difference(path: str, here: Snapshot, there: Snapshot) -> bool:
