@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 SEED = 20241109
 REQUESTS, SETTLED = 1000, 200  # memory is compared between these two
 AT_ONCE = 4  # requests under way; the worker runs two of them
-SAVES, SAVES_SETTLED = 60, 20
+SAVES, SAVES_SETTLED = 40, 15
 # What a process may gain between the two. Its allocator's slack is below 2 MiB; 8 MiB in 800 requests is 10 KiB a
 # request, less than the texts and results of one request take: none of them may be kept.
 SLACK_MB = 8.0

@@ -60,8 +60,14 @@ FAILING = {
 }
 
 
-@each_worker
-@pytest.mark.parametrize("name", FAILING)
+@pytest.mark.parametrize(
+    ("worker", "name"),
+    [
+        *(("fork", name) for name in FAILING),
+        *(pytest.param("spawn", name, marks=pytest.mark.slow) for name in ("mended dies", "too late")),
+    ],
+    indirect=["worker"],
+)
 def test_which_program_failed_is_told(worker: Worker, name: str, request: pytest.FixtureRequest) -> None:
     before, after, more, words = FAILING[name]
     said = [words]

@@ -114,8 +114,11 @@ VERIFIED = {  # what a program has when its proof forks it
 
 
 @pytest.mark.slow
-@each_worker
-@pytest.mark.parametrize("name", VERIFIED)
+@pytest.mark.parametrize(
+    ("worker", "name"),
+    [*(("fork", name) for name in VERIFIED), ("spawn", "a thread that computes")],
+    indirect=["worker"],
+)
 def test_a_proof_of_a_program_that_has(worker: Worker, tmp_path: Path, name: str) -> None:
     file = tmp_path / "model.py"
     file.write_text(program(VERIFIED[name] + ADD_ONE))

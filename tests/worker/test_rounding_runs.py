@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.worker.worker_pipes import Worker, analyse_params
+from tests.worker.conftest import Workers
+from tests.worker.worker_pipes import analyse_params
 
 HEAD = """import random, torch
 from torch import nn
@@ -148,39 +149,46 @@ DIFFERENT = [
 ]
 
 
-Judge = Callable[[Case], dict[str, Any]]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("rounding runs")]  # cases with one original share its runs
 
 
-@pytest.fixture
-def judge(worker: Worker, tmp_path: Path) -> Judge:
+@pytest.fixture(scope="module")
+def judged(workers: Workers, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Case], dict[str, Any]]:
+    """The verdict on a case; those of one original are asked for together, as the engine does."""
+    file = str(tmp_path_factory.mktemp("rounding") / "program.py")
+    known: dict[str, dict[str, Any]] = {}
+
     def ask(case: Case) -> dict[str, Any]:
-        file = str(tmp_path / "program.py")
-        candidate = {"id": "mend", "texts": {file: case.text(True)}, "changed": {}, "conditions": []}
-        params = analyse_params(
-            file, text=case.text(False), roots=(str(tmp_path),), device="cpu", mode=case.mode, seconds=60.0
-        )
-        result = worker.result(worker.send("verify", {**params, "candidates": [candidate]}), 200)
-        assert result["failure"] is None
-        (one,) = result["candidates"]
-        assert one["failure"] is None
-        return dict(one)
+        if case.name not in known:
+            alike = [one for one in ROUNDED + DIFFERENT if (one.text(False), one.mode) == (case.text(False), case.mode)]
+            candidates = [
+                {"id": one.name, "texts": {file: one.text(True)}, "changed": {}, "conditions": []} for one in alike
+            ]
+            params = analyse_params(
+                file, text=case.text(False), roots=(str(Path(file).parent),), device="cpu", mode=case.mode,
+                seconds=60.0 * len(alike),
+            )  # fmt: skip
+            worker = workers("all")
+            result = worker.result(worker.send("verify", {**params, "candidates": candidates}), 280)
+            assert result["failure"] is None
+            known.update({one["id"]: one for one in result["candidates"]})
+        assert known[case.name]["failure"] is None
+        return known[case.name]
 
     return ask
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("case", ROUNDED, ids=lambda case: case.name)
-def test_what_is_rounded_otherwise_is_told_as_that(judge: Judge, case: Case) -> None:
-    one = judge(case)
+def test_what_is_rounded_otherwise_is_told_as_that(judged: Callable[[Case], dict[str, Any]], case: Case) -> None:
+    one = judged(case)
     assert [each for each in one["differences"] if each["severity"] == "different"] == []
     assert any(each.get("rounded") for each in one["differences"])
     assert "different" not in (one["outputs"], one["gradients"], one["state"])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("case", DIFFERENT, ids=lambda case: case.name)
-def test_what_is_more_than_rounding_stays_different(judge: Judge, case: Case) -> None:
-    one = judge(case)
+def test_what_is_more_than_rounding_stays_different(judged: Callable[[Case], dict[str, Any]], case: Case) -> None:
+    one = judged(case)
     grave = [each for each in one["differences"] if each["severity"] == "different"]
     assert grave
     assert case.calls or not any(each.get("rounded") for each in one["differences"])
