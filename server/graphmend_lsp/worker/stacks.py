@@ -7,6 +7,7 @@ objects, imports nothing of torch.
 
 from __future__ import annotations
 
+import dis
 import itertools
 import logging
 import os
@@ -22,6 +23,8 @@ _RESUME = "torch_dynamo_resume_in_"
 _DYNAMO = os.path.join("torch", "_dynamo")
 _CONVERSION = os.path.join(_DYNAMO, "convert_frame.py")
 _TAPS = "recorder.py"
+_TO_BOOL = dis.opmap.get("TO_BOOL", -1)  # a conversion in front of a jump (Python 3.13)
+_TO_BOOL_CACHES = 4  # places up to the instruction behind it, and that one
 _MODULE_CALL = ("Module._wrapped_call_impl", "Module._call_impl", "_wrapped_call_impl", "_call_impl")
 
 
@@ -81,7 +84,12 @@ def frame_data(frame: FrameType) -> FrameData:
     line = frame.f_lineno or code.co_firstlineno
     columns: tuple[int | None, int | None, int | None] = (None, None, None)
     if hasattr(code, "co_positions"):
-        found = next(itertools.islice(code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
+        index = frame.f_lasti // 2
+        found = next(itertools.islice(code.co_positions(), index, None), (None,) * 4)
+        if found[2] is None and code.co_code[frame.f_lasti] == _TO_BOOL:
+            # From Python 3.13 on Dynamo puts one without a place in front of the jump, which has the condition's.
+            behind = itertools.islice(code.co_positions(), index + 1, index + 1 + _TO_BOOL_CACHES)
+            found = next((one for one in behind if one[2] is not None), found)
         if found[0] is not None:
             line, columns = found[0], (found[1], found[2], found[3])
     first = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
