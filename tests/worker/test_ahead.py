@@ -47,6 +47,16 @@ class Net(nn.Module):
         return x
 
 
+class Outer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = torch.compile(Net())
+
+    def forward(self, x):
+        open("ran", "w").close()
+        return self.net(x)
+
+
 def graphmend_entry():
     SETUP
     return Net(), (torch.ones(2, 4),)
@@ -54,7 +64,7 @@ def graphmend_entry():
 
 # Runs every program given, each in a process of its own: what the look ahead told, then what the run met.
 SCRIPT = """
-import json, sys, time, types
+import json, os, sys, time
 from graphmend_lsp.worker import isolate
 from graphmend_lsp.worker.tasks import load_torch
 load_torch()
@@ -77,11 +87,12 @@ def told(source):
         time.sleep(0.01)
     if look is not None:
         look.close()
+    ran = os.path.exists("ran")
     recorder = Recorder()
     recorder.install()
     failure = analyse._calls(program, "eval", recorder, lambda _stage: None)
     places = [[event["frames"][-1]["line"] for event in events] for events in (met, recorder.events)]
-    return [look is not None, *places, all(event in recorder.events for event in met), bool(failure)]
+    return [look is not None, *places, all(event in recorder.events for event in met), bool(failure), ran]
 
 for source in json.load(sys.stdin):
     outcome = isolate.call_in_child(lambda: told(source), Limits(seconds=100, memory_mb=None))
@@ -152,9 +163,9 @@ def test_what_is_told_ahead_is_what_the_run_meets(tmp_path: Path) -> None:
         seen[case.name] = json.loads(line)
     behind = HEAD.splitlines().index("        if x.sum() > 0:  # behind") + 1
     for case in CASES:
-        looks, told, met, true, failed = seen[case.name]
-        assert (looks, told, true, failed) == (
-            case.looks and reuses, [behind] if case.tells and reuses else [], True, False,
+        looks, told, met, true, failed, ran = seen[case.name]
+        assert (looks, told, true, failed, ran) == (
+            case.looks and reuses, [behind] if case.tells and reuses else [], True, False, False,
         ), (case.name, seen[case.name])  # fmt: skip
         assert met and (behind in met or not case.tells), case.name
     assert {case.name: seen[case.name][3] for case in EITHER} == {case.name: True for case in EITHER}

@@ -2,8 +2,8 @@
 
 A fork of the process that is about to run the program traces it with the forward of each repeated layer marked as a region
 (`torch.compiler.nested_compile_region`): from torch 2.13 on TorchDynamo traces such a layer once and, where its own guards
-hold, uses that trace for the others. The fork ends at the first break, before a graph is run. What it has met is said early and
-counts for nothing else: the run itself, which marks nothing, tells the truth. Linux only, as forks are.
+hold, uses that trace for the others. The fork ends at the first break or the first graph, before anything is run. What it has met
+is said early and counts for nothing else: the run itself, which marks nothing, tells the truth. Linux only, as forks are.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import CodeType, FunctionType, TracebackType
 from typing import Any
 
+from .compiling import compiles_itself
 from .limits import die_with_parent
 from .processes import can_fork
 from .program import Program
@@ -114,11 +115,12 @@ def repeated_layers(program: Program) -> list[type]:
     """The classes of which `LAYERS` or more modules lie side by side in the callable; of nested ones the outer."""
     import torch
 
-    if not isinstance(program.callable, torch.nn.Module):
-        return []
+    whole = program.callable
+    if not isinstance(whole, torch.nn.Module) or (compiles_itself(whole) and not hasattr(whole, "_orig_mod")):
+        return []  # what calls a compiled part is run, not traced
     found: dict[type, None] = {}
     seen: set[int] = set()
-    queue: list[Any] = [program.callable]
+    queue: list[Any] = [whole]
     while queue:
         children = list(queue.pop().children())
         counts = Counter(map(type, children))
@@ -173,7 +175,7 @@ def _trace(layers: Iterable[Any], pipe: int, call: Callable[[], object]) -> None
 
 
 class _Scout(Recorder):
-    """Says the first break and ends the process; silent where that is a region's, of which the run will tell more."""
+    """Says the first record, if it is a break, and ends the process; silent where that is a region's, which the run will tell."""
 
     def __init__(self, pipe: int) -> None:
         super().__init__(self._say)
@@ -189,7 +191,7 @@ class _Scout(Recorder):
             said = json.dumps(data).encode()
             if len(said) < LIMIT:
                 os.write(self._pipe, said)
-            os._exit(0)
+        os._exit(0)
 
 
 def _from_region(error: BaseException | None) -> bool:
