@@ -16,9 +16,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
-from .compare import Comparison, Shown
+from .compare import Shown
 from .failures import FailedError, failure, failure_of
 from .isolate import call_in_children
+from .judged import Ran, conditions_of, judged, trials_wanted
 from .loaded import Watch
 from .observe import Observation
 from .plan import Plan
@@ -27,27 +28,21 @@ from .rounding import Again, Call, doubtful, judge, needed
 from .trials import AT_ONCE, PROGRAMS_AT_ONCE, WAYS, Origin, Planned, Trial, Way, load, plan, run, trace
 from .turns import turn
 from .variants import Recipe
-from .weigh import CALLED, Programs, changes_state, compare_trial, distinct
+from .weigh import CALLED, Programs, changes_state
 from .wire import (
     Candidate,
-    CandidateResult,
-    CountsData,
-    Difference,
     FailureData,
     Limits,
     Place,
-    SideData,
     VerifyParams,
     VerifyResult,
 )
 
 T = TypeVar("T")
 PLAN = "plan"  # the file in which the original's process tells the plan
-MAX_DIFFERENCES = 60
 MARGIN = 1.5  # seconds of the limit that are left to compare and to answer
 SPARED = 0.05  # of the limit that runs in float64 must not use: what is known already shall be told in time
 WAIT = 0.004  # seconds between looks for the plan
-_NOTHING = CountsData(graphs=0, breaks=0, skipped_frames=0, skipped_rests=0, recompiles=0)
 
 
 @dataclass(frozen=True)
@@ -59,19 +54,6 @@ class Request:
     folder: str
     deadline: float
     watch: Watch | None
-
-
-@dataclass(frozen=True)
-class Ran:
-    """All that one program showed. `failed` says which way stopped it, after which nothing was run."""
-
-    trials: tuple[Trial, ...]
-    planned: Planned | None = None
-    failed: FailureData | None = None
-
-    def way(self, way: Way) -> Trial | None:
-        """The trial of that way, if it came to one."""
-        return next((trial for trial in self.trials if trial.way == way), None)
 
 
 @dataclass(frozen=True)
@@ -87,7 +69,7 @@ def verify(params: VerifyParams, progress: Callable[[str], None], watch: Watch |
     `watch` is told what the programs' processes touch, where those are forks.
     """
     started = time.monotonic()
-    conditions = _conditions(params["candidates"])
+    conditions = conditions_of(params["candidates"])
     files = tuple(sorted({file for candidate in params["candidates"] for file in candidate["texts"]}))
     with tempfile.TemporaryDirectory(prefix="graphmend-") as folder:
         deadline = started + params["limits"]["seconds"] - MARGIN
@@ -100,7 +82,7 @@ def verify(params: VerifyParams, progress: Callable[[str], None], watch: Watch |
             return VerifyResult(candidates=[], failure=original.failed)
         progress("comparing them")
         wanted = dict.fromkeys(
-            (way, recipes) for one in mended for way, recipes in _wanted(original, one, params.get("before"))
+            (way, recipes) for one in mended for way, recipes in trials_wanted(original, one, params.get("before"))
         )
         if wanted and original.planned is not None:
             progress("running the original compiled")
@@ -113,7 +95,7 @@ def verify(params: VerifyParams, progress: Callable[[str], None], watch: Watch |
             for candidate, one in zip(params["candidates"], mended, strict=True)
         ]
     candidates = [
-        _judged(candidate, original, one, conditions, params.get("before"), float64, started)
+        judged(candidate, original, one, conditions, params.get("before"), float64, started)
         for candidate, one, float64 in zip(params["candidates"], mended, shown, strict=True)
     ]
     return VerifyResult(candidates=candidates, failure=None)
@@ -323,85 +305,6 @@ def _heard(place: str, deadline: float) -> Plan | None:
     with open(place, "rb") as file:
         chosen: Plan | None = pickle.load(file)
     return chosen
-
-
-def _wanted(original: Ran, mended: Ran, before: CountsData | None) -> list[tuple[Way, tuple[Recipe, ...]]]:
-    """The compiled trials of the original without which the mended program cannot be judged."""
-    wanted: list[tuple[Way, tuple[Recipe, ...]]] = []
-    programs = Programs(original.trials, mended.trials)
-    for trial in mended.trials:
-        known = before or _counted(original)
-        more = trial.way == "eager" and not trial.slow and trial.counts["recompiles"] > known["recompiles"]
-        if trial.way != "uncompiled" and (more or compare_trial(programs, trial)[1]):
-            wanted.append((trial.way, trial.recipes))
-    return wanted
-
-
-def _counted(original: Ran) -> CountsData:
-    """The counts of the original's trial with most calls."""
-    trials = [trial for trial in original.trials if trial.way == "eager"]
-    return max(trials, key=lambda trial: len(trial.recipes)).counts if trials else _NOTHING
-
-
-def _judged(
-    candidate: Candidate,
-    original: Ran,
-    mended: Ran,
-    conditions: Sequence[Place],
-    before: CountsData | None,
-    shown: Mapping[Call, Shown],
-    started: float,
-) -> CandidateResult:
-    programs = Programs(original.trials, mended.trials)
-    comparison = Comparison()
-    for trial in mended.trials:
-        comparison.join(compare_trial(programs, trial, shown)[0])
-    after, uncompiled = mended.way("eager"), mended.way("uncompiled")
-    return CandidateResult(
-        id=candidate["id"],
-        before=before or _counted(original),
-        after=after.counts if after else _NOTHING,
-        outputs=comparison.outputs,
-        gradients=comparison.gradients,
-        state=comparison.state,
-        effects=comparison.effects,
-        differences=distinct([*comparison.differences, *_recompiles(programs, after)])[:MAX_DIFFERENCES],
-        unlike_sides=list(uncompiled.unlike) if uncompiled else [],
-        sides=_sides_of(candidate, conditions, programs.references[0].sides if programs.references else ()),
-        events=list(after.events) if after else [],
-        graphs=list(after.graphs) if after else [],
-        calls=sum(len(trial.observations) for trial in mended.trials),
-        seconds=time.monotonic() - started,
-        failure=mended.failed,
-    )
-
-
-def _recompiles(programs: Programs, after: Trial | None) -> list[Difference]:
-    before = programs.trial("eager", after.recipes) if after is not None else None
-    if before is None or after is None or after.counts["recompiles"] <= before.counts["recompiles"]:
-        return []
-    detail = f"{before.counts['recompiles']} became {after.counts['recompiles']}"
-    return [Difference(what="recompilations", where="", call="later calls", detail=detail, severity="moved")]
-
-
-def _conditions(candidates: Sequence[Candidate]) -> list[Place]:
-    """The conditions of all candidates, each once."""
-    found: dict[tuple[object, ...], Place] = {}
-    for candidate in candidates:
-        for place in candidate["conditions"]:
-            found.setdefault(_key(place), place)
-    return list(found.values())
-
-
-def _sides_of(candidate: Candidate, conditions: Sequence[Place], watched: Sequence[SideData]) -> list[SideData]:
-    seen = {_key(place): side for place, side in zip(conditions, watched, strict=False)}
-    return [
-        seen.get(_key(place), SideData(condition=place, true=False, false=False)) for place in candidate["conditions"]
-    ]
-
-
-def _key(place: Place) -> tuple[object, ...]:
-    return (place["file"], place["line"], place["column"], place["end_line"], place["end_column"])
 
 
 def _out_of_time() -> FailureData:

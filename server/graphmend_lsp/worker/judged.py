@@ -1,0 +1,113 @@
+"""What the trials of the original and of a mended program say together: a candidate's result.
+
+Only data is looked at here; nothing is run.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from .compare import Comparison, Shown
+from .rounding import Call
+from .trials import Planned, Trial, Way
+from .variants import Recipe
+from .weigh import Programs, compare_trial, distinct
+from .wire import Candidate, CandidateResult, CountsData, Difference, FailureData, Place, SideData
+
+MAX_DIFFERENCES = 60
+_NOTHING = CountsData(graphs=0, breaks=0, skipped_frames=0, skipped_rests=0, recompiles=0)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """All that one program showed. `failed` says which way stopped it, after which nothing was run."""
+
+    trials: tuple[Trial, ...]
+    planned: Planned | None = None
+    failed: FailureData | None = None
+
+    def way(self, way: Way) -> Trial | None:
+        """The trial of that way, if it came to one."""
+        return next((trial for trial in self.trials if trial.way == way), None)
+
+
+def trials_wanted(original: Ran, mended: Ran, before: CountsData | None) -> list[tuple[Way, tuple[Recipe, ...]]]:
+    """The compiled trials of the original without which the mended program cannot be judged."""
+    wanted: list[tuple[Way, tuple[Recipe, ...]]] = []
+    programs = Programs(original.trials, mended.trials)
+    for trial in mended.trials:
+        known = before or _counted(original)
+        more = trial.way == "eager" and not trial.slow and trial.counts["recompiles"] > known["recompiles"]
+        if trial.way != "uncompiled" and (more or compare_trial(programs, trial)[1]):
+            wanted.append((trial.way, trial.recipes))
+    return wanted
+
+
+def _counted(original: Ran) -> CountsData:
+    """The counts of the original's trial with most calls."""
+    trials = [trial for trial in original.trials if trial.way == "eager"]
+    return max(trials, key=lambda trial: len(trial.recipes)).counts if trials else _NOTHING
+
+
+def judged(
+    candidate: Candidate,
+    original: Ran,
+    mended: Ran,
+    conditions: Sequence[Place],
+    before: CountsData | None,
+    shown: Mapping[Call, Shown],
+    started: float,
+) -> CandidateResult:
+    """Compare every trial of the mended program with the original's of the same calls. `started` is a monotonic clock's."""
+    programs = Programs(original.trials, mended.trials)
+    comparison = Comparison()
+    for trial in mended.trials:
+        comparison.join(compare_trial(programs, trial, shown)[0])
+    after, uncompiled = mended.way("eager"), mended.way("uncompiled")
+    return CandidateResult(
+        id=candidate["id"],
+        before=before or _counted(original),
+        after=after.counts if after else _NOTHING,
+        outputs=comparison.outputs,
+        gradients=comparison.gradients,
+        state=comparison.state,
+        effects=comparison.effects,
+        differences=distinct([*comparison.differences, *_recompiles(programs, after)])[:MAX_DIFFERENCES],
+        unlike_sides=list(uncompiled.unlike) if uncompiled else [],
+        sides=_sides_of(candidate, conditions, programs.references[0].sides if programs.references else ()),
+        events=list(after.events) if after else [],
+        graphs=list(after.graphs) if after else [],
+        calls=sum(len(trial.observations) for trial in mended.trials),
+        seconds=time.monotonic() - started,
+        failure=mended.failed,
+    )
+
+
+def _recompiles(programs: Programs, after: Trial | None) -> list[Difference]:
+    before = programs.trial("eager", after.recipes) if after is not None else None
+    if before is None or after is None or after.counts["recompiles"] <= before.counts["recompiles"]:
+        return []
+    detail = f"{before.counts['recompiles']} became {after.counts['recompiles']}"
+    return [Difference(what="recompilations", where="", call="later calls", detail=detail, severity="moved")]
+
+
+def conditions_of(candidates: Sequence[Candidate]) -> list[Place]:
+    """The conditions of all candidates, each once."""
+    found: dict[tuple[object, ...], Place] = {}
+    for candidate in candidates:
+        for place in candidate["conditions"]:
+            found.setdefault(_key(place), place)
+    return list(found.values())
+
+
+def _sides_of(candidate: Candidate, conditions: Sequence[Place], watched: Sequence[SideData]) -> list[SideData]:
+    seen = {_key(place): side for place, side in zip(conditions, watched, strict=False)}
+    return [
+        seen.get(_key(place), SideData(condition=place, true=False, false=False)) for place in candidate["conditions"]
+    ]
+
+
+def _key(place: Place) -> tuple[object, ...]:
+    return (place["file"], place["line"], place["column"], place["end_line"], place["end_column"])
