@@ -6,12 +6,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 NODE_STAMP := node_modules/.graphmend-stamp
 
-.PHONY: demo test setup check lint unit slow editors extension versions bench rules clean
+.PHONY: demo test setup check lint unit slow editor-tools editors extension versions bench rules clean
 
 demo: $(VENV)/.stamp
 	$(BIN)/python examples/demo.py
 
-test: check slow extension editors
+# What the editors' tests need compiles on one core while the packages are installed and the types checked on the other.
+test:
+	$(MAKE) -j 2 lint editor-tools
+	$(MAKE) unit slow editors
 
 setup: $(VENV)/.stamp $(NODE_STAMP)
 
@@ -33,6 +36,9 @@ extension: $(NODE_STAMP)
 	npm run --workspace vscode-extension check
 	npm run --workspace vscode-extension build
 	npm test --workspace vscode-extension
+
+editor-tools:
+	GRAPHMEND_TOOLS_ONLY=1 bash tests/e2e/setup.sh
 
 editors: $(VENV)/.stamp extension
 	bash tests/e2e/setup.sh

@@ -3,6 +3,8 @@
     python bench/models.py [t5 biogpt phi3 bart_fp16]
 
 Whole processes are timed, `graphmend-lsp mend --write` from its start to its end, so imports and the worker's start are in it.
+Beside it runs a fresh process that does nothing but compile the same original with the same calls and the cheapest backend, as one
+would to see its breaks (`torch._dynamo.explain` takes as long): `ratio` is how many of those the whole mend with its proof takes.
 """
 
 import argparse
@@ -26,6 +28,16 @@ FILES = {
     "bart_fp16": ["models/bart/modeling_bart.py"],
 }
 
+PEER = """
+import runpy, sys
+import torch
+model, calls = runpy.run_path(sys.argv[1])[sys.argv[2]]()
+model.eval()
+compiled = torch.compile(model, backend="eager")
+for call in calls:
+    compiled(**call)
+"""
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -37,20 +49,18 @@ def main() -> None:
     if spec is None or spec.origin is None:
         sys.exit("transformers is not installed; run `make setup`")
     print(
-        f"{'model':<12}{'graphs-1':>9}{'after':>7}{'outputs':>11}{'effects':>9}{'calls':>7}{'safety':>9}{'seconds':>9}"
+        f"{'model':<12}{'graphs-1':>9}{'after':>7}{'outputs':>11}{'effects':>9}{'calls':>7}{'safety':>9}"
+        f"{'seconds':>9}{'peer':>7}{'ratio':>7}"
     )
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
-        shutil.copytree(
-            Path(spec.origin).parent, scratch / "transformers", ignore=shutil.ignore_patterns("__pycache__")
-        )
+        shutil.copytree(Path(spec.origin).parent, scratch / "transformers")  # with its bytecode, as it is installed
         shutil.copy(ENTRIES, scratch)
         for model in models:
             files = [str(scratch / "transformers" / file) for file in FILES[model]]
             words = ["mend", *files, "--entry", f"{scratch / ENTRIES.name}:{model}", "--json", "--quiet", "--write"]
-            begin = time.perf_counter()
-            done = subprocess.run([sys.executable, "-m", "graphmend_lsp", *words], capture_output=True, text=True)
-            seconds = time.perf_counter() - begin
+            peer, _ = timed("-c", PEER, str(scratch / ENTRIES.name), model)
+            seconds, done = timed("-m", "graphmend_lsp", *words)
             if not done.stdout.startswith("{"):
                 print(f"{model:<12} failed: {done.stderr.strip()[-200:]}")
                 continue
@@ -58,8 +68,16 @@ def main() -> None:
             verified = record["verified"] or dict.fromkeys(("outputs", "effects", "calls", "safety"), "-")
             print(
                 f"{model:<12}{record['before']['graphs'] - 1:>9}{record['after']['graphs'] - 1:>7}{verified['outputs']:>11}"
-                f"{verified['effects']:>9}{verified['calls']:>7}{verified['safety']:>9}{seconds:>9.1f}"
+                f"{verified['effects']:>9}{verified['calls']:>7}{verified['safety']:>9}"
+                f"{seconds:>9.1f}{peer:>7.1f}{seconds / peer:>7.1f}"
             )
+
+
+def timed(*words: str) -> tuple[float, subprocess.CompletedProcess[str]]:
+    """Seconds of a whole run of this Python, and what it printed."""
+    begin = time.perf_counter()
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True)
+    return time.perf_counter() - begin, done
 
 
 if __name__ == "__main__":

@@ -16,6 +16,6 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert spec is not None
     assert spec.origin is not None
     folder = tmp_path_factory.mktemp("scratch")
-    shutil.copytree(Path(spec.origin).parent, folder / "transformers", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(Path(spec.origin).parent, folder / "transformers")
     shutil.copy(ENTRIES, folder)
     return folder
