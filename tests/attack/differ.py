@@ -261,7 +261,7 @@ def _is_own(error: BaseException, space: Mapping[str, Any]) -> bool:
     if place is None or place.tb_frame.f_code.co_filename != space["__file__"]:
         return False
     line = space["__text__"].split("\n")[place.tb_lineno - 1].strip()
-    return line.startswith(("raise", "assert"))
+    return line.startswith(("raise", "assert", "torch._assert"))
 
 
 def _backward(value: Any, seed: int) -> None:
