@@ -309,3 +309,64 @@ def test_messages_of_transformers_are_said_once(name: str) -> None:
     kept = "\n".join(one for one in after.split("\n") if "_logger_warning_once(" not in one)
     assert kept.count("logger.warning_once(") == source.count("logger.warning_once(")
     assert len(after) - len(source) < 300
+
+
+_TEXT = """\
+import warnings
+
+import torch
+
+
+class Net(torch.nn.Module):
+    name = "net"
+
+    def forward(self, x, kind, *more):
+        y = x.sin()
+        {before}⟦warnings.warn({text})⟧
+        return y + 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "says"),
+    [
+        ("f'{kind}'", "", True),
+        ("f'{kind:>{more}}'", "", True),
+        ("'of ' + f'{kind}'", "", True),
+        ("'{} {name}'.format(kind, name=self.name)", "", True),
+        ("'%s %d' % (kind, more[0])", "", True),
+        ("f'{y}'", "", True),  # breaks at the helper as it did before, and is said there
+        ("said", "said = f'a {kind}'; ", True),
+        ("said", "said = f'a {kind}'; said += 'b'; ", True),
+        ("kind", "", False),  # as an argument of its own a tensor would be computed while tracing
+        ("*more", "", False),
+        ("self.name", "", False),
+        ("kind + 'a'", "", False),
+        ("str(y)", "", False),
+        ("f'{y.max()}'", "", False),
+        ("f'{str(y)}'", "", False),
+        ("said", "said = f'a {kind}'; said *= 2; ", False),
+        ("said", "said = y; ", False),
+        ("said", "said = kind; said = f'{said}'; ", False),
+    ],
+)
+def test_a_text_of_what_python_may_hold_can_be_said_while_tracing(text: str, before: str, says: bool) -> None:
+    source = _TEXT.format(text=text, before=before)
+    titles = [mend.title for mend in candidates("defer", source, "forward", "GB0007")]
+    assert any("while tracing" in title for title in titles) is says, titles
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_a_text_with_a_tensor_is_said_in_each_call(backend: str) -> None:
+    source = _TEXT.format(text="f'{kind} {y.shape} {x}'", before="").replace("class Net", "class Logged")
+    source = source.replace("⟦warnings.warn", "⟦logger.warning_once").replace(
+        "import torch\n", "import logging\n\nimport torch\n\nlogger = logging.getLogger('said')\n"
+    )
+    (mended,) = (mend for mend in candidates("defer", source, "forward", "GB0291") if "while tracing" in mend.title)
+    set_up = "logger.warning_once = logger.warning\nfn = Logged()\n"
+    run = set_up + "calls = [(torch.ones(2), 'a'), (torch.zeros(2), 'a'), (torch.zeros(3), 'b'), (torch.ones(2), 2)]"
+    plain = unmark(source)[0]
+    expected, _ = outcome(plain, run)
+    assert len({said for _, said in expected}) == 4
+    assert outcome(apply_edits(plain, mended.edits), run, backend)[0] == expected

@@ -2,11 +2,11 @@
 
 What it does
 ------------
-A message that is said only once anyway (`logger.warning_once`, `warnings.warn`) and is made of constants is said while
-Dynamo traces. Any other message moves to the end: in the function that Dynamo compiles itself, the statement moves
-behind the computation of the return value; elsewhere (in functions that are inlined, in loops, in `try`, where the
-function has several ends) its values are taken in place and the text is said when the outermost compiled function
-returns or raises.
+A message that is said only once anyway (`logger.warning_once`, `warnings.warn`) and is made of values that Python holds
+(names, numbers, sizes, settings) is said while Dynamo traces. Any other message moves to the end: in the function that
+Dynamo compiles itself, the statement moves behind the computation of the return value; elsewhere (in functions that are
+inlined, in loops, in `try`, where the function has several ends) its values are taken in place and the text is said when
+the outermost compiled function returns or raises.
 
 Why it costs
 ------------
@@ -35,7 +35,7 @@ from dataclasses import dataclass
 from graphmend_lsp.mending.defer_collect import collect, expressions, is_deferred, unsuited
 from graphmend_lsp.mending.defer_effects import Effect, effect_of, statements_in
 from graphmend_lsp.mending.defer_examples import EXAMPLES, REFUSALS
-from graphmend_lsp.mending.defer_once import once
+from graphmend_lsp.mending.defer_once import Once, once
 from graphmend_lsp.mending.defer_outermost import outermost
 from graphmend_lsp.mending.defer_tail import Item, at_end, move
 from graphmend_lsp.mending.rule import Request
@@ -63,9 +63,9 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
     reasons: list[str] = []
     at_test = not source.span(effect.statement).contains(site.span)
     said = once(source, effect) if not at_test else None
-    if isinstance(said, tuple):
-        answers.append(_mend(request, *said))
-        if effect.once:
+    if isinstance(said, Once):
+        answers.append(_mend(request, said.title, said.edits, said.changes))
+        if effect.once and said.constant:
             return tuple(answers)
     elif said is not None:
         reasons.append(said)

@@ -670,6 +670,104 @@ def f(x):
         outermost=None,
         gb_id="GB0007",
     ),
+    Example(
+        "a message that is logged once, made of what an object holds",
+        """\
+import logging
+
+import torch
+
+logger = logging.getLogger(__name__)
+
+
+class Net(torch.nn.Module):
+    @property
+    def loss_function(self):
+        loss_type = getattr(self, "loss_type", None)
+        if loss_type not in ("mse", "l1"):
+            ⟦logger.warning_once(f"`loss_type={loss_type}` is not known, `mse` is taken.")⟧
+            loss_type = "mse"
+        return getattr(torch.nn.functional, f"{loss_type}_loss")
+
+    def forward(self, x, y):
+        return self.loss_function(x.sin(), y)
+""",
+        """\
+import logging
+
+import torch
+
+
+@torch.compiler.assume_constant_result
+def _logger_warning_once(*args, **kwargs):
+    \"\"\"Say a message that is said only once: at trace time, where it breaks no graph.\"\"\"
+    logger.warning_once(*args, **kwargs)
+
+logger = logging.getLogger(__name__)
+
+
+class Net(torch.nn.Module):
+    @property
+    def loss_function(self):
+        loss_type = getattr(self, "loss_type", None)
+        if loss_type not in ("mse", "l1"):
+            _logger_warning_once(f"`loss_type={loss_type}` is not known, `mse` is taken.")
+            loss_type = "mse"
+        return getattr(torch.nn.functional, f"{loss_type}_loss")
+
+    def forward(self, x, y):
+        return self.loss_function(x.sin(), y)
+""",
+        run=None,
+        outermost="forward",
+        gb_id="GB0291",
+    ),
+    Example(
+        "a warning in a loop, made of a count",
+        """\
+import warnings
+
+import torch
+
+
+def check(inputs):
+    for index, one in enumerate(inputs):
+        if not one.requires_grad:
+            ⟦warnings.warn("Input %d asks for no gradient." % index)⟧
+
+
+def f(x, y):
+    z = x.sin()
+    check((x, y))
+    return z + y
+""",
+        """\
+import warnings
+
+import torch
+
+
+@torch.compiler.assume_constant_result
+def _warnings_warn(*args, **kwargs):
+    \"\"\"Say a message that is said only once: at trace time, where it breaks no graph.\"\"\"
+    warnings.warn(*args, **kwargs)
+
+
+def check(inputs):
+    for index, one in enumerate(inputs):
+        if not one.requires_grad:
+            _warnings_warn("Input %d asks for no gradient." % index)
+
+
+def f(x, y):
+    z = x.sin()
+    check((x, y))
+    return z + y
+""",
+        run="fn = f\ncalls = [(torch.arange(4.0), torch.ones(4))]",
+        outermost="f",
+        gb_id="GB0007",
+    ),
 )
 
 REFUSALS = (
