@@ -170,6 +170,16 @@ async def test_only_what_is_asked_for_is_mended(within: str, after: str) -> None
     assert (await mended("a\n", {"a": "1"}, within=within))[0] == after
 
 
+async def test_a_mend_that_gains_nothing_in_a_lost_function_says_so() -> None:
+    new, plan, _ = await mended("ac\nb\n", MENDS)
+    assert new == "ac\n2\n"
+    [left] = plan.after.findings
+    assert not left.candidates
+    assert [(one.rule, one.reason) for one in left.declined] == [
+        ("where", "Another break leaves the whole function to Python, so a mend of this one would gain nothing.")
+    ]
+
+
 async def test_what_is_unsafe_is_mended_when_that_is_asked_for() -> None:
     new, plan, _ = await mended("a\n", {"a": "u"}, unsafe=True)
     assert (new, [one.safety for one in plan.applied]) == ("u\n", ["unsafe"])

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from graphmend_lsp.engine.client import WorkerFailedError
 from graphmend_lsp.engine.config import CheckRequest, WorkerConfig
 from graphmend_lsp.engine.session import Session
 from graphmend_lsp.model import (
@@ -15,6 +16,7 @@ from graphmend_lsp.model import (
     Candidate,
     Entry,
     EntryResult,
+    Failure,
     Finding,
     Mend,
     Report,
@@ -104,6 +106,46 @@ async def test_without_data_too_a_shared_one_is_run_once(session: Session) -> No
     asked = [params["texts"][PATH] for _, params in session._client.asked]  # type: ignore[attr-defined]
     assert asked == ["x\nb\n", "y\nb\n", "a\nz\n"]
     assert {one.safety for each in proven.findings for one in each.candidates} == {"unverified"}
+
+
+@pytest.mark.parametrize(
+    ("broken", "kind", "asked", "safeties"),
+    [
+        ({"all"}, "timeout", [3, 1, 1, 1], ["safe", "safe", "safe"]),  # it was too much at once
+        ({"all", "y"}, "crash", [3, 1, 1, 1], ["safe", "unverified", "safe"]),  # one of them is to blame
+        ({"all", "x", "y", "z"}, "memory", [3, 1, 1], ["unverified", "unverified", "unverified"]),
+        ({"all"}, "exception", [3], ["unverified", "unverified", "unverified"]),  # the original does not run
+    ],
+)
+async def test_a_proof_that_breaks_off_is_made_apart_and_says_why(
+    session: Session, broken: set[str], kind: Any, asked: list[int], safeties: list[str]
+) -> None:
+    class Failing(Worker):
+        async def request(self, method: str, params: Mapping[str, Any], *others: Any) -> dict[str, Any]:
+            answer = await super().request(method, params, *others)
+            programs = [one["texts"][PATH] for one in params["candidates"]]
+            if "all" in broken if len(programs) > 1 else any(word in programs[0] for word in broken):
+                raise WorkerFailedError(Failure("worker", kind, "It did not end in 9 s.", "Raise the limit."))
+            return answer
+
+    session._client = Failing()  # type: ignore[assignment]
+    proven = await session.prove(REQUEST, report())
+    assert [len(params["candidates"]) for _, params in session._client.asked] == asked  # type: ignore[attr-defined]
+    judged = {one.mend.edits: one for finding in proven.findings for one in finding.candidates}
+    assert [judged[mend(1, word).edits].safety for word in "xy"] + [judged[mend(2, "z").edits].safety] == safeties
+    told = {one.verdict.reasons for one in judged.values() if one.verdict and one.safety == "unverified"}
+    assert told <= {("the proof broke off: It did not end in 9 s. Raise the limit.",)}
+    assert bool(told) is bool(proven.failures) is ("unverified" in safeties)
+
+
+async def test_what_was_only_put_off_is_not_proven_yet(session: Session) -> None:
+    class Stopped(Worker):
+        async def request(self, *_: Any) -> dict[str, Any]:
+            raise WorkerFailedError(Failure("worker", "cancelled", "The worker was stopped.", ""))
+
+    session._client = Stopped()  # type: ignore[assignment]
+    proven = await session.prove(REQUEST, report())
+    assert {one.verdict for finding in proven.findings for one in finding.candidates} == {None}
 
 
 async def test_a_measurement_is_of_the_texts_that_are_given(session: Session) -> None:

@@ -24,6 +24,7 @@ from graphmend_lsp.model import (
     Break,
     Candidate,
     Counts,
+    Declined,
     EntryResult,
     Failure,
     Finding,
@@ -36,6 +37,7 @@ from graphmend_lsp.model import (
 )
 
 MAX_ROUNDS = 12
+_IN_VAIN = "Another break leaves the whole function to Python, so a mend of this one would gain nothing."
 Place = tuple[str, str]  # a file and the name of a function in it
 
 
@@ -194,7 +196,10 @@ def _to_mend(report: Report, within: str | None, leave: frozenset[Place]) -> Rep
             return replace(finding, candidates=(), behind=())
         if _function(finding.site) in leave:
             boundaries = [one for one in finding.candidates if one.mend.rule in LAST_RESORT]
-            return replace(finding, candidates=tuple(boundaries), behind=())
+            others = {one.mend.rule for one in finding.candidates} - LAST_RESORT
+            vain = tuple(Declined(rule, _IN_VAIN) for rule in sorted(others))
+            declined = tuple(dict.fromkeys((*finding.declined, *vain)))
+            return replace(finding, candidates=tuple(boundaries), behind=(), declined=declined)
         return finding
 
     return replace(report, findings=tuple(map(offered, report.findings)))

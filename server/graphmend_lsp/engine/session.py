@@ -25,6 +25,7 @@ from graphmend_lsp.engine.plan import mend_all
 from graphmend_lsp.engine.programs import candidate_of, combine, programs_of
 from graphmend_lsp.engine.runs import Key, Run, entry_results, findings_of, mended_run, run_of
 from graphmend_lsp.engine.tree import AT_ONCE, client_of
+from graphmend_lsp.engine.unproven import judge_each, unproven
 from graphmend_lsp.engine.verdicts import judge
 from graphmend_lsp.model import Entry, Failure, Measurement, Mend, Plan, Progress, Report, Verdict
 from graphmend_lsp.worker.wire import (
@@ -114,6 +115,7 @@ class Session:
         if runs is None and self._checked is not None and self._checked[0] == request:
             runs = self._checked[1]
         verdicts: dict[Mend, list[Verdict]] = {}
+        broken: dict[Mend, list[Verdict]] = {}  # what is said where no entry has a verdict
         failures: list[Failure] = []
         for result in report.entries:
             mends = [
@@ -128,20 +130,24 @@ class Session:
             programs = programs_of(mends)
             if result.run == "fake":
                 before = counts_of(result, report.findings)
-                judged = [
-                    (graphs_only(before, run), run)
+                pairs = [
+                    (program, graphs_only(before, await self._analyse(_mended(request, program, sources), key, "fake")))
                     for program in programs
-                    for run in [await self._analyse(_mended(request, program, sources), key, "fake")]
                 ]
             else:
-                judged, failure = await self.verify(request, key, programs, sources, on_progress, (runs or {}).get(key))
-                failures += [failure] if failure is not None else []
-            for program, (verdict, _) in zip(programs, judged, strict=False):
+                ran = (runs or {}).get(key)
+                prove = partial(self.verify, request, key, sources=sources, on_progress=on_progress, before=ran)
+                pairs, failure = await judge_each(prove, programs)
+                if failure is not None:
+                    failures.append(failure)
+                    why = unproven(failure, ran)
+                    broken |= {} if why is None else {mend: [why] for program in programs for mend in program}
+            for program, verdict in pairs:
                 for mend in program:
                     verdicts.setdefault(mend, []).append(verdict)
         findings = []
         for finding in report.findings:
-            findings.append(settle(finding, verdicts))
+            findings.append(settle(finding, broken | verdicts))
             if on_finding is not None:
                 on_finding(findings[-1])
         return replace(report, findings=tuple(findings), failures=tuple(dict.fromkeys((*report.failures, *failures))))

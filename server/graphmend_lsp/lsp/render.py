@@ -142,8 +142,10 @@ def plain_title(candidate: Candidate) -> str:
 
 def standing(candidate: Candidate) -> str:
     """What is known of a candidate, in a few words."""
-    if candidate.verdict is None or candidate.safety == "unverified":
+    if candidate.verdict is None:
         return "not verified yet"
+    if candidate.safety == "unverified":
+        return f"not verified: {'; '.join(candidate.verdict.reasons)}"
     if candidate.safety == "safe":
         return "proven safe"
     return f"{candidate.safety}: {'; '.join(candidate.verdict.reasons) or 'results may differ'}"
