@@ -31,6 +31,7 @@ from graphmend_lsp.engine.runs import Run, findings_of, mended_run, run_of
 from graphmend_lsp.engine.verdicts import judge
 from graphmend_lsp.mending import propose
 from graphmend_lsp.model import Break, Entry, Finding, Mend, Mode, Verdict
+from graphmend_lsp.worker import judged as judging
 from graphmend_lsp.worker import verify as verifying
 from graphmend_lsp.worker import warming
 from graphmend_lsp.worker.analyse import analyse
@@ -215,7 +216,7 @@ def uncompiled_verdicts(
     params = VerifyParams(
         entry=_spec(entry), texts=base, candidates=candidates, roots=[], device="cpu", mode=mode, limits=LIMITS, before=_CUT
     )  # fmt: skip
-    conditions = verifying._conditions(candidates)
+    conditions = judging.conditions_of(candidates)
     origin = Origin(params, base, (entry.file,))
     (planned,) = _here([lambda: plan(origin, conditions)])
     if planned.value is None or planned.value.plan.failed is not None:
@@ -224,14 +225,14 @@ def uncompiled_verdicts(
     (first,) = _here([lambda: trial(origin, "uncompiled", chosen, conditions, None, chosen.everything())])
     if first.value is None:
         return None
-    original = verifying.Ran((first.value,), planned.value)
+    original = judging.Ran((first.value,), planned.value)
     found: list[Verdict] = []
     for candidate, mends in zip(candidates, programs, strict=True):
         mended = Origin(params, {**base, **candidate["texts"]}, (entry.file,))
         changed = candidate["changed"]
         (one,) = _here([partial(trial, mended, "uncompiled", chosen, (), changed)])
-        ran = verifying.Ran((one.value,) if one.value is not None else (), failed=one.failure)
-        result = verifying._judged(candidate, original, ran, conditions, _CUT, {}, 0.0)
+        ran = judging.Ran((one.value,) if one.value is not None else (), failed=one.failure)
+        result = judging.judged(candidate, original, ran, conditions, _CUT, {}, 0.0)
         result["after"] = _WHOLE
         found.append(judge(result, mends, sources))
     return found
