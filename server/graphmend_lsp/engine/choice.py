@@ -1,7 +1,7 @@
 """Which mend of a break is offered first, and which ones are not offered. Pure.
 
 Safe comes before unverified before unsafe. Among equals: what removes the break, then what saves most frames and graphs,
-then what keeps most as it was, then the smallest edit, then the order in which the rules offer them.
+then what keeps most as it was, then first choices, then the smallest edit, then the order in which the rules offer them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from graphmend_lsp.engine.verdicts import worst
-from graphmend_lsp.mending import LAST_RESORT
+from graphmend_lsp.mending import LAST_RESORT, SECOND_CHOICE
 from graphmend_lsp.model import Candidate, Declined, Finding, Mend, Safety, Verdict
 
 _SAFETY = ("safe", "unverified", "unsafe", "wrong")
@@ -63,6 +63,7 @@ def rank(candidate: Candidate, judged: Sequence[Verdict]) -> tuple[int, ...]:
         -sum(one.before.breaks - one.after.breaks for one in judged),
         *(_LIKENESS.index(part) for part in (verdict.outputs, verdict.gradients, verdict.state)),
         _EFFECTS.index(verdict.effects),
+        candidate.mend.rule in SECOND_CHOICE,
         len(candidate.mend.changes) + len(candidate.mend.cautions),
         size(candidate.mend),
     )

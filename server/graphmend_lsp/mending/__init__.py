@@ -17,13 +17,16 @@ from graphmend_lsp.mending.rule import Proposals, Request, Rule
 from graphmend_lsp.model import Break, Declined, Mend
 
 RULES = (
-    "known", "where", "loop", "defer", "guard", "given", "item", "index", "mask", "bins", "rows", "listed", "flow", "copy",
-    "hoist", "caller", "opaque", "isolate",
+    "known", "where", "cond", "loop", "defer", "guard", "given", "item", "index", "mask", "bins", "rows", "listed", "flow",
+    "copy", "hoist", "caller", "opaque", "isolate",
 )  # fmt: skip
 """The rules' names, in the order in which their mends are offered; each is the module of that name in this room."""
 
 LAST_RESORT = frozenset({"isolate"})
 """Rules that remove no break; they are asked only where no other rule has a mend that may be proven safe, or a frame is lost."""
+
+SECOND_CHOICE = frozenset({"cond"})
+"""Rules whose mend is offered behind every other one of the same safety, and does not keep the last resort away."""
 
 
 def rules_by_name() -> dict[str, Rule]:
@@ -37,7 +40,7 @@ def propose(site: Break, sources: Mapping[str, str], rules: Sequence[str] = ()) 
     declined: list[Declined] = []
     lost = site.outcome in ("frame skipped", "rest skipped")  # worth a second choice, should the first be wrong
     for name, rule in rules_by_name().items():
-        may_be_safe = any(not mend.cautions for mend in mends) and not lost
+        may_be_safe = any(not one.cautions and one.rule not in SECOND_CHOICE for one in mends) and not lost
         if (rules and name not in rules) or (may_be_safe and not rules and name in LAST_RESORT):
             continue
         for answer in _answers(name, rule, site, sources):

@@ -152,12 +152,12 @@ def _joined(setting: Setting, test: Test, then: Item | None, other: Item | None)
         return _joined_calls(setting, test, then, other, comments)
     reads = frozenset(test.reads).union(*(item.reads for item in (then, other) if item), {one.key})
     if then is None or other is None:
-        _refuse_unbound(setting, one, test)
+        refuse_unbound(setting, one, test)
     in_place = one.in_place
     if then is not None and other is not None and then.in_place != other.in_place:
         raise Refused(f"One side changes `{one.key}` in place and the other puts another tensor in it.")
     if not in_place:
-        _refuse_later_change(setting, one.key, [item.values[0] if item else Old(one.key) for item in (then, other)])
+        refuse_later_change(setting, one.key, [item.values[0] if item else Old(one.key) for item in (then, other)])
     a = then.values[0] if then else Old(one.key)
     b = other.values[0] if other else Old(one.key)
     value = choose(setting, test, a, b, one.key)
@@ -222,7 +222,7 @@ def _refuse_number_uses(setting: Setting, numbers: Numbers, key: str) -> None:
         raise Refused(f"Line {use.lineno}: `{key}` must be `{text}`; write `{key} = ... if ... else ...`.")
 
 
-def _refuse_unbound(setting: Setting, item: Item, test: Test) -> None:
+def refuse_unbound(setting: Setting, item: Item, test: Test) -> None:
     """The other side keeps the old value, so there must be one that `torch.where` can choose."""
     source, key = setting.source, item.key
     if key.startswith("self."):
@@ -252,7 +252,7 @@ def _refuse_none(setting: Setting, item: Item, test: Test) -> None:
             raise Refused(f"`{name}` may be None when its side is not taken; test `{name} is not None` first.")
 
 
-def _refuse_later_change(setting: Setting, key: str, values: Sequence[Value]) -> None:
+def refuse_later_change(setting: Setting, key: str, values: Sequence[Value]) -> None:
     """A chosen tensor is a new one: what changes it in place later would no longer reach the tensor it was before."""
     source, root = setting.source, setting.root
     shared = [

@@ -10,12 +10,12 @@ import ast
 from graphmend_lsp.mending.endings import sets
 from graphmend_lsp.mending.source import Source, assigned, parameters
 
-_VIEWS = frozenset((
+VIEWS = frozenset((
     "view", "reshape", "transpose", "permute", "T", "mT", "expand", "squeeze", "unsqueeze", "detach", "data", "flatten",
     "chunk", "split", "unbind", "narrow", "select", "diagonal", "t", "swapaxes", "movedim", "view_as",
     "expand_as", "real",
 ))  # fmt: skip
-_KEEPERS = frozenset(("append", "extend", "add", "insert", "setdefault", "update", "register_buffer", "setattr"))
+KEEPERS = frozenset(("append", "extend", "add", "insert", "setdefault", "update", "register_buffer", "setattr"))
 _NEW_TENSOR = frozenset((
     "clone", "sin", "cos", "exp", "abs", "sqrt", "relu", "sigmoid", "tanh", "softmax", "matmul", "sum", "mean",
     "zeros", "ones", "full", "empty", "zeros_like", "ones_like", "full_like", "add", "sub", "mul", "div", "neg",
@@ -66,9 +66,9 @@ def is_fresh(source: Source, name: str, before: ast.stmt) -> bool:
                 return False  # it gets another name
             if isinstance(parent, ast.Subscript) and parent.value is node and isinstance(parent.ctx, ast.Load):
                 return False  # a view of it does
-            if isinstance(parent, ast.Attribute) and parent.attr in _VIEWS:
+            if isinstance(parent, ast.Attribute) and parent.attr in VIEWS:
                 return False
-            if isinstance(parent, ast.Call) and getattr(parent.func, "attr", "") in _KEEPERS:
+            if isinstance(parent, ast.Call) and getattr(parent.func, "attr", "") in KEEPERS:
                 return False
     return made
 

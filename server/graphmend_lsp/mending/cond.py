@@ -1,0 +1,234 @@
+"""One side of a branch on a tensor, computed inside the graph: `torch.cond` where `torch.where` is wasteful or refused.
+
+What it does
+    An ``if`` whose condition is a tensor gets a twin for `torch.compile`: ``torch.cond`` holds both sides in the graph and
+    computes the one that is taken. Sides that are one value each become lambdas; longer ones become functions, which
+    the program calls uncompiled, too. For assignments, updates without ``else``, ``return`` on both sides and conditional
+    expressions; a side may hold loops over layers, tests of Python values and calls of submodules.
+
+Why it costs
+    Dynamo cannot know which side to trace, so it ends the graph at the condition, waits for the value, and starts
+    another graph. ``torch.where`` avoids that by computing both sides in every call.
+
+Safety
+    Uncompiled nothing changes: the ``if`` stays, beside ``torch.compiler.is_compiling()``, because ``torch.cond`` outside
+    of `torch.compile` runs Dynamo in every call and loses gradients of gradients. Compiled, one side runs, so the one
+    that is not taken gives no NaN gradients. Where a side calls something of ``self``, the ``if`` stays in training,
+    too: dropout inside ``torch.cond`` has wrong gradients, and batch norm raises. A parameter that only the side not
+    taken reads gets a gradient of zeros instead of none; the verdict tells that. Both sides must agree in shape, dtype
+    and strides: `torch.compile` raises for calls in which they do not. What a side gives unchanged is copied (``clone``).
+
+When it is refused
+    Where ``torch.where`` is enough: cheap sides whose gradients are finite. Loops on a tensor; an ``elif``; a side with
+    an effect, random numbers, a change in place, a ``with``, a second test of a tensor, or a number read from one; a side
+    that gives a Python value; a name without a value before; statements behind an early ``return``.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+from graphmend_lsp.mending import cond_examples, where
+from graphmend_lsp.mending.cond_sides import calls_own, refuse_value, sides_of
+from graphmend_lsp.mending.cond_text import Writer
+from graphmend_lsp.mending.imports import spell
+from graphmend_lsp.mending.kinds import Kinds
+from graphmend_lsp.mending.purity import hazards
+from graphmend_lsp.mending.rule import Request
+from graphmend_lsp.mending.source import Source, Unreadable, read
+from graphmend_lsp.mending.where_condition import Conditions, Refused, Test
+from graphmend_lsp.mending.where_merge import refuse_later_change
+from graphmend_lsp.mending.where_place import branch_of, returns
+from graphmend_lsp.mending.where_text import render
+from graphmend_lsp.mending.where_values import Leaf, Old, Value
+from graphmend_lsp.model import Declined, Mend, TextEdit
+
+__all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
+
+EXAMPLES = cond_examples.EXAMPLES
+REFUSALS = cond_examples.REFUSALS
+NAME = "cond"
+_TITLE = "Compute one side with torch.cond when compiled"
+_RAISES = "torch.compile raises for a call in which the two sides differ in shape, dtype or strides."
+_IN_TRAINING = "In training the `if` stays, and breaks the graph as before."
+
+
+def propose(request: Request) -> tuple[Mend | Declined, ...]:
+    """The mend of a branch on a tensor that `torch.where` does not serve well; empty where it does, or for other breaks."""
+    site = request.site
+    if not where.GB_IDS & {site.gb_id, site.root_gb_id} and "branching" not in site.gb_type.lower():
+        return ()
+    source = read(site.path, request.sources.get(site.path, ""))
+    if isinstance(source, Unreadable):
+        return ()  # which the where rule tells
+    node = source.node_at(site.span)
+    if node is None or (isinstance(node, ast.stmt) and source.span(node).start != site.span.start):
+        return ()
+    target = branch_of(source, node)
+    if not isinstance(target, (ast.If, ast.IfExp)) or _is_twin(source, target):
+        return ()
+    chosen = [answer for answer in where.propose(request) if isinstance(answer, Mend)]
+    if chosen and not (any(mend.title == where.DOUBLE for mend in chosen) or _is_heavy(source, target)):
+        return ()
+    try:
+        return (_Mending(source, target, node).mend(),)
+    except Refused as refused:
+        return () if chosen else (Declined(NAME, str(refused)),)
+
+
+def _is_twin(source: Source, target: ast.If | ast.IfExp) -> bool:
+    """Whether the branch is what runs uncompiled, beside a `torch.cond`."""
+    inner: ast.AST = target
+    for one in source.ancestors(target):
+        if isinstance(one, ast.If) and inner not in one.body and "is_compiling()" in ast.unparse(one.test):
+            return True
+        inner = one
+    block = source.block(target) if isinstance(target, ast.stmt) else source.block(_statement(source, target))
+    at = block.index(target if isinstance(target, ast.stmt) else _statement(source, target))
+    before = block[at - 1] if at else None
+    return isinstance(before, ast.If) and returns(before.body) and "is_compiling()" in ast.unparse(before.test)
+
+
+def _statement(source: Source, node: ast.AST) -> ast.stmt:
+    statement = source.statement(node)
+    assert statement is not None
+    return statement
+
+
+def _is_heavy(source: Source, target: ast.If | ast.IfExp) -> bool:
+    """Whether a side calls a submodule, or a method of the class, which `torch.where` would have run in every call."""
+    sides: list[ast.AST] = (
+        [target.body, target.orelse] if isinstance(target, ast.IfExp) else [*target.body, *target.orelse]
+    )
+    if isinstance(target, ast.If) and returns(target.body) and not target.orelse:
+        sides += source.after(target)
+    return any(calls_own(source, side) for side in sides)
+
+
+@dataclass
+class _Mending:
+    """One break being mended."""
+
+    source: Source
+    target: ast.If | ast.IfExp
+    node: ast.AST
+    taken: set[str] = field(default_factory=set)
+    changes: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.root = _statement(self.source, self.target)
+        self.kinds = Kinds(self.source, frozenset({self.node}) if isinstance(self.node, ast.expr) else frozenset())
+        self.conditions = Conditions(self.source, self.kinds, self.fresh)
+
+    def fresh(self, wanted: str) -> str:
+        """A new name, used nowhere in the file."""
+        name = self.source.fresh(wanted, frozenset(self.taken))
+        self.taken.add(name)
+        return name
+
+    def mend(self) -> Mend:
+        """The mend.
+
+        Raises:
+            Refused: with the reason.
+        """
+        self._refuse_place()
+        test = self._test(self.target.test)
+        cond, imported = spell(self.source, "torch.cond", self.target)
+        compiling, _ = spell(self.source, "torch.compiler.is_compiling", self.target)
+        writer = Writer(self.source, self.kinds, self.target.test, test, cond, f"{compiling}()", self.fresh)
+        spots = (
+            self._value(writer, self.target)
+            if isinstance(self.target, ast.IfExp)
+            else self._branch(writer, self.target)
+        )
+        spots = [imported, *spots] if imported is not None else spots
+        told = [*writer.changes, _RAISES, *([_IN_TRAINING] if writer.in_training else [])]
+        return Mend(
+            rule=NAME,
+            title=_TITLE,
+            path=self.source.path,
+            span=self.source.span(self.target),
+            edits=tuple(spots),
+            conditions=tuple((self.source.path, span) for span in dict.fromkeys(test.spans(self.source))),
+            changes=tuple(dict.fromkeys(told)),
+            cautions=tuple(dict.fromkeys(self.conditions.told)),
+        )
+
+    def _refuse_place(self) -> None:
+        if self.source.function(self.target) is None:
+            raise Refused("The branch is not inside a function.")
+        if self.source.code(self.root).startswith("elif"):
+            raise Refused(
+                "`torch.cond` takes the place of an `if`, not of an `elif`; write it as an `if` in the `else`."
+            )
+        if not self.source.starts_line(self.root):
+            raise Refused("The branch shares its line with other code; give it a line of its own.")
+        function = self.source.function(self.target)
+        if any(isinstance(one, (ast.Yield, ast.YieldFrom, ast.Await)) for one in ast.walk(function or self.root)):
+            raise Refused("`torch.cond` cannot stand in a generator or a coroutine.")
+
+    def _test(self, test: ast.expr) -> Test:
+        if self.kinds.of(test) != "tensor":
+            raise Refused(f"It is not clear whether `{render(self.source, test)}` is a tensor or a Python value.")
+        taken = self.conditions.take(test)
+        if taken.setup:
+            raise Refused("An operand of the condition is used twice; give it a name before the `if`.")
+        for hazard in hazards(self.source, test):
+            if hazard.kind in ("effect", "random"):
+                raise Refused(f"The condition has an effect: `{render(self.source, hazard.node)}` {hazard.words}.")
+        return taken
+
+    def _value(self, writer: Writer, target: ast.IfExp) -> list[TextEdit]:
+        """``y = a if t else b`` and ``return a if t else b``."""
+        root, one = self.root, self.root
+        plain = isinstance(one, ast.Assign) and len(one.targets) == 1 and isinstance(one.targets[0], ast.Name)
+        if not (plain or isinstance(one, ast.Return)) or getattr(one, "value", None) is not target:
+            raise Refused("The conditional expression is a part of a statement; give it a name of its own.")
+        for value in (target.body, target.orelse):
+            refuse_value(self.source, self.kinds, value)
+        key = one.targets[0].id if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name) else ""
+        if key:
+            self._refuse_later(key, [Leaf(target.body), Leaf(target.orelse)])
+        writer.in_training = any(calls_own(self.source, value) for value in (target.body, target.orelse))
+        line = writer.call_of_values(f"{key} = " if key else "return ", target.body, target.orelse)
+        return [writer.twin_of_value(root, line, goes_on=bool(key))]
+
+    def _branch(self, writer: Writer, target: ast.If) -> list[TextEdit]:
+        other: list[ast.stmt] = target.orelse
+        tail = False
+        if len(other) == 1 and isinstance(other[0], ast.If) and self.source.code(other[0]).startswith("elif"):
+            raise Refused("`torch.cond` has two sides; the `elif` would be a break inside of one of them.")
+        if returns(target.body) and not other:
+            other = self.source.after(target)
+            tail = True
+            if len(other) != 1 or not isinstance(other[0], ast.Return):
+                raise Refused("Statements stand behind the early return; put them into an `else` that returns, too.")
+        if returns(target.body) != returns(other):
+            raise Refused("One side returns and the other does not.")
+        sides = sides_of(self.source, self.kinds, target, other, returns=returns(target.body))
+        writer.in_training = sides.calls_modules
+        for name in sides.results:
+            self._refuse_later(name, [_value_of(side, name) for side in (target.body, other)])
+        short = writer.twin_of_short(target, sides, tail=tail)
+        return short if short is not None else writer.twin_of_functions(target, sides, tail=tail)
+
+    def _refuse_later(self, key: str, values: list[Value]) -> None:
+        refuse_later_change(_Setting(self.source, self.kinds, self.root, self.changes), key, values)
+
+
+@dataclass
+class _Setting:
+    source: Source
+    kinds: Kinds
+    root: ast.stmt
+    changes: list[str]
+
+
+def _value_of(side: list[ast.stmt], name: str) -> Value:
+    """What a side leaves in a name: the value of its last plain assignment, else what it held."""
+    for one in reversed(side):
+        if isinstance(one, ast.Assign) and any(isinstance(each, ast.Name) and each.id == name for each in one.targets):
+            return Leaf(one.value)
+    return Old(name)
