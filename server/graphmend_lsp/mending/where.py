@@ -13,12 +13,13 @@ Why it costs
 Safety
     Both sides run in every call: time is the sum of both, and what can raise, draw random numbers or have an effect is
     refused. The chosen values are bit-equal. What one side changes in place is written in place (``copy_``) on both,
-    so that all who hold the tensor see it. Gradients are too when both sides are finite; where an operation of the
-    side that is not taken may leave its domain (``sqrt``, ``log``, ``/``), its operand is made harmless on that side
-    ("double where"); the plain form is offered too and is never called safe then. Sides of different shape or dtype are
-    only seen by running: the verdict compares them. Numbers become a tensor without dimensions, which changes no dtype
-    of tensors that have some; they must be numbers that every dtype holds, met by ``+``, ``-``, ``*``, comparisons, or ``/`` of
-    powers of two. With other numbers (``0.1``) what is computed with each of them is chosen.
+    so that all who hold the tensor see it; where both sides change it, one of them does so in a copy. Gradients are
+    too when both sides are finite; where an operation of the side that is not taken may leave its domain (``sqrt``,
+    ``log``, ``/``), its operand is made harmless on that side ("double where"); the plain form is offered too and is
+    never called safe then. Sides of different shape or dtype are only seen by running: the verdict compares them.
+    Numbers become a tensor without dimensions, which changes no dtype of tensors that have some; they must be numbers
+    that every dtype holds, met by ``+``, ``-``, ``*``, comparisons, or ``/`` of powers of two. With other numbers
+    (``0.1``) what is computed with each of them is chosen.
 
 When it is refused
     Loops, a side with an effect (print, an item put in a list, an in-place change of what may be a Python number),
@@ -32,7 +33,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from graphmend_lsp.mending import edits, where_examples, where_numbers_examples
+from graphmend_lsp.mending import edits, where_examples, where_numbers_examples, where_stored_examples
 from graphmend_lsp.mending.first_call import advice
 from graphmend_lsp.mending.imports import is_builtin, spell
 from graphmend_lsp.mending.kinds import Kinds
@@ -60,6 +61,7 @@ from graphmend_lsp.mending.where_numbers import (
     uses_of,
 )
 from graphmend_lsp.mending.where_place import branch_of, comes_first, comments_of, returns, without_parentheses
+from graphmend_lsp.mending.where_stored import stored
 from graphmend_lsp.mending.where_text import operand, render
 from graphmend_lsp.mending.where_values import (
     Choice,
@@ -75,8 +77,8 @@ from graphmend_lsp.model import Declined, Mend, TextEdit
 
 __all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
 
-EXAMPLES = (*where_examples.EXAMPLES, *where_numbers_examples.EXAMPLES)
-REFUSALS = (*where_examples.REFUSALS, *where_numbers_examples.REFUSALS)
+EXAMPLES = (*where_examples.EXAMPLES, *where_numbers_examples.EXAMPLES, *where_stored_examples.EXAMPLES)
+REFUSALS = (*where_examples.REFUSALS, *where_numbers_examples.REFUSALS, *where_stored_examples.REFUSALS)
 NAME = "where"
 _CUT = frozenset(("detach", "detach_", "data"))
 _DETACHED = "A side that is detached gives a tensor without a gradient; the chosen one may ask for one."
@@ -169,6 +171,8 @@ class _Mending:
         lowering = Lowering(
             self.source, self.kinds, self.conditions, target, self.fresh, comments_of(self.source, target), tests=[test]
         )
+        if (lines := stored(lowering, target, test, self.where)) is not None:
+            return (self._mend(self._edits(target, target, lines), lowering, False, target),)
         body, orelse, last = target.body, target.orelse, target
         rest: list[ast.stmt] = []
         if returns(body) and not orelse:

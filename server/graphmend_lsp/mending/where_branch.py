@@ -169,9 +169,9 @@ class Lowering:
         if type(one.op) in _IN_PLACE and isinstance(target, ast.Name) and not self._keeps_dtype(target, one.value):
             value = Made(f"{key}.clone().{_IN_PLACE[type(one.op)]}(", one.value, ")")
         load = frozenset({key.split("[")[0]})
-        owned = isinstance(target, ast.Name) and self._is_owned(target.id)
+        owned = isinstance(target, ast.Name) and self.is_owned(target.id)
         if not owned and isinstance(target, (ast.Name, ast.Attribute)):
-            if not self._holds_tensor(target):
+            if not self.holds_tensor(target):
                 raise Refused(
                     f"`{key}` may be known by another name, and `{first_line(self.source, one)}` changes it in place; "
                     f"write `{key} = {key} {_OPERATORS[type(one.op)]} ...`."
@@ -192,7 +192,7 @@ class Lowering:
         known = frozenset({target.id}).union(*(scalars.origins(one) for one in made))
         return len(known) <= 2 and scalars.origins(value) <= known and not any(map(scalars.converts, (*made, value)))
 
-    def _holds_tensor(self, target: ast.expr) -> bool:
+    def holds_tensor(self, target: ast.expr) -> bool:
         """Whether a name or attribute of ``self`` surely holds a tensor of fixed dtype: a buffer, or an annotated one."""
         own = isinstance(target, ast.Name) or (isinstance(target, ast.Attribute) and _is_self(target.value))
         return own and self.kinds.of(target) == "tensor"
@@ -281,8 +281,8 @@ class Lowering:
         name, method = function.value, function.attr.rstrip("_")
         if not isinstance(name, ast.Name) or method not in TENSOR_METHODS:
             raise Refused(f"`{render(self.source, call)}` changes a tensor in place.")
-        owned = self._is_owned(name.id)
-        if not owned and not self._holds_tensor(name):
+        owned = self.is_owned(name.id)
+        if not owned and not self.holds_tensor(name):
             raise Refused(
                 f"`{name.id}` may be known by another name, and `{render(self.source, call)}` changes it in place."
             )
@@ -293,7 +293,7 @@ class Lowering:
             return self._written(name, Made(text), _reads(call), notes)
         return Item(_reads(call), frozenset({name.id}), key=name.id, values=(Made(text),), comments=notes)
 
-    def _is_owned(self, name: str) -> bool:
+    def is_owned(self, name: str) -> bool:
         """Whether a name holds a tensor that nothing else holds, so that another may take its place."""
         return is_fresh(self.source, name, self.root) if self.owned is None else self.owned(name)
 
