@@ -287,6 +287,8 @@ def verdict(safety: Safety, graphs: int = 1, skipped: int = 0, **more: Any) -> V
 
 LONG = replace(mend(1, 1, "1\n2\n3\n4"), rule="guard")
 SHORT = replace(mend(1, 1, "1"), rule="where")
+SECOND = replace(mend(1, 1, "1"), rule="cond")
+BOUNDARY = replace(mend(1, 1, "1"), rule="isolate")
 TELLS = replace(mend(1, 1, "2"), changes=("said later",))
 
 
@@ -295,6 +297,9 @@ TELLS = replace(mend(1, 1, "2"), changes=("said later",))
     [
         ([(LONG, verdict("unsafe")), (SHORT, verdict("safe", graphs=3))], SHORT),  # safe before what saves more
         ([(SHORT, verdict("safe", graphs=3)), (LONG, verdict("safe", graphs=1))], LONG),  # what saves more graphs
+        ([(SECOND, verdict("safe", graphs=1)), (LONG, verdict("safe", graphs=3))], LONG),  # a first choice before that
+        ([(LONG, verdict("unsafe")), (SECOND, verdict("safe"))], SECOND),
+        ([(BOUNDARY, verdict("safe")), (SECOND, verdict("safe"))], SECOND),
         ([(SHORT, verdict("safe", skipped=1)), (LONG, verdict("safe", graphs=3))], LONG),  # a frame counts for more
         ([(SHORT, verdict("unsafe", outputs="close")), (LONG, verdict("unsafe"))], LONG),  # bit-equal before close
         ([(SHORT, verdict("safe", effects="moved")), (LONG, verdict("safe"))], LONG),  # nothing moved before moved

@@ -1,7 +1,7 @@
 """Which mend of a break is offered first, and which ones are not offered. Pure.
 
-Safe comes before unverified before unsafe. Among equals: what removes the break, then what saves most frames and graphs,
-then what keeps most as it was, then first choices, then the smallest edit, then the order in which the rules offer them.
+Safe comes before unverified before unsafe. Among equals: what removes the break, then first choices, then what saves most
+frames and graphs, then what keeps most as it was, then the smallest edit, then the order in which the rules offer them.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ def rank(candidate: Candidate, judged: Sequence[Verdict]) -> tuple[int, ...]:
     return (
         _SAFETY.index(candidate.safety),
         candidate.mend.rule in LAST_RESORT,
+        candidate.mend.rule in SECOND_CHOICE,
         -sum(one.before.skipped_frames - one.after.skipped_frames for one in judged),
         -sum(one.before.skipped_rests - one.after.skipped_rests for one in judged),
         -sum(one.before.graphs - one.after.graphs for one in judged),
         -sum(one.before.breaks - one.after.breaks for one in judged),
         *(_LIKENESS.index(part) for part in (verdict.outputs, verdict.gradients, verdict.state)),
         _EFFECTS.index(verdict.effects),
-        candidate.mend.rule in SECOND_CHOICE,
         len(candidate.mend.changes) + len(candidate.mend.cautions),
         size(candidate.mend),
     )

@@ -17,8 +17,8 @@ from graphmend_lsp.mending.rule import Proposals, Request, Rule
 from graphmend_lsp.model import Break, Declined, Mend
 
 RULES = (
-    "known", "where", "cond", "loop", "defer", "guard", "given", "item", "index", "mask", "bins", "rows", "listed", "flow",
-    "copy", "hoist", "caller", "opaque", "isolate",
+    "known", "where", "loop", "defer", "guard", "given", "item", "index", "mask", "bins", "rows", "listed", "flow", "copy",
+    "hoist", "caller", "opaque", "cond", "isolate",
 )  # fmt: skip
 """The rules' names, in the order in which their mends are offered; each is the module of that name in this room."""
 
