@@ -10,6 +10,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from graphmend_lsp.mending.purity import TENSOR_METHODS
 from graphmend_lsp.mending.where_branch import Lowering
 from graphmend_lsp.mending.where_condition import Refused, Test
 from graphmend_lsp.mending.where_text import operand, render
@@ -17,7 +18,7 @@ from graphmend_lsp.mending.where_values import refuse_hazards
 
 # Where these are not chosen, the gradient through them is zero, as their slope is finite where what they read is.
 _SMOOTH = frozenset((
-    "abs_", "add_", "addcmul_", "clamp_", "clamp_max_", "clamp_min_", "copy_", "fill_", "lerp_", "mul_", "multiply_", "neg_",
+    "abs_", "add_", "addcmul_", "clamp_", "clamp_max_", "clamp_min_", "copy_", "fill_", "mul_", "multiply_", "neg_",
     "negative_", "sub_", "subtract_", "zero_",
 ))  # fmt: skip
 
@@ -42,14 +43,15 @@ def stored(lowering: Lowering, target: ast.If, test: Test, where: str) -> list[s
         return None
     if source.code(target).startswith("elif") or lowering.kinds.of(then.name) == "python":
         return None
-    simple = len(then.calls) == len(other.calls) == 1 and "copy_" not in map(_method, (*then.calls, *other.calls))
+    methods = [_method(call) for call in (*then.calls, *other.calls)]
+    simple = len(methods) == 2 and all(one.rstrip("_") in TENSOR_METHODS for one in methods)
     if simple and (lowering.is_owned(then.name.id) or lowering.holds_tensor(then.name)):
         return None  # that is one `torch.where` of two values
     for call in (*then.calls, *other.calls):
         method = _method(call)
         if method not in _SMOOTH:
             raise Refused(
-                f"`{method}` changes `{then.name.id}` in place, and may leave its domain where it is not chosen."
+                f"`{method}` changes `{then.name.id}` in place, and is not known to be harmless where it is not chosen."
             )
         for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
             refuse_hazards(source, argument, lowering.changes)
