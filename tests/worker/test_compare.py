@@ -231,6 +231,9 @@ def test_a_gradient_of_zeros_is_told_of_parameters_only(path: str, grave: list[s
     seen = Observation("call 1", {"output": {}, "gradient": take(t(0, 0), store, path)}, (), None)
     old = Side(Observation("call 1", {"output": {}, "gradient": {}}, (), None), {})
     assert [one["severity"] for one in compared(old, Side(seen, store.blobs)).differences] == grave
+    comparison = Comparison()  # nor is it what compiling does to a sum
+    comparison.add("call 1", old, Side(seen, store.blobs), compiled=True, forgiving=("gradient",))
+    assert [one["severity"] for one in comparison.differences] == grave
 
 
 @pytest.mark.parametrize(

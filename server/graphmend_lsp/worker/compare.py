@@ -66,7 +66,8 @@ class Comparison:
         """Compare one call. `compiled`: effects may come earlier or later than in the original, which is told.
 
         `forgiving`: the parts in which closeness is all that can be expected and is not reported, because the reference
-        ran under another backend, or the backend itself reassociates sums. `shown` is of outputs and gradients.
+        ran under another backend, or the backend itself reassociates sums; that none became zeros is no such closeness.
+        `shown` is of outputs and gradients.
         """
         raised = _compare_raised(label, original.seen.raised, mended.seen.raised)
         late = raised is not None and raised["severity"] == "exception"
@@ -75,7 +76,7 @@ class Comparison:
             for part in PARTS:
                 differences = _compare_part(part, label, original, mended)
                 if part in forgiving:
-                    differences = [one for one in differences if one["severity"] != "close"]
+                    differences = [one for one in differences if one["severity"] != "close" or _is_zeros(one)]
                 if shown is not None and part in ("output", "gradient"):
                     differences = [_in_float64(one, shown) for one in differences]
                 if late:  # the exception came at another time; what ran in between is a consequence
@@ -212,6 +213,11 @@ def _compare_part(part: str, label: str, original: Side, mended: Side) -> list[D
             part, found[-1]["where"], label, f"{found[-1]['detail']} (and {more} more)", found[-1]["severity"]
         )
     return found
+
+
+def _is_zeros(one: Difference) -> bool:
+    """Whether a parameter's gradient that was none became zeros."""
+    return one["detail"].startswith(ZEROS)
 
 
 def _is_lost(leaf: Leaf, original: Side, mended: Side) -> bool:
