@@ -10,6 +10,7 @@ import pytest
 
 from graphmend_lsp.engine.client import WorkerFailedError
 from graphmend_lsp.engine.config import CheckRequest, WorkerConfig
+from graphmend_lsp.engine.runs import Run
 from graphmend_lsp.engine.session import Session
 from graphmend_lsp.model import (
     Break,
@@ -37,6 +38,9 @@ class Worker:
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, Mapping[str, Any]]] = []
+        self.beside: Mapping[str, Any] | None = (
+            None  # what differs where a break was not met; None: nothing of it is run
+        )
         self.hello = None
         self.not_started = None
         self.running = True
@@ -57,10 +61,12 @@ class Worker:
             }
         if method == "measure":
             return {"backend": "inductor", "device": "cpu", "original": TIMED, "mended": TIMED, "failure": None}
+        if params.get("reached") and self.beside is None:
+            return {"candidates": [], "failure": None}
         one = {
             "before": {**CUT, "graphs": 3, "breaks": 2}, "after": CUT, "outputs": "bit-equal", "gradients": "bit-equal",
             "state": "bit-equal", "effects": "equal", "differences": [], "unlike_sides": [], "sides": [], "events": [],
-            "graphs": [], "calls": 4, "seconds": 0.1, "failure": None,
+            "graphs": [], "calls": 4, "seconds": 0.1, "failure": None, **((params.get("reached") and self.beside) or {}),
         }  # fmt: skip
         return {"candidates": [{"id": each["id"], **one} for each in params["candidates"]], "failure": None}
 
@@ -154,3 +160,59 @@ async def test_a_measurement_is_of_the_texts_that_are_given(session: Session) ->
     assert (method, params["backend"], params["mode"]) == ("measure", "aot_eager", "train")
     assert (params["texts"], params["candidates"][0]["texts"]) == ({PATH: TEXT}, {PATH: "x\nb\n"})
     assert (one.ratio, one.first_ratio, one.turns) == (1.0, 1.0, 2)
+
+
+OTHER = Entry(PATH, "graphmend_entry_other")
+RAISES = {"what": "exception", "where": "", "call": "call 1", "detail": "new: TypeError", "severity": "different"}
+
+
+def with_other(error: Failure | None = None, run: RunKind = "real") -> Report:
+    """A report in which a second entry met none of the breaks."""
+    one = report()
+    return replace(one, entries=(*one.entries, EntryResult(OTHER, "eval", 1, 0, (1,), error, run=run)))
+
+
+@pytest.mark.parametrize(
+    ("beside", "expected", "reason"),
+    [
+        (None, ["safe", "safe"], ""),
+        ({"before": CUT}, ["safe", "safe"], ""),
+        (
+            {"before": CUT, "outputs": "different", "differences": [RAISES]},
+            [],
+            f"{OTHER.name}: exception in call 1: new",
+        ),
+        (
+            {"before": CUT, "after": {**CUT, "graphs": 2}},
+            [],
+            f"{OTHER.name}: it is cut more (1 graphs, 0 breaks became 2, 0)",
+        ),
+        ({"before": CUT, "outputs": "not compared", "calls": 0}, ["safe", "safe"], ""),
+    ],
+)
+async def test_an_entry_that_did_not_meet_a_break_has_its_say_where_it_runs_what_is_mended(
+    session: Session, beside: Mapping[str, Any] | None, expected: list[str], reason: str
+) -> None:
+    session._client.beside = beside  # type: ignore[attr-defined]
+    proven = await session.prove(REQUEST, with_other())
+    (_, own), (_, other) = session._client.asked  # type: ignore[attr-defined]
+    assert (own["entry"]["function"], own.get("reached")) == (ENTRY.function, None)
+    assert (other["entry"]["function"], other["reached"]) == (OTHER.function, True)
+    assert [one["edited"] for one in other["candidates"]] == [{PATH: [[1, 1]]}, {PATH: [[1, 1]]}, {PATH: [[2, 2]]}]
+    assert [[one.safety for one in each.candidates] for each in proven.findings] == [expected] * 2
+    assert all(one.reason.startswith(reason) for each in proven.findings for one in each.declined)
+
+
+@pytest.mark.parametrize("one", [with_other(Failure("call", "exception", "no", "")), with_other(run="fake")])
+async def test_an_entry_that_did_not_run_is_not_asked(session: Session, one: Report) -> None:
+    await session.prove(REQUEST, one)
+    assert len(session._client.asked) == 1  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("loaded", "asked"), [({"/p/other.py"}, 1), ({PATH, "/p/other.py"}, 2), (set(), 2)])
+async def test_an_entry_that_loaded_none_of_the_files_is_not_asked(
+    session: Session, loaded: set[str], asked: int
+) -> None:
+    runs = {(ENTRY, "eval"): Run(), (OTHER, "eval"): Run(loaded=frozenset(loaded))}
+    await session.prove(REQUEST, with_other(), runs=runs)
+    assert len(session._client.asked) == asked  # type: ignore[attr-defined]

@@ -13,7 +13,7 @@ from typing import Any
 
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]|[A-Za-z]:$")
 _PATHS = frozenset({"file", "path"})  # keys of the wire under which a path stands
-_BY_PATH = frozenset({"texts", "sources", "changed"})  # whose own keys are paths
+_BY_PATH = frozenset({"texts", "sources", "changed", "edited"})  # whose own keys are paths
 _LISTS = frozenset({"roots"})
 
 

@@ -61,6 +61,14 @@ def changed_lines(old: str, edits: Sequence[TextEdit]) -> list[list[int]]:
     return ranges
 
 
+def beside_of(number: str, mends: Sequence[Mend], texts: dict[str, str], base: dict[str, str]) -> Candidate:
+    """The candidate for an entry that did not meet the mends' breaks: is what they change run there, and what comes of it?"""
+    edited: dict[str, list[list[int]]] = {}
+    for edit in dict.fromkeys(edit for mend in mends for edit in mend.edits):
+        edited.setdefault(edit.path, []).append([edit.span.start.line, edit.span.end.line])
+    return Candidate(id=number, texts={**base, **texts}, conditions=[], changed={}, edited=edited)
+
+
 def candidate_of(
     number: str, mends: Sequence[Mend], texts: dict[str, str], base: dict[str, str], sources: Sources
 ) -> Candidate:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,7 +16,19 @@ from graphmend_lsp.engine.config import CheckRequest
 from graphmend_lsp.engine.explored import fake_breaks, with_modes
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.mender import Mender
-from graphmend_lsp.model import Break, Candidate, Declined, Entry, EntryResult, Failure, Finding, Mode, RunKind
+from graphmend_lsp.model import (
+    Break,
+    Candidate,
+    Declined,
+    Entry,
+    EntryResult,
+    Failure,
+    Finding,
+    Mend,
+    Mode,
+    Report,
+    RunKind,
+)
 from graphmend_lsp.worker.wire import AnalyseResult, BreakData, CandidateResult, CountsData, GraphData
 
 Key = tuple[Entry, Mode]
@@ -43,6 +56,7 @@ class Run:
     note: str = ""
     cached: bool = False
     ended: bool = True  # False of one that is under way
+    loaded: frozenset[str] = frozenset()  # files, when they are known
 
     @property
     def most_graphs(self) -> int:
@@ -86,6 +100,7 @@ def run_of(result: AnalyseResult, kind: RunKind = "real", cached: bool = False) 
         tensor_bytes=result.get("tensor_bytes"),
         available_bytes=result.get("available_bytes"),
         cached=cached,
+        loaded=frozenset(one["file"] for one in result.get("loaded", ())),
     )
 
 
@@ -98,6 +113,21 @@ def mended_run(result: CandidateResult, before: Run | None) -> Run:
         device=before.device if before else None,
         seconds=result["seconds"],
     )
+
+
+def unmet(report: Report, result: EntryResult, run: Run | None) -> list[Mend]:
+    """The mends of breaks that other entries or modes met, not this one, in files that it loaded (where that is known)."""
+    if result.error is not None or result.run != "real":
+        return []
+    loaded = {os.path.realpath(file) for file in run.loaded} if run is not None else set()
+    return [
+        candidate.mend
+        for finding in report.findings
+        if finding.site.evidence == "dynamo"
+        and not (result.entry.name in finding.site.entries and result.mode in finding.site.modes)
+        for candidate in finding.candidates
+        if not loaded or any(os.path.realpath(edit.path) in loaded for edit in candidate.mend.edits)
+    ]
 
 
 def entry_results(runs: Mapping[Key, Run]) -> tuple[EntryResult, ...]:

@@ -12,25 +12,25 @@ from typing import Any, Literal, cast
 
 from graphmend_lsp.engine.cache import Cache
 from graphmend_lsp.engine.cached_client import CACHED, CachedClient
-from graphmend_lsp.engine.choice import settle
 from graphmend_lsp.engine.client import WorkerFailedError, failure_of
 from graphmend_lsp.engine.config import CheckRequest, OnFinding, OnProgress, WorkerConfig, WorkerStatus
 from graphmend_lsp.engine.entries import entries_in, excused, python_files
-from graphmend_lsp.engine.explored import counts_of, graphs_only, shown_runs, too_large
+from graphmend_lsp.engine.explored import shown_runs, too_large
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.live import Live
 from graphmend_lsp.engine.measuring import measurement
 from graphmend_lsp.engine.mender import Mender
 from graphmend_lsp.engine.plan import mend_all
-from graphmend_lsp.engine.programs import candidate_of, combine, programs_of
+from graphmend_lsp.engine.programs import beside_of, candidate_of, combine, programs_of
+from graphmend_lsp.engine.prove import prove
 from graphmend_lsp.engine.runs import Key, Run, entry_results, findings_of, mended_run, run_of
 from graphmend_lsp.engine.tree import AT_ONCE, client_of
-from graphmend_lsp.engine.unproven import judge_each, unproven
-from graphmend_lsp.engine.verdicts import judge
+from graphmend_lsp.engine.verdicts import elsewhere, judge
 from graphmend_lsp.model import Entry, Failure, Measurement, Mend, Plan, Progress, Report, Verdict
 from graphmend_lsp.worker.wire import (
     AnalyseParams,
     AnalyseResult,
+    CandidateResult,
     EntrySpec,
     Limits,
     MeasureParams,
@@ -38,6 +38,7 @@ from graphmend_lsp.worker.wire import (
     VerifyParams,
     VerifyResult,
 )
+from graphmend_lsp.worker.wire import Candidate as WireCandidate
 
 __all__ = ["CheckRequest", "Session", "WorkerConfig", "WorkerStatus"]
 
@@ -111,46 +112,9 @@ class Session:
         A mend that is wrong, or gains nothing, leaves the candidates and becomes a decline with the reason. `runs` are those
         of the very same request, where they are at hand (the last check's are): the original need not be counted again.
         """
-        sources = Sources(request.texts)
         if runs is None and self._checked is not None and self._checked[0] == request:
             runs = self._checked[1]
-        verdicts: dict[Mend, list[Verdict]] = {}
-        broken: dict[Mend, list[Verdict]] = {}  # what is said where no entry has a verdict
-        failures: list[Failure] = []
-        for result in report.entries:
-            mends = [
-                candidate.mend
-                for finding in report.findings
-                if result.entry.name in finding.site.entries and result.mode in finding.site.modes
-                for candidate in finding.candidates
-            ]
-            if result.error is not None or not mends:
-                continue
-            key = (result.entry, result.mode)
-            programs = programs_of(mends)
-            if result.run == "fake":
-                before = counts_of(result, report.findings)
-                pairs = [
-                    (program, graphs_only(before, await self._analyse(_mended(request, program, sources), key, "fake")))
-                    for program in programs
-                ]
-            else:
-                ran = (runs or {}).get(key)
-                prove = partial(self.verify, request, key, sources=sources, on_progress=on_progress, before=ran)
-                pairs, failure = await judge_each(prove, programs)
-                if failure is not None:
-                    failures.append(failure)
-                    why = unproven(failure, ran)
-                    broken |= {} if why is None else {mend: [why] for program in programs for mend in program}
-            for program, verdict in pairs:
-                for mend in program:
-                    verdicts.setdefault(mend, []).append(verdict)
-        findings = []
-        for finding in report.findings:
-            findings.append(settle(finding, broken | verdicts))
-            if on_finding is not None:
-                on_finding(findings[-1])
-        return replace(report, findings=tuple(findings), failures=tuple(dict.fromkeys((*report.failures, *failures))))
+        return await prove(self, request, report, on_finding, on_progress, runs or {})
 
     async def recall(self, request: CheckRequest) -> Report | None:
         """The check and its proofs as far as they are kept; None when some entry's run is not. Runs nothing."""
@@ -251,7 +215,7 @@ class Session:
             async with self._at_once:
                 if (failure := self._client.not_started) is not None:
                     return Run(failure=failure, kind=kind)
-                run = await self._analyse(request, key, kind, live)
+                run = await self.analyse(request, key, kind, live)
             done += 1
             _tell(on_progress, f"ran {key[0].name} ({key[1]}{how})", 100 * done // len(keys))
             return run
@@ -319,23 +283,71 @@ class Session:
             candidate_of(str(number), () if texts else mends, dict(texts or combine(mends, sources)[1]), base, sources)
             for number, mends in enumerate(programs)
         ]
-        params = VerifyParams(
-            entry=_spec(key[0]), texts=base, candidates=candidates, roots=list(request.roots), device=request.device,
-            mode=key[1], limits=self._limits(1 + len(candidates)), before=before.counts if before else None,
-        )  # fmt: skip
         _tell(on_progress, f"proving {len(candidates)} mend{'s' * (len(candidates) != 1)} with {key[0].name}")
+        results, failure = await self._verify(request, key, candidates, before, on_progress)
+        if failure is not None:
+            return [], failure
+        return [
+            (judge(results[candidate["id"]], mends, sources), mended_run(results[candidate["id"]], before))
+            for mends, candidate in zip(programs, candidates, strict=True)
+        ], None
+
+    async def beside(
+        self,
+        request: CheckRequest,
+        key: Key,
+        mends: Iterable[Mend],
+        sources: Sources,
+        on_progress: OnProgress | None,
+        before: Run | None,
+    ) -> list[tuple[Mend, Verdict]]:
+        """What an entry that did not meet the breaks says of those of their mends that change what it runs.
+
+        That nothing could be compared there says nothing.
+        """
+        programs = programs_of(mends)
+        if not programs:
+            return []
+        base = dict(request.texts)
+        candidates = [
+            beside_of(str(number), program, combine(program, sources)[1], base)
+            for number, program in enumerate(programs)
+        ]
+        _tell(on_progress, f"proving with {key[0].name}, which may run what is mended")
+        results, _ = await self._verify(request, key, candidates, before, on_progress, reached=True)
+        judged = {number: elsewhere(judge(result, (), sources), key[0].name) for number, result in results.items()}
+        return [
+            (mend, judged[str(number)])
+            for number, program in enumerate(programs)
+            if str(number) in judged and judged[str(number)].results != "unverified"
+            for mend in program
+        ]
+
+    async def _verify(
+        self,
+        request: CheckRequest,
+        key: Key,
+        candidates: list[WireCandidate],
+        before: Run | None,
+        on_progress: OnProgress | None,
+        *,
+        reached: bool = False,
+    ) -> tuple[dict[str, CandidateResult], Failure | None]:
+        """What the worker measured of each candidate, by its id; nothing when the original does not run."""
+        params = VerifyParams(
+            entry=_spec(key[0]), texts=dict(request.texts), candidates=candidates, roots=list(request.roots),
+            device=request.device, mode=key[1], limits=self._limits(1 + len(candidates)),
+            before=before.counts if before else None,
+        )  # fmt: skip
+        if reached:
+            params["reached"] = True
         try:
             answer = cast(VerifyResult, await self._ask("verify", params, on_progress))
         except WorkerFailedError as error:
-            return [], error.failure
+            return {}, error.failure
         if answer["failure"] is not None:
-            return [], failure_of(answer["failure"])
-        by_id = {one["id"]: one for one in answer["candidates"]}
-        results = [by_id[candidate["id"]] for candidate in candidates]
-        return [
-            (judge(result, mends, sources), mended_run(result, before))
-            for mends, result in zip(programs, results, strict=True)
-        ], None
+            return {}, failure_of(answer["failure"])
+        return {one["id"]: one for one in answer["candidates"]}, None
 
     async def _ask(
         self, method: str, params: VerifyParams | MeasureParams, on_progress: OnProgress | None
@@ -349,9 +361,10 @@ class Session:
         finally:
             self._tell_end()
 
-    async def _analyse(
+    async def analyse(
         self, request: CheckRequest, key: Key, kind: Literal["real", "fake"], live: Live | None = None
     ) -> Run:
+        """One entry under Dynamo, with data or without; `live` hears of each break. A failure is part of the run."""
         params = AnalyseParams(
             entry=_spec(key[0]), texts=dict(request.texts), roots=list(request.roots),
             device=request.device, mode=key[1], limits=self._limits(), run=kind, live=live is not None,
@@ -394,10 +407,6 @@ def _keys(request: CheckRequest) -> list[Key]:
 def _tell(on_progress: OnProgress | None, message: str, percent: int | None = None) -> None:
     if on_progress is not None:
         on_progress(Progress(message, percent))
-
-
-def _mended(request: CheckRequest, program: Sequence[Mend], sources: Sources) -> CheckRequest:
-    return replace(request, texts={**request.texts, **combine(program, sources)[1]})
 
 
 def _spec(entry: Entry) -> EntrySpec:

@@ -110,6 +110,18 @@ def worst(verdicts: Sequence[Verdict]) -> Verdict:
     return in_chain(least)
 
 
+def elsewhere(verdict: Verdict, name: str) -> Verdict:
+    """The verdict of an entry that runs what is mended, but did not meet its break: it need not gain, and must not lose."""
+    before, after = verdict.before, verdict.after
+    reasons = in_chain(verdict).reasons
+    lost = verdict.results in ("safe", "unsafe") and gains(after, before)
+    if lost:
+        cut = f"{before.graphs} graphs, {before.breaks} breaks became {after.graphs}, {after.breaks}"
+        reasons = (f"it is cut more ({cut})", *reasons)
+    safety: Safety = "wrong" if lost else verdict.results
+    return replace(verdict, safety=safety, reasons=tuple(f"{name}: {reason}" for reason in reasons))
+
+
 def in_chain(verdict: Verdict) -> Verdict:
     """The verdict on a mend that need not gain by itself, because others are made with it."""
     reasons = tuple(reason for reason in verdict.reasons if reason != _cut_as_before(verdict.after))

@@ -148,6 +148,20 @@ def plan(origin: Origin, conditions: Sequence[Place]) -> Planned:
     )
 
 
+def call_uncompiled(origin: Origin) -> None:
+    """Build the program and make the entry's own calls, uncompiled; what they give or raise is not looked at.
+
+    Raises:
+        FailedError: the entry failed.
+    """
+    subject, calls, listener = _prepare(origin.params, origin.get(), "uncompiled")
+    pristine = fresh_calls(calls)
+    store = Store()
+    with _uncompiled(subject):
+        for base in range(len(calls)):
+            perform(subject, Recipe(base, own=True), calls, pristine, store, listener)
+
+
 def run(
     origin: Origin,
     way: Way,

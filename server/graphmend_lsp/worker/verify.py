@@ -24,6 +24,7 @@ from .loaded import Watch
 from .observe import Observation
 from .plan import Plan
 from .processes import can_fork
+from .reach import reached
 from .rounding import Again, Call, doubtful, judge, needed
 from .trials import AT_ONCE, PROGRAMS_AT_ONCE, WAYS, Origin, Planned, Trial, Way, load, plan, run, trace
 from .turns import turn
@@ -74,8 +75,14 @@ def verify(params: VerifyParams, progress: Callable[[str], None], watch: Watch |
     with tempfile.TemporaryDirectory(prefix="graphmend-") as folder:
         deadline = started + params["limits"]["seconds"] - MARGIN
         request = Request(params, files, folder, deadline, watch if can_fork() else None)
+        candidates: Sequence[Candidate] = params["candidates"]
+        if params.get("reached"):
+            progress("looking whether what is mended is run")
+            failed, candidates = _reached(request)
+            if failed is not None or not candidates:
+                return VerifyResult(candidates=[], failure=failed)
         jobs = [partial(_original, request, conditions)]
-        jobs += [partial(_mended, request, candidate) for candidate in params["candidates"]]
+        jobs += [partial(_mended, request, candidate) for candidate in candidates]
         progress("running the original and the mended program")
         original, *mended = _side_by_side(request, jobs)
         if original.failed is not None:
@@ -92,13 +99,13 @@ def verify(params: VerifyParams, progress: Callable[[str], None], watch: Watch |
             original = replace(original, trials=(*original.trials, *again.trials))
         shown = [
             _again(request, candidate, original, one, progress, started)
-            for candidate, one in zip(params["candidates"], mended, strict=True)
+            for candidate, one in zip(candidates, mended, strict=True)
         ]
-    candidates = [
+    results = [
         judged(candidate, original, one, conditions, params.get("before"), float64, started)
-        for candidate, one, float64 in zip(params["candidates"], mended, shown, strict=True)
+        for candidate, one, float64 in zip(candidates, mended, shown, strict=True)
     ]
-    return VerifyResult(candidates=candidates, failure=None)
+    return VerifyResult(candidates=results, failure=None)
 
 
 def _side_by_side(request: Request, jobs: Sequence[Callable[[], Ran]], seconds: float | None = None) -> list[Ran]:
@@ -107,6 +114,22 @@ def _side_by_side(request: Request, jobs: Sequence[Callable[[], Ran]], seconds: 
     limits = limits if seconds is None else Limits(seconds=seconds, memory_mb=limits["memory_mb"])
     outcomes = call_in_children(watched, limits, PROGRAMS_AT_ONCE, "call")
     return [outcome.value or Ran((), failed=outcome.failure) for outcome in outcomes]
+
+
+def _reached(request: Request) -> tuple[FailureData | None, list[Candidate]]:
+    """The candidates that the entry runs, found in a process of the original."""
+    job = partial(_watched, request.watch, partial(_caught, partial(_reach, request)))
+    (outcome,) = call_in_children([job], request.params["limits"], 1, "call")
+    if outcome.value is None or isinstance(outcome.value, Caught):
+        return outcome.value.failure if outcome.value else outcome.failure, []
+    ids = outcome.value
+    return None, [candidate for candidate in request.params["candidates"] if candidate["id"] in ids]
+
+
+def _reach(request: Request) -> frozenset[str]:
+    params = request.params
+    loaded = load(params, params["texts"], request.files)
+    return reached(Origin(params, params["texts"], request.files, loaded), params["candidates"])
 
 
 def _original(request: Request, conditions: Sequence[Place]) -> Ran:

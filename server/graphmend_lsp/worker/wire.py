@@ -242,7 +242,11 @@ class AnalyseResult(_Seen):
     failure: FailureData | None
 
 
-class Candidate(TypedDict):
+class _Edited(TypedDict, total=False):
+    edited: dict[str, list[list[int]]]  # line ranges of the original text, where only what is reached is asked for
+
+
+class Candidate(_Edited):
     """One mended program. `conditions` are places in the original text; `changed` are line ranges of the mended text.
 
     A range is ``[first, last]``, both 1-based and inclusive; three-argument ``torch.where`` calls on those lines have
@@ -257,6 +261,7 @@ class Candidate(TypedDict):
 
 class _Known(_Sent, _Kept, total=False):
     before: CountsData | None  # of the original, from an analysis of this very entry, texts, mode and device
+    reached: bool  # leave out the candidates of whose `edited` functions the entry's own calls enter none
 
 
 class VerifyParams(_Known):

@@ -1,0 +1,135 @@
+"""A verdict for every candidate of a report: of the entries that met its break, and of those that run what it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Literal, Protocol
+
+from graphmend_lsp.engine.choice import settle
+from graphmend_lsp.engine.config import CheckRequest, OnFinding, OnProgress
+from graphmend_lsp.engine.explored import counts_of, graphs_only
+from graphmend_lsp.engine.files import Sources
+from graphmend_lsp.engine.programs import combine, programs_of
+from graphmend_lsp.engine.runs import Key, Run, unmet
+from graphmend_lsp.engine.unproven import judge_each, unproven
+from graphmend_lsp.engine.verdicts import worst
+from graphmend_lsp.model import EntryResult, Failure, Mend, Report, Verdict
+
+
+class Prover(Protocol):
+    """What proving needs of the session; see there."""
+
+    async def analyse(self, request: CheckRequest, key: Key, kind: Literal["real", "fake"]) -> Run:
+        """Run one entry."""
+        ...
+
+    async def verify(
+        self,
+        request: CheckRequest,
+        key: Key,
+        programs: Sequence[tuple[Mend, ...]],
+        sources: Sources,
+        on_progress: OnProgress | None,
+        before: Run | None = None,
+    ) -> tuple[list[tuple[Verdict, Run]], Failure | None]:
+        """Judge programs."""
+        ...
+
+    async def beside(
+        self,
+        request: CheckRequest,
+        key: Key,
+        mends: Iterable[Mend],
+        sources: Sources,
+        on_progress: OnProgress | None,
+        before: Run | None,
+    ) -> list[tuple[Mend, Verdict]]:
+        """Judge mends whose breaks the entry did not meet."""
+        ...
+
+
+@dataclass
+class _Proof:
+    """What is known so far. `broken` is what is said of a mend that no entry has a verdict on."""
+
+    verdicts: dict[Mend, list[Verdict]] = field(default_factory=dict)
+    broken: dict[Mend, list[Verdict]] = field(default_factory=dict)
+    failures: list[Failure] = field(default_factory=list)
+
+    def may_hold(self, mend: Mend) -> bool:
+        """Whether it was judged, and is not wrong by what it gives."""
+        judged = self.verdicts.get(mend, ())
+        return bool(judged) and worst(judged).results in ("safe", "unsafe")
+
+
+async def prove(
+    prover: Prover,
+    request: CheckRequest,
+    report: Report,
+    on_finding: OnFinding | None,
+    on_progress: OnProgress | None,
+    runs: Mapping[Key, Run],
+) -> Report:
+    """The report with its candidates judged; `runs` are those of the very same request, as far as they are at hand."""
+    proof = _Proof()
+    sources = Sources(request.texts)
+    for result in report.entries:
+        mends = [
+            candidate.mend
+            for finding in report.findings
+            if result.entry.name in finding.site.entries and result.mode in finding.site.modes
+            for candidate in finding.candidates
+        ]
+        if result.error is None and mends:
+            await _judge(prover, request, report, result, mends, proof, sources, on_progress, runs)
+    for result in report.entries:
+        key = (result.entry, result.mode)
+        others = [mend for mend in unmet(report, result, runs.get(key)) if proof.may_hold(mend)]
+        for mend, verdict in await prover.beside(request, key, others, sources, on_progress, runs.get(key)):
+            proof.verdicts[mend].append(verdict)
+    findings = []
+    for finding in report.findings:
+        findings.append(settle(finding, proof.broken | proof.verdicts))
+        if on_finding is not None:
+            on_finding(findings[-1])
+    failures = tuple(dict.fromkeys((*report.failures, *proof.failures)))
+    return replace(report, findings=tuple(findings), failures=failures)
+
+
+async def _judge(
+    prover: Prover,
+    request: CheckRequest,
+    report: Report,
+    result: EntryResult,
+    mends: Sequence[Mend],
+    proof: _Proof,
+    sources: Sources,
+    on_progress: OnProgress | None,
+    runs: Mapping[Key, Run],
+) -> None:
+    """Add what an entry that met the mends' breaks says of them."""
+    key = (result.entry, result.mode)
+    programs = programs_of(mends)
+    if result.run == "fake":
+        before = counts_of(result, report.findings)
+        pairs = [
+            (program, graphs_only(before, await prover.analyse(_mended(request, program, sources), key, "fake")))
+            for program in programs
+        ]
+    else:
+        ran = runs.get(key)
+        verify = partial(prover.verify, request, key, sources=sources, on_progress=on_progress, before=ran)
+        pairs, failure = await judge_each(verify, programs)
+        if failure is not None:
+            proof.failures.append(failure)
+            why = unproven(failure, ran)
+            proof.broken |= {} if why is None else {mend: [why] for program in programs for mend in program}
+    for program, verdict in pairs:
+        for mend in program:
+            proof.verdicts.setdefault(mend, []).append(verdict)
+
+
+def _mended(request: CheckRequest, program: Sequence[Mend], sources: Sources) -> CheckRequest:
+    return replace(request, texts={**request.texts, **combine(program, sources)[1]})
