@@ -88,11 +88,28 @@ def add_import(source: Source, line: str) -> TextEdit:
 
 
 def add_function(source: Source, lines: Sequence[str]) -> TextEdit:
-    """The edit that adds a module-level definition behind the imports, set off by blank lines."""
-    return _at_top(source, lines, blank=2)
+    """The edit that adds a module-level definition behind the imports, set off by blank lines.
+
+    Imports may go on behind other statements (``__all__``, ``os.environ``): it stands behind those that it needs itself.
+    """
+    return _at_top(source, lines, blank=2, behind=_needed(source, lines))
 
 
-def _at_top(source: Source, lines: Sequence[str], blank: int) -> TextEdit:
+def _needed(source: Source, lines: Sequence[str]) -> int:
+    """The index of the last statement of the file whose import is needed to define these functions; -1 for none."""
+    names: set[str] = set()
+    for one in ast.parse("\n".join(lines)).body:
+        if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            parts = (*one.decorator_list, *one.args.defaults, *filter(None, one.args.kw_defaults))
+            names |= {name.id for part in parts for name in ast.walk(part) if isinstance(name, ast.Name)}
+    first: dict[str, int] = {}
+    for index, statement in enumerate(source.tree.body):
+        for name in _imported([statement]).keys() & names:
+            first.setdefault(name, index)
+    return max(first.values(), default=-1)
+
+
+def _at_top(source: Source, lines: Sequence[str], blank: int, behind: int = -1) -> TextEdit:
     body = source.tree.body
     anchor: ast.stmt | None = None
     for index, statement in enumerate(body):
@@ -100,6 +117,8 @@ def _at_top(source: Source, lines: Sequence[str], blank: int) -> TextEdit:
             anchor = statement
         elif not _is_guarded_import(statement):
             break
+    if behind > (-1 if anchor is None else body.index(anchor)):
+        anchor = body[behind]
     if anchor is not None and blank:  # a definition also goes behind try: import ... and if TYPE_CHECKING: ...
         index = body.index(anchor) + 1
         while index < len(body) and _is_guarded_import(body[index]):
