@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 
+from graphmend_lsp.engine.choice import settle
 from graphmend_lsp.engine.config import CheckRequest
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.plan import mend_all
@@ -77,6 +78,9 @@ class Letters:
 
     async def prove(self, _request: CheckRequest, report: Report, **_: Any) -> Report:
         return report
+
+    async def beside(self, *_: Any) -> list[tuple[Mend, Verdict]]:
+        return []
 
     async def verify(
         self,
@@ -160,3 +164,27 @@ async def test_an_entry_that_met_no_break_is_asked_as_well(results: Any, kept: b
     assert plan.texts == ({PATH: "1\n"} if kept else {})
     assert bool(plan.applied) == kept and (plan.verdict is not None) == kept
     assert plan.verdict is None or plan.verdict.safety == "safe"
+
+
+async def test_what_an_entry_that_met_no_break_objects_to_is_left_and_the_rest_is_made() -> None:
+    class Strict(Letters):
+        """The entry of ``k`` runs all that is mended, and takes no mend of ``b``."""
+
+        def takes(self, mend: Mend) -> Verdict:
+            cut = Counts(1, 0, 0)
+            if mend.title == "b":
+                return Verdict("wrong", ("k: it raises",), cut, cut, results="wrong")
+            return Verdict("safe", (), cut, cut, results="safe")
+
+        async def beside(self, *asked: Any) -> list[tuple[Mend, Verdict]]:
+            return [(mend, self.takes(mend)) for mend in asked[2] if asked[1][0].function.endswith("k")]
+
+        async def prove(self, _request: CheckRequest, report: Report, **_: Any) -> Report:
+            gained = Verdict("safe", (), Counts(2, 1, 0), Counts(1, 0, 0), results="safe")
+            verdicts = {one.mend: [gained, self.takes(one.mend)] for each in report.findings for one in each.candidates}
+            return replace(report, findings=tuple(settle(finding, verdicts) for finding in report.findings))
+
+    prover = Strict({"a": "1", "b": "2"}, "abk")
+    plan = await mend_all(cast(Any, prover), CheckRequest((PATH,), {PATH: "a\nb\n"}))
+    assert plan.texts == {PATH: "1\nb\n"}
+    assert [one.reason for each in plan.after.findings for one in each.declined] == ["k: it raises"]

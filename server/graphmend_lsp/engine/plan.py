@@ -8,7 +8,7 @@ else is offered for their breaks is tried. The run that proves a round is the ne
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -17,7 +17,7 @@ from graphmend_lsp.engine.choice import settle, taken
 from graphmend_lsp.engine.config import CheckRequest, OnFinding, OnProgress
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.programs import combine, programs_of
-from graphmend_lsp.engine.runs import Key, Run
+from graphmend_lsp.engine.runs import Key, Run, unmet
 from graphmend_lsp.engine.verdicts import gains, in_chain, worst
 from graphmend_lsp.mending import LAST_RESORT
 from graphmend_lsp.model import (
@@ -74,6 +74,18 @@ class Prover(Protocol):
         texts: Mapping[str, str] | None = None,
     ) -> tuple[list[tuple[Verdict, Run]], Failure | None]:
         """Judge programs."""
+        ...
+
+    async def beside(
+        self,
+        request: CheckRequest,
+        key: Key,
+        mends: Iterable[Mend],
+        sources: Sources,
+        on_progress: OnProgress | None,
+        before: Run | None,
+    ) -> list[tuple[Mend, Verdict]]:
+        """Judge mends, each alone, whose breaks the entry did not meet."""
         ...
 
 
@@ -322,6 +334,7 @@ async def _together(
 ) -> tuple[Verdict | None, Mapping[Key, Run]]:
     """The worst verdict over all entries that reach one of the mends, and the runs after it; none when one failed.
 
+    Entries that did not meet the mends' breaks are asked about each mend alone, so that it is known which one they object to.
     The runs are empty when not all of them are known, so that the entries must be run again.
     """
     judged: list[Verdict] = []
@@ -340,6 +353,14 @@ async def _together(
             return None, {}
         judged.append(verdicts[0][0])
         after[key] = verdicts[0][1]
+    for result in report.entries:
+        key = (result.entry, result.mode)
+        foreign = set(unmet(report, result, runs.get(key)))
+        others = [mend for mend in mends if mend in foreign]
+        if others and worst(judged).results in ("safe", "unsafe"):
+            judged += [
+                verdict for _, verdict in await prover.beside(request, key, others, sources, on_progress, runs.get(key))
+            ]
     known = after.keys() == {(result.entry, result.mode) for result in report.entries}
     return (worst(judged) if judged else None), after if known else {}
 
