@@ -61,6 +61,14 @@ def test_it_stands_behind_where() -> None:
     assert [one.rule for one in answer.mends] == ["where", "where", "cond"]
 
 
+@pytest.mark.parametrize(
+    "value", ["(x - 9).norm() * x", "x / x.std()", "torch.cdist(x, x)", "torch.linalg.vector_norm(x) * x"]
+)
+def test_a_gradient_that_where_would_make_nan(value: str) -> None:
+    _, answer = _answer(_method(f"if ⟦x.sum() > 0⟧:\n    x = {value}\nelse:\n    x = x * 2\nreturn x"))
+    assert [one.rule for one in answer.mends] == ["cond"]
+
+
 def test_it_keeps_no_last_resort_away() -> None:
     source = _method(f"if ⟦x.sum() > 0⟧:\n{_LAYERS}        x = layer(x)\nreturn x")
     _, alone = _answer(source, ("isolate",))

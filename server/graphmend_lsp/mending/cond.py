@@ -49,6 +49,10 @@ __all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
 EXAMPLES = cond_examples.EXAMPLES
 REFUSALS = cond_examples.REFUSALS
 NAME = "cond"
+_SINGULAR = frozenset(
+    ("norm", "vector_norm", "matrix_norm", "std", "dist", "cdist", "pairwise_distance", "hypot", "atan2")
+)
+"""Operations with a gradient that is not finite at a point, of which the where rule knows no harmless operand."""
 _TITLE = "Compute one side with torch.cond when compiled"
 _RAISES = "torch.compile raises for a call in which the two sides differ in shape, dtype or strides."
 _IN_TRAINING = "In training the `if` stays, and breaks the graph as before."
@@ -69,7 +73,8 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
     if not isinstance(target, (ast.If, ast.IfExp)) or _is_twin(source, target):
         return ()
     chosen = [answer for answer in where.propose(request) if isinstance(answer, Mend)]
-    if chosen and not (any(mend.title == where.DOUBLE for mend in chosen) or _is_heavy(source, target)):
+    guarded = any(mend.title == where.DOUBLE for mend in chosen)
+    if chosen and not (guarded or any(_is_heavy(source, side) for side in _sides(source, target))):
         return ()
     try:
         return (_Mending(source, target, node).mend(),)
@@ -96,14 +101,19 @@ def _statement(source: Source, node: ast.AST) -> ast.stmt:
     return statement
 
 
-def _is_heavy(source: Source, target: ast.If | ast.IfExp) -> bool:
-    """Whether a side calls a submodule, or a method of the class, which `torch.where` would have run in every call."""
-    sides: list[ast.AST] = (
-        [target.body, target.orelse] if isinstance(target, ast.IfExp) else [*target.body, *target.orelse]
+def _sides(source: Source, target: ast.If | ast.IfExp) -> list[ast.AST]:
+    if isinstance(target, ast.IfExp):
+        return [target.body, target.orelse]
+    behind = source.after(target) if returns(target.body) and not target.orelse else []
+    return [*target.body, *target.orelse, *behind]
+
+
+def _is_heavy(source: Source, side: ast.AST) -> bool:
+    """Whether a side calls a submodule, or an operation whose gradient `torch.where` may make NaN when it is not taken."""
+    return calls_own(source, side) or any(
+        isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr in _SINGULAR
+        for one in ast.walk(side)
     )
-    if isinstance(target, ast.If) and returns(target.body) and not target.orelse:
-        sides += source.after(target)
-    return any(calls_own(source, side) for side in sides)
 
 
 @dataclass
@@ -144,7 +154,7 @@ class _Mending:
             else self._branch(writer, self.target)
         )
         spots = [imported, *spots] if imported is not None else spots
-        told = [*writer.changes, _RAISES, *([_IN_TRAINING] if writer.in_training else [])]
+        told = [_RAISES, *([_IN_TRAINING] if writer.in_training else []), *writer.changes]
         return Mend(
             rule=NAME,
             title=_TITLE,
