@@ -17,6 +17,7 @@ Safety
     too: dropout inside ``torch.cond`` has wrong gradients, and batch norm raises. A parameter that only the side not
     taken reads gets a gradient of zeros instead of none; the verdict tells that. Both sides must agree in shape, dtype
     and strides: `torch.compile` raises for calls in which they do not. What a side gives unchanged is copied (``clone``).
+    What a side raises is raised; under the backend ``eager`` torch prints a traceback of it, too.
 
 When it is refused
     Where ``torch.where`` is enough: cheap sides whose gradients are finite. Loops on a tensor; an ``elif``; a side with
