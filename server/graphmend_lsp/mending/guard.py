@@ -5,12 +5,14 @@ What it does
 The condition of ``if bad: raise E("...")`` or of an ``assert`` is computed in place. An operator of the graph takes it and
 raises the same exception (`torch.library.custom_op`; `torch._assert_async` of its value keeps the compiler from dropping it). Two
 other offers: the exception is raised at the end of the function that Dynamo compiles, or the check becomes
-`torch._assert_async` or an `assert` of a tensor, whose exception is a RuntimeError.
+`torch._assert_async` or an `assert` of a tensor, whose exception is a RuntimeError. An assertion that a container or an object is
+there asks `bool` of it, which is the same.
 
 Why it costs
 ------------
 Python must know the value of the condition to decide, so Dynamo ends the graph there and starts another one behind
-it, also when the check never fails.
+it, also when the check never fails. An ``assert parts`` of a list of tensors is taken for one of a tensor, and leaves the
+function to Python.
 
 Safety
 ------
@@ -31,6 +33,7 @@ from __future__ import annotations
 
 import ast
 
+from graphmend_lsp.mending import guard_truth
 from graphmend_lsp.mending.defer_collect import is_deferred
 from graphmend_lsp.mending.defer_effects import effect_of, statements_in
 from graphmend_lsp.mending.defer_later import later
@@ -63,6 +66,13 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
     check = _check(source, place)
     if place is None or check is None or place.function is None:
         return ()
+    if isinstance(check, Assertion) and guard_truth.GB_IDS & {site.gb_id, site.root_gb_id}:
+        if guard_truth.is_asked(check):
+            return ()
+        edit = guard_truth.truth(source, place, check)
+        if edit is not None:
+            title = f"Mend graph break: ask `bool({source.code(check.statement.test)})`"
+            return (Mend(NAME, title, site.path, site.span, (edit,)),)
     if not _stays_uncaught(place):
         return (
             Declined(NAME, "The check stands in a `try` that may catch its exception; it must be raised right there."),

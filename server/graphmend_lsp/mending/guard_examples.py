@@ -655,6 +655,38 @@ def f(x):
         run="fn = f\ncalls = [(torch.ones(4),), (torch.zeros(4),)]",
         outermost="f",
     ),
+    Example(
+        "an assertion that a list holds something",
+        """\
+import torch
+
+
+def product(parts):
+    assert ⟦parts⟧, "no parts"
+    return parts[0] * parts[1]
+
+
+def f(x, n):
+    y = x.sin()
+    return product([y, y + 1] if n > 0 else []) + 1
+""",
+        """\
+import torch
+
+
+def product(parts):
+    assert bool(parts), "no parts"
+    return parts[0] * parts[1]
+
+
+def f(x, n):
+    y = x.sin()
+    return product([y, y + 1] if n > 0 else []) + 1
+""",
+        run="fn = f\ncalls = [(torch.arange(4.0), 2), (torch.ones(4), 2)]",
+        outermost="f",
+        gb_id="GB0112",
+    ),
 )
 
 REFUSALS = (
