@@ -57,11 +57,11 @@ def main() -> None:
 def copy(package: Path, scratch: Path, row: Row) -> None:
     """The row's program as files of a user's own."""
     scratch.mkdir(parents=True, exist_ok=True)
-    ignored = shutil.ignore_patterns("__pycache__")
-    if row.package:
-        shutil.copytree(package, scratch / "transformers", ignore=ignored, dirs_exist_ok=True)
+    if row.package:  # with its bytecode, as it is installed
+        shutil.copytree(package, scratch / "transformers", dirs_exist_ok=True)
         shutil.copy(HERE / "models.py", scratch)
     else:
+        ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(HERE / "standins", scratch / "standins", ignore=ignored, dirs_exist_ok=True)
 
 
