@@ -27,6 +27,7 @@ MEASURED = [
     "GB0088",
     "GB0098",
     "GB0109",
+    "GB0112",
     "GB0116",
     "GB0123",
     "GB0124",
@@ -99,3 +100,16 @@ def test_the_code_tells_what_to_do_where_an_id_covers_several_things() -> None:
     assert "output_size" in remedy_for("GB0036", "torch.repeat_interleave(x, counts)")
     assert "minlength" in reason_for("GB0036", "", "torch.bincount(x)")
     assert "torch.where" in remedy_for("GB0036", "x[x > 0]")
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("TypeError when making fake tensor call", "`f(x)`: TypeError when making"),
+        ("Dynamic shape operator", "`f(x)`: dynamic shape operator"),
+        ("RNG state", "`f(x)`: RNG state"),
+        ("", "`f(x)`: a construct it cannot trace"),
+    ],
+)
+def test_a_kind_without_words_of_ours_is_told_in_torch_s(kind: str, words: str) -> None:
+    assert words in reason_for("GB0000", kind, "f(x)")

@@ -31,7 +31,7 @@ def reason_for(gb_id: str | None, gb_type: str, source_segment: str = "") -> str
     advice = _BY_SEGMENT.get((gb_id or "", _first_word(source_segment))) or ADVICE.get(gb_id or "")
     if advice is None:
         kind = gb_type.strip().rstrip(".") or "a construct it cannot trace"
-        return f"TorchDynamo stops the graph at {it}: {kind[:1].lower()}{kind[1:]}."
+        return f"TorchDynamo stops the graph at {it}: {_begun(kind)}."
     clause = advice.reason.format(it=it)
     return f"{clause[:1].upper()}{clause[1:]}; {advice.remedy}."
 
@@ -57,6 +57,12 @@ def only_when(conditions: Sequence[tuple[str, int, bool]]) -> str:
 def in_mode(mode: str) -> str:
     """That a break is in one of the modes only, as a sentence."""
     return f"({mode} only)"
+
+
+def _begun(kind: str) -> str:
+    """A registry's type inside of a sentence; a name (``TypeError``) keeps its capital."""
+    word = kind.partition(" ")[0]
+    return kind[:1].lower() + kind[1:] if word[1:] == word[1:].lower() else kind
 
 
 def _named(segment: str) -> str:
@@ -161,10 +167,17 @@ ADVICE: dict[str, Advice] = {
         "TorchDynamo gave up after compiling this function too often",
         "mark what changes between calls as dynamic (mark_dynamic), or keep it constant",
     ),
-    "GB0055": Advice("{it} is called with an argument that cannot be part of a graph", "make the argument outside"),
+    "GB0055": Advice(
+        "{it} is called with an argument that cannot be part of a graph",
+        "make the argument outside, or ask bool(...) of an object in an assertion",
+    ),
     "GB0069": Advice("{it} imports a module that is not there", "install it, or import it at the top of the file"),
     "GB0070": Advice("{it} indexes a Python list with a tensor", "stack the list into a tensor and use index_select"),
     "GB0088": Advice("an exception is raised while {it} is traced", "read its message and mend what raises it"),
+    "GB0112": Advice(
+        "{it} raises a TypeError when it is traced without data",
+        "see that it runs uncompiled, or ask bool(...) of a list or an object in an assertion",
+    ),
     "GB0207": Advice("{it} sorts tensors in Python", "stack them and use torch.sort"),
     "GB0296": Advice(
         "{it} is given an argument that a reordered log call cannot keep", "pass tensors or constants only"
