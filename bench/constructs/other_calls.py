@@ -2,9 +2,10 @@
 
     python other_calls.py < PAIRS.json
 
-PAIRS is a list of [path of the original, path of the mended program]; prints a list of differences for each. Compared after each call, uncompiled and compiled with aot_eager: outputs bit for bit, gradients
-of inputs, printed text, log records, warnings, exceptions, buffers and parameters, and data of the file's own globals. A call
-that does not end within `LIMIT` seconds is the last of its program.
+PAIRS is a list of [path of the original, path of the mended program]; prints a list of differences for each. Compared after each call,
+uncompiled and compiled with aot_eager: outputs bit for bit, gradients of inputs (zeros may take the place of none), printed text,
+log records, warnings (each shown once for a place, as Python does), exceptions, buffers and parameters, and data of the file's
+own globals. A call that does not end within `LIMIT` seconds is the last of its program.
 """
 
 from __future__ import annotations
@@ -65,6 +66,12 @@ class _Records(logging.Handler):
 
 def observe(path: str, backend: str | None) -> list[dict[str, Any]]:
     """What each call shows, as plain data and tensors."""
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("default")
+        return _observed(path, backend, warned)
+
+
+def _observed(path: str, backend: str | None, warned: list[Any]) -> list[dict[str, Any]]:
     import numpy
     import torch
 
@@ -86,12 +93,8 @@ def observe(path: str, backend: str | None) -> list[dict[str, Any]]:
         records.seen = []
         text = io.StringIO()
         got: dict[str, Any] = {}
-        with (
-            contextlib.redirect_stdout(text),
-            contextlib.redirect_stderr(text),
-            warnings.catch_warnings(record=True) as warned,
-        ):
-            warnings.simplefilter("always")
+        del warned[:]
+        with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
             signal.setitimer(signal.ITIMER_REAL, LIMIT)
             try:
                 outputs = run(*call)
@@ -153,6 +156,11 @@ def same(one: Any, other: Any) -> bool:
     return type(one) is type(other) and (one == other or one != one)
 
 
+def _filled(old: list[Any], new: list[Any]) -> bool:
+    """Whether gradients are the same but for zeros where there was none."""
+    return all(same(a, b) or (a is None and not b.count_nonzero()) for a, b in zip(old, new))
+
+
 def differences(original: str, mended: str) -> list[str]:
     """How the mended program differs from the original, in words; what compiling alone changes is left out."""
     expected = observe(original, None)
@@ -161,7 +169,7 @@ def differences(original: str, mended: str) -> list[str]:
         alike: list[dict[str, Any]] | None = expected if backend is None else None
         for number, (one, other) in enumerate(zip(expected, observe(mended, backend))):
             for part in sorted({*one, *other}):
-                if same(one.get(part), other.get(part)):
+                if same(one.get(part), other.get(part)) or (part == "gradients" and _filled(one[part], other[part])):
                     continue
                 if part not in ("error", "text") and one.get("error") != other.get("error"):
                     continue  # told once, as another exception
