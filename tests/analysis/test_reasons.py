@@ -10,6 +10,7 @@ from graphmend_lsp.analysis.reasons import ADVICE, consequence_of, reason_for, r
 
 # Every id that constructs and packages (bench/constructs, bench/packages) were seen to hit on torch 2.11, 2.13 or 2.15.
 MEASURED = [
+    "GB0006",
     "GB0007",
     "GB0008",
     "GB0013",
@@ -25,6 +26,7 @@ MEASURED = [
     "GB0069",
     "GB0070",
     "GB0088",
+    "GB0091",
     "GB0098",
     "GB0109",
     "GB0112",
@@ -42,6 +44,7 @@ MEASURED = [
     "GB0264",
     "GB0277",
     "GB0291",
+    "GB0294",
     "GB0296",
     "GB0363",
     "GB0467",

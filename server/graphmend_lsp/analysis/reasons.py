@@ -108,6 +108,9 @@ ADVICE: dict[str, Advice] = {
     ),
     "GB0291": _LOG,
     "GB4841": _LOG,
+    "GB0006": Advice(
+        "{it} asks the parent class for something that is not a plain method", "call the parent's method by its name"
+    ),
     "GB0007": _SKIPPED,
     "GB9193": _SKIPPED,
     "GB0008": _SKIPPED,
@@ -174,11 +177,18 @@ ADVICE: dict[str, Advice] = {
     "GB0069": Advice("{it} imports a module that is not there", "install it, or import it at the top of the file"),
     "GB0070": Advice("{it} indexes a Python list with a tensor", "stack the list into a tensor and use index_select"),
     "GB0088": Advice("an exception is raised while {it} is traced", "read its message and mend what raises it"),
+    "GB0091": Advice(
+        "{it} is read in an inner function before it has a value", "give it a value before the inner function is made"
+    ),
     "GB0112": Advice(
         "{it} raises a TypeError when it is traced without data",
         "see that it runs uncompiled, or ask bool(...) of a list or an object in an assertion",
     ),
     "GB0207": Advice("{it} sorts tensors in Python", "stack them and use torch.sort"),
+    "GB0294": Advice(
+        "{it} is a numpy function that PyTorch does not know",
+        "use torch's own, or call it outside the compiled function",
+    ),
     "GB0296": Advice(
         "{it} is given an argument that a reordered log call cannot keep", "pass tensors or constants only"
     ),

@@ -20,8 +20,8 @@ def advice(source: Source, branch: ast.AST, function: Function) -> str | None:
     for name in tested:
         if any(_writes(node, name) for node in ast.walk(function) if _is_behind(source, node, behind)):
             return (
-                f"`self.{name}` says whether the first call was made. Keep a Python flag beside it (`self.is_{name}`), set it "
-                "together with it and after the state is loaded, and test the flag: TorchDynamo knows its value."
+                f"`self.{name}` says whether the first call was made. Keep a Python flag beside it (`self.{_flag(name)}`), "
+                "set it together with it and after the state is loaded, and test the flag: TorchDynamo knows its value."
             )
     return None
 
@@ -44,3 +44,8 @@ def _writes(node: ast.AST, name: str) -> bool:
             on = on.value
         return node.func.attr in ("fill_", "copy_", "zero_", "logical_not_", "add_") and _own(on) == name
     return isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and _own(node) == name
+
+
+def _flag(name: str) -> str:
+    """What the Python flag beside a buffer would be called: ``is_started`` of ``started``, ``ready`` of ``is_ready``."""
+    return name.removeprefix("is_") if name.startswith("is_") else f"is_{name}"

@@ -1281,15 +1281,15 @@ import torch
 class Codes(torch.nn.Module):
     def __init__(self, size):
         super().__init__()
-        self.register_buffer("inited", torch.tensor([0]))
+        self.register_buffer("is_ready", torch.tensor([0]))
         self.register_buffer("codes", torch.zeros(size))
 
     def set_up(self, x):
-        if ⟦self.inited.item()⟧:
+        if ⟦self.is_ready.item()⟧:
             return
         self.codes.data.copy_(x.mean(0))
-        self.inited.data.copy_(torch.tensor([1]))
+        self.is_ready.data.copy_(torch.tensor([1]))
 """,
-        reason="`self.inited` says whether the first call was made",
+        reason="Keep a Python flag beside it (`self.ready`)",
     ),
 )
