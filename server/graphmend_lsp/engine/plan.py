@@ -8,7 +8,7 @@ else is offered for their breaks is tried. The run that proves a round is the ne
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -17,6 +17,7 @@ from graphmend_lsp.engine.choice import settle, taken
 from graphmend_lsp.engine.config import CheckRequest, OnFinding, OnProgress
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.programs import combine, programs_of
+from graphmend_lsp.engine.prove import Judge
 from graphmend_lsp.engine.runs import Key, Run, unmet
 from graphmend_lsp.engine.verdicts import gains, in_chain, worst
 from graphmend_lsp.mending import LAST_RESORT
@@ -26,7 +27,6 @@ from graphmend_lsp.model import (
     Counts,
     Declined,
     EntryResult,
-    Failure,
     Finding,
     Mend,
     Plan,
@@ -41,7 +41,7 @@ _IN_VAIN = "Another break leaves the whole function to Python, so a mend of this
 Place = tuple[str, str]  # a file and the name of a function in it
 
 
-class Prover(Protocol):
+class Prover(Judge, Protocol):
     """What mend-all needs of the session; see there."""
 
     async def run(self, request: CheckRequest, on_progress: OnProgress | None = None) -> dict[Key, Run]:
@@ -61,31 +61,6 @@ class Prover(Protocol):
         runs: Mapping[Key, Run] | None = None,
     ) -> Report:
         """Judge every candidate alone."""
-        ...
-
-    async def verify(
-        self,
-        request: CheckRequest,
-        key: Key,
-        programs: Sequence[tuple[Mend, ...]],
-        sources: Sources,
-        on_progress: OnProgress | None,
-        before: Run | None = None,
-        texts: Mapping[str, str] | None = None,
-    ) -> tuple[list[tuple[Verdict, Run]], Failure | None]:
-        """Judge programs."""
-        ...
-
-    async def beside(
-        self,
-        request: CheckRequest,
-        key: Key,
-        mends: Iterable[Mend],
-        sources: Sources,
-        on_progress: OnProgress | None,
-        before: Run | None,
-    ) -> list[tuple[Mend, Verdict]]:
-        """Judge mends, each alone, whose breaks the entry did not meet."""
         ...
 
 

@@ -18,7 +18,7 @@ from graphmend_lsp.engine.verdicts import worst
 from graphmend_lsp.model import EntryResult, Failure, Mend, Report, Verdict
 
 
-class Prover(Protocol):
+class Judge(Protocol):
     """What proving needs of the session; see there."""
 
     async def analyse(self, request: CheckRequest, key: Key, kind: Literal["real", "fake"]) -> Run:
@@ -33,6 +33,7 @@ class Prover(Protocol):
         sources: Sources,
         on_progress: OnProgress | None,
         before: Run | None = None,
+        texts: Mapping[str, str] | None = None,
     ) -> tuple[list[tuple[Verdict, Run]], Failure | None]:
         """Judge programs."""
         ...
@@ -46,7 +47,7 @@ class Prover(Protocol):
         on_progress: OnProgress | None,
         before: Run | None,
     ) -> list[tuple[Mend, Verdict]]:
-        """Judge mends whose breaks the entry did not meet."""
+        """Judge mends, each alone, whose breaks the entry did not meet."""
         ...
 
 
@@ -65,7 +66,7 @@ class _Proof:
 
 
 async def prove(
-    prover: Prover,
+    judge: Judge,
     request: CheckRequest,
     report: Report,
     on_finding: OnFinding | None,
@@ -83,11 +84,11 @@ async def prove(
             for candidate in finding.candidates
         ]
         if result.error is None and mends:
-            await _judge(prover, request, report, result, mends, proof, sources, on_progress, runs)
+            await _judge(judge, request, report, result, mends, proof, sources, on_progress, runs)
     for result in report.entries:
         key = (result.entry, result.mode)
         others = [mend for mend in unmet(report, result, runs.get(key)) if proof.may_hold(mend)]
-        for mend, verdict in await prover.beside(request, key, others, sources, on_progress, runs.get(key)):
+        for mend, verdict in await judge.beside(request, key, others, sources, on_progress, runs.get(key)):
             proof.verdicts[mend].append(verdict)
     findings = []
     for finding in report.findings:
@@ -99,7 +100,7 @@ async def prove(
 
 
 async def _judge(
-    prover: Prover,
+    judge: Judge,
     request: CheckRequest,
     report: Report,
     result: EntryResult,
@@ -115,12 +116,12 @@ async def _judge(
     if result.run == "fake":
         before = counts_of(result, report.findings)
         pairs = [
-            (program, graphs_only(before, await prover.analyse(_mended(request, program, sources), key, "fake")))
+            (program, graphs_only(before, await judge.analyse(_mended(request, program, sources), key, "fake")))
             for program in programs
         ]
     else:
         ran = runs.get(key)
-        verify = partial(prover.verify, request, key, sources=sources, on_progress=on_progress, before=ran)
+        verify = partial(judge.verify, request, key, sources=sources, on_progress=on_progress, before=ran)
         pairs, failure = await judge_each(verify, programs)
         if failure is not None:
             proof.failures.append(failure)
