@@ -334,6 +334,13 @@ UNEQUAL = [
     moved(
         "a text changed", "print('y', 1)", "print('y', 2)", finds=(("stdout", "different", "'y 1\\n' became 'y 2\\n'"),)
     ),
+    Case(
+        "a text that names the history of a copy",
+        "def f(x):\n    x.zero_()\n    y = x.sin()\n    print(y)\n    return y + 1\n",
+        "def f(x):\n    x.zero_()\n    y = x.sin()\n    print(y.clone())\n    return y + 1\n",
+        conditions=(),
+        finds=(("stdout", "different", "CloneBackward0"),),
+    ),
     moved("a level changed", "log.warning('y')", "log.error('y')", finds=(("log", "different", "model ERROR"),)),
     moved("a message changed", "log.warning('y')", "log.warning('z')", finds=(("log", "different", "'y' became 'z'"),)),
     moved("a warning lost", "warnings.warn('careful')", finds=(("warning", "different", "missing: 'careful'"),)),

@@ -170,7 +170,13 @@ class _Search:
         self.reshape(bases[0])
         again = Recipe(bases[0], again=True, gradients=self.gradients)
         self.recipes.append(again)
-        late = (*self.single_out(bases), *self.in_other_mode(bases), *self.in_odd_form(bases[0]), *self.refused)
+        late = (
+            *self.single_out(bases),
+            *self.in_other_mode(bases),
+            *self.in_odd_form(bases[0]),
+            *self.with_history(bases),
+            *self.refused,
+        )
         return Plan(tuple(self.recipes), frozenset(self.telling), late=late), own, self.store
 
     @property
@@ -234,6 +240,13 @@ class _Search:
             elif recipe.dtype:
                 refused.add(recipe.dtype)
         return tuple(found)
+
+    def with_history(self, bases: Sequence[int]) -> tuple[Recipe, ...]:
+        """Inputs that ask for gradients and are no leaves, where leaves are refused (as by ``x.zero_()``): texts name it."""
+        if self.gradients or not asks_gradients(self.pristine[bases[0]]):
+            return ()
+        one = replace(gradient_of(Recipe(bases[0])), history=True)
+        return (one,) if self.observe(one).raised is None else ()
 
     def near(self, bases: Sequence[int]) -> list[Recipe]:
         """The entry's first calls, and made-up ones that showed a side of a condition."""

@@ -32,7 +32,8 @@ class Recipe:
     dimension. `gradients` asks for gradients of floating inputs. `own` calls take the entry's objects as they are after the
     calls before, all others take fresh copies. `mode` puts the modules into ``train`` or ``eval`` for this call alone.
     `raises`: the original raises, and only that is compared. `dtype` is that of floating tensors, where another is given.
-    `draw` numbers calls that differ in nothing but their random numbers.
+    `draw` numbers calls that differ in nothing but their random numbers. `history`: with `gradients`, floating inputs are
+    results of an operation and no leaves.
     """
 
     base: int
@@ -51,6 +52,7 @@ class Recipe:
     raises: bool = False
     dtype: Literal["", "float64", "float16"] = ""
     draw: int = 0
+    history: bool = False
 
     @property
     def odd(self) -> bool:
@@ -78,6 +80,8 @@ class Recipe:
             words += f" with size {self.resize[0]} made {self.resize[1]}"
         if self.mode:
             words += f" in {self.mode} mode"
+        if self.history:
+            words += " with inputs that have a history"
         if self.draw:
             words += f", draw {self.draw}"
         if self.again:
@@ -112,6 +116,8 @@ def make(recipe: Recipe, calls: Sequence[Arguments]) -> Arguments:
         if recipe.gradients and changed.is_floating_point() and changed.is_leaf and not changed.requires_grad:
             changed = changed.clone() if changed is tensor else changed
             changed.requires_grad_()
+            if recipe.history:
+                changed = changed * 1
         if changed is not tensor:
             replaced[id(tensor)] = changed
     made = substitute((args, kwargs), replaced)
