@@ -10,7 +10,17 @@ import torch
 
 from graphmend_lsp.worker.altered import other_mode, other_weights
 from graphmend_lsp.worker.observe import fresh_calls
-from graphmend_lsp.worker.variants import SPOTS, Recipe, asks_gradients, make, reshaping, searching, standard
+from graphmend_lsp.worker.variants import (
+    SPOTS,
+    Recipe,
+    asks_gradients,
+    make,
+    reflagging,
+    renumbering,
+    reshaping,
+    searching,
+    standard,
+)
 
 
 @dataclass
@@ -45,6 +55,20 @@ def test_a_recipe_gives_one_call_and_leaves_the_original_alone(recipe: Recipe) -
     for one, other in zip(everything(pristine), everything(call()), strict=True):
         assert torch.equal(one, other)
     assert first[0][0] is first[0][1][0], "what was one tensor stays one"
+
+
+def test_python_numbers_are_exchanged_in_plain_containers_alone() -> None:
+    given = (
+        (2, 0.5, True, "text", [1, (0.0, False)]),
+        {"scale": 1.0, "flags": {"deep": True}, "batch": call()[1]["batch"]},
+    )
+    made = {one.numbers: make(one, [given])[:2] for one in (*renumbering(0, given), *reflagging(0, given))}
+    assert made["floats"][0] == (2, 0.375, True, "text", [1, (0.25, False)]) and made["floats"][1]["scale"] == 0.75
+    assert made["integers"][0] == (3, 0.5, True, "text", [2, (0.0, False)])
+    assert made["flags"][0] == (2, 0.5, False, "text", [1, (0.0, True)]) and made["flags"][1]["flags"] == {
+        "deep": False
+    }
+    assert not renumbering(0, call()) and not reflagging(0, call())
 
 
 def test_integers_stay_within_what_was_seen() -> None:

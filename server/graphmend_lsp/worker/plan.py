@@ -26,6 +26,8 @@ from .variants import (
     gradient_of,
     make,
     odd,
+    reflagging,
+    renumbering,
     reshaping,
     searching,
     standard,
@@ -168,6 +170,7 @@ class _Search:
                     break
                 self.try_out(recipe, telling_only=True)
         self.reshape(bases[0])
+        self.renumber(bases[0])
         again = Recipe(bases[0], again=True, gradients=self.gradients)
         self.recipes.append(again)
         late = (
@@ -175,6 +178,7 @@ class _Search:
             *self.in_other_mode(bases),
             *self.in_odd_form(bases[0]),
             *self.with_history(bases),
+            *self.with_other_flags(bases),
             *self.refused,
         )
         return Plan(tuple(self.recipes), frozenset(self.telling), late=late), own, self.store
@@ -247,6 +251,19 @@ class _Search:
             return ()
         one = replace(gradient_of(Recipe(bases[0])), history=True)
         return (one,) if self.observe(one).raised is None else ()
+
+    def with_other_flags(self, bases: Sequence[int]) -> tuple[Recipe, ...]:
+        """The entry's calls with their flags the other way round: what is traced for one call says nothing of them."""
+        others = [one for base in bases[:MOST_NEAR] for one in reflagging(base, self.pristine[base])]
+        return tuple(
+            one for one in others if self.spent() <= self.seconds * STANDARD_SHARE and self.observe(one).raised is None
+        )
+
+    def renumber(self, base: int) -> None:
+        """Other Python numbers, compiled as well: Dynamo traces those that change in another way."""
+        for recipe in renumbering(base, self.pristine[base]):
+            if self.spent() <= self.seconds * SEARCH_SHARE:
+                self.try_out(recipe)
 
     def near(self, bases: Sequence[int]) -> list[Recipe]:
         """The entry's first calls, and made-up ones that showed a side of a condition."""

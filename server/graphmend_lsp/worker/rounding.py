@@ -195,17 +195,21 @@ def _leaf_reason(leaves: Sequence[Leaf], sides: Sequence[Side], largest: float) 
         return "it computes in float32 also when it is given float64, so that it may be more than rounding"
     strayed = [_norm(old - exact_old), _norm(new - exact_new)]
     differs = compare_leaves(leaves[0], leaves[1], sides[0].blobs, sides[1].blobs, signed_zeros=False)
+    allowed = max(SHRINK * float(apart.max()), FLOOR * scale)
+    differ_too = f"in float64 they differ too, by {float(exactly.max()):.1e}: it is more than rounding"
     if differs is not None and differs[0] != "close":
-        if float(apart.max()) > max(APART * scale, NOISE * largest):
+        near = max(APART * scale, NOISE * largest)
+        if min(float(apart.max()), float(exactly.max())) > near:
+            return differ_too
+        if float(apart.max()) > near:
             return f"float32 is too coarse for these values: {float(apart.max()):.1e} apart, of {scale:.1e}"
         if max(strayed) > max(NEAR * scale, NOISE * largest):
             return f"float32 is too coarse for these values: {max(strayed):.1e} away from float64, of {scale:.1e}"
         if max(strayed) > AS_EXACT * max(min(strayed), ROUNDED * scale):
             return f"from its result in float64 one is {max(strayed):.1e} away, the other {min(strayed):.1e}"
-    allowed = max(SHRINK * float(apart.max()), FLOOR * scale)
     each = torch.clamp(torch.maximum(SHRINK_EACH * apart, UNSEEN * exact_old.abs()), min=FLOOR * largest)
     if float(exactly.max()) > allowed or bool((exactly > each).any()):
-        return f"in float64 they differ too, by {float(exactly.max()):.1e}: it is more than rounding"
+        return differ_too
     return ""
 
 

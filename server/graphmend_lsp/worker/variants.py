@@ -33,7 +33,7 @@ class Recipe:
     calls before, all others take fresh copies. `mode` puts the modules into ``train`` or ``eval`` for this call alone.
     `raises`: the original raises, and only that is compared. `dtype` is that of floating tensors, where another is given.
     `draw` numbers calls that differ in nothing but their random numbers. `history`: with `gradients`, floating inputs are
-    results of an operation and no leaves.
+    results of an operation and no leaves. `numbers`: the Python floats, integers or flags among the arguments are others.
     """
 
     base: int
@@ -53,6 +53,7 @@ class Recipe:
     dtype: Literal["", "float64", "float16"] = ""
     draw: int = 0
     history: bool = False
+    numbers: Literal["", "floats", "integers", "flags"] = ""
 
     @property
     def odd(self) -> bool:
@@ -82,6 +83,8 @@ class Recipe:
             words += f" in {self.mode} mode"
         if self.history:
             words += " with inputs that have a history"
+        if self.numbers:
+            words += f" with other Python {self.numbers}"
         if self.draw:
             words += f", draw {self.draw}"
         if self.again:
@@ -121,6 +124,8 @@ def make(recipe: Recipe, calls: Sequence[Arguments]) -> Arguments:
         if changed is not tensor:
             replaced[id(tensor)] = changed
     made = substitute((args, kwargs), replaced)
+    if recipe.numbers:
+        made = _renumbered(made, NUMBERS[recipe.numbers])
     return made[0], made[1]
 
 
@@ -202,6 +207,16 @@ def odd(base: int, call: Arguments) -> list[Recipe]:
     return found
 
 
+def renumbering(base: int, call: Arguments) -> list[Recipe]:
+    """Other Python numbers where there are some: Dynamo takes one that changes for a number that is not known."""
+    return [Recipe(base, numbers=kind) for kind in ("floats", "integers") if _has(call, NUMBERS[kind])]
+
+
+def reflagging(base: int, call: Arguments) -> list[Recipe]:
+    """All flags among the arguments the other way round, where there are some."""
+    return [Recipe(base, numbers="flags")] if _has(call, NUMBERS["flags"]) else []
+
+
 def gradient_of(recipe: Recipe) -> Recipe:
     """The same call with gradients of its floating inputs."""
     return replace(recipe, gradients=True, own=False)
@@ -223,6 +238,40 @@ SPOTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "all elements equal": lambda t: t.reshape(-1)[-1:].expand(t.numel()).reshape(t.shape).clone(),
 }
 """Where operations have no finite gradient, although the sum of all elements stays about as it was."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Python values of exactly one type, and what takes their place: near, so that a program still takes them."""
+
+    type: type
+    other: Callable[[Any], Any]
+
+
+NUMBERS: Mapping[str, Numbers] = {
+    "floats": Numbers(float, lambda value: value * 0.75 or 0.25),
+    "integers": Numbers(int, lambda value: value + 1),
+    "flags": Numbers(bool, lambda value: not value),
+}
+
+
+def _renumbered(value: Any, numbers: Numbers) -> Any:
+    """The value with other numbers, which are looked for in plain containers only: objects may be settings."""
+    if type(value) is numbers.type:
+        return numbers.other(value)
+    if type(value) in (tuple, list):
+        return type(value)(_renumbered(part, numbers) for part in value)
+    if type(value) is dict:
+        return {key: _renumbered(part, numbers) for key, part in value.items()}
+    return value
+
+
+def _has(value: Any, numbers: Numbers) -> bool:
+    if type(value) in (tuple, list):
+        return any(_has(part, numbers) for part in value)
+    if type(value) is dict:
+        return any(_has(part, numbers) for part in value.values())
+    return type(value) is numbers.type
 
 
 def _other_values(
