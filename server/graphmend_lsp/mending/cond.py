@@ -16,8 +16,9 @@ Safety
     that is not taken gives no NaN gradients. Where a side calls something of ``self``, the ``if`` stays in training,
     too: dropout inside ``torch.cond`` has wrong gradients, and batch norm raises. A parameter that only the side not
     taken reads gets a gradient of zeros instead of none; the verdict tells that. Both sides must agree in shape, dtype
-    and strides: `torch.compile` raises for calls in which they do not. What a side gives unchanged is copied (``clone``).
-    What a side raises is raised; under the backend ``eager`` torch prints a traceback of it, too.
+    and strides, and a Python float that they read must stay what it was: `torch.compile` raises for calls in which they
+    do not. What a side gives unchanged is copied (``clone``). What a side raises is raised; under the backend ``eager``
+    torch prints a traceback of it, too.
 
 When it is refused
     Where ``torch.where`` is enough: cheap sides whose gradients are finite. Loops on a tensor; an ``elif``; a side with
@@ -31,13 +32,15 @@ import ast
 from dataclasses import dataclass, field
 
 from graphmend_lsp.mending import cond_examples, where
-from graphmend_lsp.mending.cond_sides import calls_own, refuse_value, sides_of
+from graphmend_lsp.mending.cond_sides import sides_of
 from graphmend_lsp.mending.cond_text import Writer
 from graphmend_lsp.mending.imports import spell
 from graphmend_lsp.mending.kinds import Kinds
 from graphmend_lsp.mending.purity import hazards
+from graphmend_lsp.mending.region import Region, calls_own
 from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.source import Source, Unreadable, read
+from graphmend_lsp.mending.twin import is_twin
 from graphmend_lsp.mending.where_condition import Conditions, Refused, Test
 from graphmend_lsp.mending.where_merge import refuse_later_change
 from graphmend_lsp.mending.where_place import branch_of, returns
@@ -55,7 +58,10 @@ _SINGULAR = frozenset(
 )
 """Operations with a gradient that is not finite at a point, of which the where rule knows no harmless operand."""
 _TITLE = "Compute one side with torch.cond when compiled"
-_RAISES = "torch.compile raises for a call in which the two sides differ in shape, dtype or strides."
+_RAISES = (
+    "torch.compile raises for a call in which the two sides differ in shape, dtype or strides, or in which a Python float"
+    " that they read is another one than before."
+)
 _IN_TRAINING = "In training the `if` stays, and breaks the graph as before."
 
 
@@ -71,7 +77,7 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
     if node is None or (isinstance(node, ast.stmt) and source.span(node).start != site.span.start):
         return ()
     target = branch_of(source, node)
-    if not isinstance(target, (ast.If, ast.IfExp)) or _is_twin(source, target):
+    if not isinstance(target, (ast.If, ast.IfExp)) or is_twin(source, target):
         return ()
     chosen = [answer for answer in where.propose(request) if isinstance(answer, Mend)]
     guarded = any(mend.title == where.DOUBLE for mend in chosen)
@@ -81,19 +87,6 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
         return (_Mending(source, target, node).mend(),)
     except Refused as refused:
         return () if chosen else (Declined(NAME, str(refused)),)
-
-
-def _is_twin(source: Source, target: ast.If | ast.IfExp) -> bool:
-    """Whether the branch is what runs uncompiled, beside a `torch.cond`."""
-    inner: ast.AST = target
-    for one in source.ancestors(target):
-        if isinstance(one, ast.If) and inner not in one.body and "is_compiling()" in ast.unparse(one.test):
-            return True
-        inner = one
-    block = source.block(target) if isinstance(target, ast.stmt) else source.block(_statement(source, target))
-    at = block.index(target if isinstance(target, ast.stmt) else _statement(source, target))
-    before = block[at - 1] if at else None
-    return isinstance(before, ast.If) and returns(before.body) and "is_compiling()" in ast.unparse(before.test)
 
 
 def _statement(source: Source, node: ast.AST) -> ast.stmt:
@@ -198,7 +191,7 @@ class _Mending:
         if not (plain or isinstance(one, ast.Return)) or getattr(one, "value", None) is not target:
             raise Refused("The conditional expression is a part of a statement; give it a name of its own.")
         for value in (target.body, target.orelse):
-            refuse_value(self.source, self.kinds, value)
+            Region(self.source, self.kinds).refuse_value(value)
         key = one.targets[0].id if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name) else ""
         if key:
             self._refuse_later(key, [Leaf(target.body), Leaf(target.orelse)])

@@ -11,9 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from graphmend_lsp.mending import edits
-from graphmend_lsp.mending.cond_sides import Sides, alias, tails
+from graphmend_lsp.mending.cond_sides import Sides, tails
 from graphmend_lsp.mending.kinds import Kinds
+from graphmend_lsp.mending.region import alias
 from graphmend_lsp.mending.source import Source
+from graphmend_lsp.mending.twin import behind_colon, line_start, space_above
 from graphmend_lsp.mending.where_branch import verbatim
 from graphmend_lsp.mending.where_condition import Refused, Test
 from graphmend_lsp.mending.where_lines import wrapped
@@ -81,9 +83,8 @@ class Writer:
         positive, otherwise = self.fresh("positive"), self.fresh("otherwise")
         base, newline = self.source.indentation(target), self.source.newline
         names = ", ".join(sides.operands)
-        parts = [
-            f"{self._space(target)}{base}def {positive}({names}):{self._body(sides.then, sides, self._colon(target))}"
-        ]
+        then = self._body(sides.then, sides, self._colon(target))
+        parts = [f"{space_above(self.source, target)}{base}def {positive}({names}):{then}"]
         last: ast.stmt = target
         second = otherwise
         if tail:
@@ -109,17 +110,8 @@ class Writer:
         if sides.other:
             lines += ["else:", *self._inner([f"{head}{otherwise}({names})"], target)]
         parts.append(newline.join(base + one for one in lines))
-        start, end = self._line_start(target), edits.end_of_line(self.source, self.source.range(last)[1])
+        start, end = line_start(self.source, target), edits.end_of_line(self.source, self.source.range(last)[1])
         return [TextEdit(self.source.path, self.source.between(start, end), (newline * 2).join(parts))]
-
-    def _line_start(self, target: ast.If) -> int:
-        return self.source.text.starts[self.source.span(target).start.line - 1]
-
-    def _space(self, target: ast.If) -> str:
-        """An empty line before a function, where code stands on the line above."""
-        above = self.source.text.line(self.source.span(target).start.line - 1).strip()
-        first = self.source.block(target)[0] is target
-        return "" if first or not above or above.startswith("#") else self.source.newline
 
     # -- parts ----------------------------------------------------------------------------------------------------
 
@@ -184,7 +176,7 @@ class Writer:
 
     def _colon(self, target: ast.If) -> int:
         """The offset behind the colon of the ``if``."""
-        return self._behind(r"[\s)]*:", self.source.range(target.test)[1])
+        return behind_colon(self.source, target.test)
 
     def _else_colon(self, target: ast.If) -> int:
         """The offset behind the colon of the ``else``."""
@@ -200,12 +192,6 @@ class Writer:
         if found is None:
             raise Refused("The `else` of the branch was not found.")
         return start + found.end()
-
-    def _behind(self, pattern: str, start: int) -> int:
-        found = re.compile(pattern).match(self.source.text.value, start)
-        if found is None:
-            raise Refused("A comment stands inside the condition; put it above the `if`.")
-        return found.end()
 
 
 def _only_value(side: Sequence[ast.stmt], key: str) -> ast.expr | None:
