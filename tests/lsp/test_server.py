@@ -100,9 +100,10 @@ def test_what_comes_before_pygls_is_there_is_answered_in_order(start: Start) -> 
         request("foo/bar", None, "four"),
         request("shutdown", None, 5),
         request("textDocument/hover", PLACE, 6),
-        {"jsonrpc": "2.0", "method": "exit"},
     ]
     client.raw(b"".join(framed(json.dumps(message).encode()) for message in messages))
+    client.until(lambda _message: {5, 6} <= {message.get("id") for message in client.seen}, 60)
+    client.raw(framed(b'{"jsonrpc":"2.0","method":"exit"}'))
     assert client.code() == 0
     answers = [message for message in received(client) if "id" in message and "method" not in message]
     told = [(answer["id"], answer.get("error", {}).get("code")) for answer in answers]
@@ -115,6 +116,13 @@ def received(client: Client) -> list[dict[str, Any]]:
     while client.next() is not None:
         pass
     return client.seen
+
+
+def test_a_client_that_shuts_down_and_leaves_before_pygls_is_there(start: Start) -> None:
+    client = start(FAKE)
+    messages = [request("initialize", {}, 1), request("shutdown", None, 2), {"jsonrpc": "2.0", "method": "exit"}]
+    client.raw(b"".join(framed(json.dumps(message).encode()) for message in messages))
+    assert client.code(30) == 0
 
 
 @pytest.mark.parametrize("ending", [b"", framed(b'{"jsonrpc":"2.0","method":"exit"}')])

@@ -69,7 +69,8 @@ class Process:
     @property
     def exit_code(self) -> int:
         """What LSP wants: 0 when `shutdown` came before the end."""
-        return 0 if self._state == "down" else 1
+        asked = any(message.get("method") == "shutdown" and "id" in message for message in self._waiting)
+        return 0 if self._state == "down" or asked else 1
 
     async def run(self) -> int:
         """Serve until the client is gone."""
