@@ -25,9 +25,10 @@ from torch._dynamo.backends import registry
 
 from graphmend_lsp.engine.config import CheckRequest
 from graphmend_lsp.engine.files import Sources
+from graphmend_lsp.engine.findings import findings_of
 from graphmend_lsp.engine.mender import Mender, no_rule_for
 from graphmend_lsp.engine.programs import candidate_of, combine
-from graphmend_lsp.engine.runs import Run, findings_of, mended_run, run_of
+from graphmend_lsp.engine.runs import Run, mended_run, run_of
 from graphmend_lsp.engine.verdicts import judge
 from graphmend_lsp.mending import propose
 from graphmend_lsp.model import Break, Entry, Finding, Mend, Mode, Verdict

@@ -7,16 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from graphmend_lsp.analysis.reasons import in_mode, only_when
 from graphmend_lsp.engine.breaks import Scope, breaks_of, merge_all
 from graphmend_lsp.engine.files import Sources
+from graphmend_lsp.engine.runs import Key, Run
 from graphmend_lsp.model import Break, Counts, EntryResult, Finding, Mode, Verdict
 from graphmend_lsp.text import Text
-
-if TYPE_CHECKING:
-    from graphmend_lsp.engine.runs import Key, Run
 
 _HEADROOM = 2  # a run needs room for what is computed besides parameters and inputs
 _UNMET = "The entry's own inputs do not lead here"

@@ -16,9 +16,10 @@ from graphmend_lsp.engine.breaks import is_within
 from graphmend_lsp.engine.choice import settle, taken
 from graphmend_lsp.engine.config import CheckRequest, OnFinding, OnProgress
 from graphmend_lsp.engine.files import Sources
+from graphmend_lsp.engine.findings import unmet
 from graphmend_lsp.engine.programs import combine, programs_of
 from graphmend_lsp.engine.prove import Judge
-from graphmend_lsp.engine.runs import Key, Run, unmet
+from graphmend_lsp.engine.runs import Key, Run
 from graphmend_lsp.engine.verdicts import gains, in_chain, worst
 from graphmend_lsp.mending import LAST_RESORT
 from graphmend_lsp.model import (

@@ -11,8 +11,9 @@ from graphmend_lsp.engine.choice import settle
 from graphmend_lsp.engine.config import CheckRequest, OnFinding, OnProgress
 from graphmend_lsp.engine.explored import counts_of, graphs_only
 from graphmend_lsp.engine.files import Sources
+from graphmend_lsp.engine.findings import unmet
 from graphmend_lsp.engine.programs import combine, programs_of
-from graphmend_lsp.engine.runs import Key, Run, unmet
+from graphmend_lsp.engine.runs import Key, Run
 from graphmend_lsp.engine.unproven import judge_each, unproven
 from graphmend_lsp.engine.verdicts import worst
 from graphmend_lsp.model import EntryResult, Failure, Mend, Report, Verdict

@@ -1,34 +1,13 @@
-"""One entry under Dynamo, as the engine keeps it, and the report that runs and static findings make together."""
+"""One entry under Dynamo, as the engine keeps it."""
 
 from __future__ import annotations
 
-import os
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from graphmend_lsp.analysis import find_breaks
-from graphmend_lsp.analysis.suppress import is_suppressed
-from graphmend_lsp.engine.breaks import Scope, breaks_of, is_installed, merge_all
 from graphmend_lsp.engine.client import failure_of
-from graphmend_lsp.engine.config import CheckRequest
-from graphmend_lsp.engine.explored import fake_breaks, with_modes
-from graphmend_lsp.engine.files import Sources
-from graphmend_lsp.engine.mender import Mender
-from graphmend_lsp.model import (
-    Break,
-    Candidate,
-    Declined,
-    Entry,
-    EntryResult,
-    Failure,
-    Finding,
-    Mend,
-    Mode,
-    Report,
-    RunKind,
-)
+from graphmend_lsp.model import Entry, Failure, Mode, RunKind
 from graphmend_lsp.worker.wire import AnalyseResult, BreakData, CandidateResult, CountsData, GraphData
 
 Key = tuple[Entry, Mode]
@@ -113,110 +92,6 @@ def mended_run(result: CandidateResult, before: Run | None) -> Run:
         device=before.device if before else None,
         seconds=result["seconds"],
     )
-
-
-def unmet(report: Report, result: EntryResult, run: Run | None) -> list[Mend]:
-    """The mends of breaks that other entries or modes met, not this one, in files that it loaded (where that is known)."""
-    if result.error is not None or result.run != "real":
-        return []
-    loaded = {os.path.realpath(file) for file in run.loaded} if run is not None else set()
-    return [
-        candidate.mend
-        for finding in report.findings
-        if finding.site.evidence == "dynamo"
-        and not (result.entry.name in finding.site.entries and result.mode in finding.site.modes)
-        for candidate in finding.candidates
-        if not loaded or any(os.path.realpath(edit.path) in loaded for edit in candidate.mend.edits)
-    ]
-
-
-def entry_results(runs: Mapping[Key, Run]) -> tuple[EntryResult, ...]:
-    """How each entry fared."""
-    return tuple(
-        EntryResult(
-            entry,
-            mode,
-            len(run.ops),
-            run.skipped_frames,
-            run.ops,
-            run.failure,
-            run.seconds,
-            run.kind,
-            run.note,
-            run.cached,
-        )
-        for (entry, mode), run in runs.items()
-    )
-
-
-def findings_of(
-    runs: Mapping[Key, Run],
-    files: Sequence[str],
-    request: CheckRequest,
-    sources: Sources,
-    mender: Mender | None,
-    explored: Mapping[Key, Run] | None = None,
-) -> tuple[Finding, ...]:
-    """Every break of the runs and of the source, each with what the rules say. Reads files; waits for the mender.
-
-    `explored` are the fake runs of the same entries. Without a mender no rule is asked.
-    """
-    explored = explored or {}
-    scope = Scope(request.paths, request.packages)
-    real = merge_all(
-        [
-            breaks_of(run.events, run.most_graphs, entry.name, mode, scope, sources)
-            for (entry, mode), run in runs.items()
-        ]
-    )
-    faked = fake_breaks(explored, real, runs, scope, sources)
-    met = with_modes(sorted((*real, *faked), key=lambda site: (site.path, site.span)), {**explored, **runs})
-    ran = any(run.failure is None for run in (*runs.values(), *explored.values()))
-    found: list[Finding] = []
-    for site in (*met, *_static(files, met, sources)):
-        text = sources.get(site.path)
-        if text is not None and is_suppressed(site, text):
-            continue
-        declined = _out_of_reach(site, ran, scope, text)
-        if declined is not None:
-            found.append(Finding(site, declined=(declined,)))
-            continue
-        if mender is None:
-            found.append(Finding(site, proposed=False))
-            continue
-        paths = dict.fromkeys((site.path, *(frame.path for frame in site.chain if scope.contains(frame.path))))
-        texts = {path: value for path in paths if (value := sources.get(path)) is not None}
-        mends, refusals = mender.propose(site, texts, request.rules)
-        found.append(Finding(site, tuple(Candidate(mend) for mend in mends), refusals))
-    return tuple(found)
-
-
-def _out_of_reach(site: Break, ran: bool, scope: Scope, text: str | None) -> Declined | None:
-    if text is None:
-        return Declined("source", "its source cannot be read")
-    if site.evidence == "static" and ran:
-        return Declined("run", "no entry's run reached this break")
-    if scope.contains(site.path):
-        return None
-    if is_installed(site.path):
-        return Declined("scope", "it is in an installed package; name the file to have it mended")
-    return Declined("scope", "it is outside the paths that were named")
-
-
-def _static(files: Sequence[str], real: Sequence[Break], sources: Sources) -> list[Break]:
-    """The static findings at places where Dynamo did not see a break (it runs one side of every branch only)."""
-    found: list[Break] = []
-    for path in files:
-        if (text := sources.get(path)) is None:
-            continue
-        spans = [site.span for site in real if site.path == path]
-        lines = {span.start.line for span in spans}
-        found += [
-            site
-            for site in find_breaks(text, path)
-            if site.span.start.line not in lines and not any(span.overlaps(site.span) for span in spans)
-        ]
-    return found
 
 
 def _is_own_error(event: BreakData) -> bool:

@@ -17,13 +17,14 @@ from graphmend_lsp.engine.config import CheckRequest, OnFinding, OnProgress, Wor
 from graphmend_lsp.engine.entries import entries_in, excused, python_files
 from graphmend_lsp.engine.explored import shown_runs, too_large
 from graphmend_lsp.engine.files import Sources
+from graphmend_lsp.engine.findings import entry_results, findings_of
 from graphmend_lsp.engine.live import Live
 from graphmend_lsp.engine.measuring import measurement
 from graphmend_lsp.engine.mender import Mender
 from graphmend_lsp.engine.plan import mend_all
 from graphmend_lsp.engine.programs import beside_of, candidate_of, combine, programs_of
 from graphmend_lsp.engine.prove import prove
-from graphmend_lsp.engine.runs import Key, Run, entry_results, findings_of, mended_run, run_of
+from graphmend_lsp.engine.runs import Key, Run, mended_run, run_of
 from graphmend_lsp.engine.tree import AT_ONCE, client_of
 from graphmend_lsp.engine.verdicts import elsewhere, judge
 from graphmend_lsp.model import Entry, Failure, Measurement, Mend, Plan, Progress, Report, Verdict

@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .program import cells_of, parts_of
+from .parts import cells_of, parts_of
 
 _DROPPED = ("mode", "options", "fullgraph", "backend")
 

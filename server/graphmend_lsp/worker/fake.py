@@ -19,7 +19,8 @@ from .failures import FailedError, failure, failure_of
 from .fake_mode import forget_values, missing_hooks, new_mode
 from .fake_python import fake_python
 from .oracle import EndlessError, Oracle, Profile
-from .program import Call, Program, build, parts_of, seed
+from .parts import parts_of
+from .program import Call, Program, build, seed
 from .recorder import Recorder
 from .wire import AnalyseParams, AnalyseResult, BreakData, FailureData, FailureStage
 
