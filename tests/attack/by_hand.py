@@ -917,6 +917,43 @@ FOUND = (
             scale = float(text) * ⟦y.sum().item()⟧
             return y * scale
     """, "not safe", gb_id="GB0124", calls="[(torch.arange(1.0, 5.0),), (-torch.arange(1.0, 5.0),)]", more="[(torch.ones(4),)]"),
+    Case("sides that autocast gives two dtypes", "where", """
+        class Net(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = torch.nn.Linear(4, 4)
+
+            def forward(self, x):
+                h = self.layer(x)
+                if ⟦x.abs().max() > 1⟧:
+                    h = h.float() * 0.5
+                return h * 3
+    """, "not safe", fn="Net()"),
+    Case("a side that needs three elements", "where", """
+        def fn(x):
+            y = x * 2
+            if ⟦x.sum() > 5⟧:
+                y = y - y.topk(3).values.mean()
+            return y
+    """, "not safe", more="[(torch.zeros(2),), (torch.ones(4),)]"),
+    Case("a side that takes one layout only", "where", """
+        def fn(x):
+            y = x * 2
+            if ⟦x.sum() > 5⟧:
+                y = y - x.view(-1).cumsum(0)[-1:]
+            return y
+    """, "not safe", calls="[(torch.arange(6.0).reshape(2, 3),), (-torch.arange(6.0).reshape(2, 3),)]", more="[(-torch.arange(6.0).reshape(2, 3).t(),)]"),
+    Case("a counter that an earlier result needs", "where", """
+        class Net(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("bad", torch.ones(()))
+
+            def forward(self, x):
+                if ⟦torch.isnan(x).any()⟧:
+                    self.bad += 1
+                return x / self.bad
+    """, "not safe", fn="Net()", more="[(torch.ones(4).requires_grad_(),)]"),
 )  # fmt: skip
 CASES = (*HAZARDS, *WHERE, *LATER, *CHECKS, *BEHIND, *FOUND)
 

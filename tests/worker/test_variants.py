@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from graphmend_lsp.worker.altered import other_mode, other_weights
-from graphmend_lsp.worker.observe import fresh_calls
+from graphmend_lsp.worker.manners import fitting, subject_in
+from graphmend_lsp.worker.observe import Subject, fresh_calls
 from graphmend_lsp.worker.variants import (
     SPOTS,
     Recipe,
@@ -20,6 +21,7 @@ from graphmend_lsp.worker.variants import (
     reshaping,
     searching,
     standard,
+    unusual,
 )
 
 
@@ -166,3 +168,33 @@ def test_modules_are_in_another_mode_for_one_call() -> None:
         assert all(part.training for part in module.modules())
     assert [part.training for part in module.modules()] == [False, False, True]
     assert Recipe(1, mode="train").label == "call 2 in train mode"
+
+
+def test_unusual_calls_are_smaller_or_made_otherwise() -> None:
+    x = torch.arange(6.0).reshape(2, 3).requires_grad_()
+    recipes = unusual(Recipe(0, own=True), ((x, torch.ones(3)), {}), ("autocast", "twice", "transposed"))
+    assert all(one.odd and not one.own for one in recipes)
+    shapes = [[tuple(one.shape) for one in make(recipe, [((x, torch.ones(3)), {})])[0]] for recipe in recipes]
+    assert shapes[:2] == [[(1, 3), (3,)], [(2, 1), (1,)]] and shapes[2:] == [[(2, 3), (3,)]] * 3
+    turned = make(recipes[-1], [((x, torch.ones(3)), {})])[0][0]
+    assert torch.equal(turned, x) and turned.stride() == (1, 2) and turned.is_leaf and turned.requires_grad
+    assert [one.label for one in recipes[2:]] == [
+        "call 1 under autocast to bfloat16",
+        "call 1, made twice before the backward pass",
+        "call 1 with tensors that lie transposed in memory",
+    ]
+
+
+def test_manners_fit_what_they_change() -> None:
+    layer = torch.nn.Linear(3, 3)
+    plain, module = Subject(torch.sin, {}, ()), Subject(layer, {"": layer}, ())
+    assert fitting(((torch.arange(3),), {}), plain, False) == []
+    assert fitting(((torch.ones(2, 3),), {}), plain, False) == ["autocast", "transposed"]
+    assert fitting(((torch.ones(3).double(),), {}), plain, True) == ["twice"]
+    assert fitting(((torch.arange(3),), {}), module, False) == ["autocast", "twice"]
+    (x, bare) = (torch.ones(3, requires_grad=True), torch.ones(3))
+    made = subject_in("twice", Subject(lambda *given: given, {}, ()), ()).function(x, bare)
+    assert len(made) == 2 and made[0] is not made[1] and all(torch.equal(one, x) for one in made)
+    under = subject_in("autocast", module, ((x,), {})).function
+    assert under(x).dtype == torch.bfloat16 and layer(x).dtype == torch.float32
+    assert subject_in("transposed", plain, ()) is plain

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from graphmend_lsp.mending.defer_capture import reads
 from graphmend_lsp.mending.defer_effects import is_static
+from graphmend_lsp.mending.given_numbers import python_elsewhere
 from graphmend_lsp.mending.imports import dotted, is_builtin
 from graphmend_lsp.mending.purity import is_neutral, needing_elements
 from graphmend_lsp.mending.source import Source
@@ -198,6 +199,8 @@ def _all_of(source: Source, values: list[ast.expr], negated: bool) -> Parts | st
 
 
 def _one(source: Source, test: ast.expr, negated: bool) -> Parts | str:
+    if (words := python_elsewhere(source, test)) is not None:
+        return words
     if isinstance(test, ast.Call):
         name = dotted(source, test.func) or ""
         method = test.func.attr if isinstance(test.func, ast.Attribute) and not name else ""

@@ -29,6 +29,9 @@ condition that it decides cannot be chosen with `torch.where`.
 
 from __future__ import annotations
 
+import ast
+
+from graphmend_lsp.mending.given_numbers import python_elsewhere
 from graphmend_lsp.mending.item_examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.item_write import followed, mend, read_at, written
 from graphmend_lsp.mending.kinds import Kinds
@@ -56,6 +59,9 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
         return ()
     if source.function(node) is None:
         return (Declined(NAME, "The number is not read inside a function."),)
+    asked = isinstance(found.call, ast.Call) and isinstance(found.call.func, ast.Name)
+    if asked and (words := python_elsewhere(source, found.tensor)) is not None:
+        return (Declined(NAME, words),)
     try:
         flow = followed(source, Kinds(source, frozenset({found.tensor})), found)
         if flow.indices:

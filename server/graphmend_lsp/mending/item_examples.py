@@ -499,4 +499,10 @@ def fn(x):
         "Line 3: the condition on it stays.",
         gb_id=_ID,
     ),
+    Refusal(
+        "a number that need not be given as a tensor",
+        "def fn(x, scale=1.0):\n    return x.sin() * float(⟦scale⟧)\n",
+        "`scale` is 1.0 where it is not given, and then `scale` is no tensor",
+        gb_id=_ID,
+    ),
 )

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from graphmend_lsp.mending.given_numbers import python_elsewhere
 from graphmend_lsp.mending.imports import dotted, is_builtin, spell
 from graphmend_lsp.mending.kinds import Kinds
 from graphmend_lsp.mending.loop_index import iterates_statically
@@ -109,6 +110,8 @@ class Conditions:
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             return f"~{operand(self._boolean(node.operand, setup))}"
         self._refuse_hazards(node)
+        if (words := python_elsewhere(self.source, node)) is not None:
+            raise Refused(words)
         if isinstance(node, ast.Compare):
             return self._comparison(node, setup)
         if isinstance(node, ast.Call):

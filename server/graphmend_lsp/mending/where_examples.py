@@ -1082,6 +1082,36 @@ def fn(x, flag):
         reason="It is not clear whether `flag` is a tensor or a Python value",
     ),
     Refusal(
+        "a flag that need not be given",
+        source="""\
+import torch
+
+
+def fn(x, loud=False):
+    if ⟦loud⟧:
+        x = x * 2
+    return x
+""",
+        reason="`loud` is False where it is not given, and then `loud` is no tensor",
+    ),
+    Refusal(
+        "a limit that is a number elsewhere",
+        source="""\
+import torch
+
+
+class Net(torch.nn.Module):
+    def grown(self, x, gain):
+        if ⟦gain > 1⟧:
+            x = x * gain
+        return x
+
+    def plain(self, x):
+        return self.grown(x, 2.0)
+""",
+        reason="Line 11 gives `gain` 2.0, and then `gain > 1` is no tensor",
+    ),
+    Refusal(
         "an index that may be out of range",
         source="""\
 import torch

@@ -15,6 +15,7 @@ from typing import Literal
 from .altered import other_mode, other_weights
 from .double import widened
 from .effects import Listener
+from .manners import fitting, subject_in
 from .observe import Observation, Raised, Subject, fresh_calls, observe
 from .probe import Sides
 from .snapshot import Store, tensors_of
@@ -31,6 +32,7 @@ from .variants import (
     reshaping,
     searching,
     standard,
+    unusual,
 )
 
 STANDARD_SHARE = 0.1  # of the time limit, for values that any mend is tried with
@@ -121,8 +123,9 @@ def perform(
     args, kwargs = calls[recipe.base] if recipe.own else make(recipe, pristine)
     if double and not recipe.own:
         args, kwargs = widened((args, kwargs))
+    made = subject_in(recipe.manner, subject, (args, kwargs))
     with other_weights(recipe.weights, subject.modules), other_mode(recipe.mode, subject.modules):
-        return observe(subject, recipe.label, args, kwargs, store, ear)
+        return observe(made, recipe.label, args, kwargs, store, ear)
 
 
 class _Search:
@@ -179,6 +182,7 @@ class _Search:
             *self.in_odd_form(bases[0]),
             *self.with_history(bases),
             *self.with_other_flags(bases),
+            *self.made_unusual(bases),
             *self.refused,
         )
         return Plan(tuple(self.recipes), frozenset(self.telling), late=late), own, self.store
@@ -246,8 +250,8 @@ class _Search:
         return tuple(found)
 
     def with_history(self, bases: Sequence[int]) -> tuple[Recipe, ...]:
-        """Inputs that ask for gradients and are no leaves, where leaves are refused (as by ``x.zero_()``): texts name it."""
-        if self.gradients or not asks_gradients(self.pristine[bases[0]]):
+        """Inputs that ask for gradients and are no leaves: texts name their history, and ``x.zero_()`` refuses leaves."""
+        if not asks_gradients(self.pristine[bases[0]]):
             return ()
         one = replace(gradient_of(Recipe(bases[0])), history=True)
         return (one,) if self.observe(one).raised is None else ()
@@ -258,6 +262,19 @@ class _Search:
         return tuple(
             one for one in others if self.spent() <= self.seconds * STANDARD_SHARE and self.observe(one).raised is None
         )
+
+    def made_unusual(self, bases: Sequence[int]) -> tuple[Recipe, ...]:
+        """Calls near those that showed a side, in another manner and with smaller inputs, where the program takes them."""
+        found: list[Recipe] = []
+        for recipe in self.near(bases):
+            call = self.pristine[recipe.base]
+            for one in unusual(recipe, call, fitting(call, self.subject, self.gradients)):
+                if self.spent() > self.seconds * STANDARD_SHARE:
+                    return tuple(found)
+                one = replace(one, gradients=self.gradients and one.manner == "twice")
+                if self.observe(one).raised is None:
+                    found.append(one)
+        return tuple(found)
 
     def renumber(self, base: int) -> None:
         """Other Python numbers, compiled as well: Dynamo traces those that change in another way."""

@@ -14,12 +14,15 @@ from typing import Any, Literal
 import torch
 
 from .altered import WEIGHTS, poke
+from .manners import WORDS, Manner, transposed
 from .observe import fresh_calls
 from .snapshot import tensors_of
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 HALF_DRAWS = 15
 """One rounding to float16 that comes too early leaves about every second result as it was."""
+MOST_SIZES = 3
+"""Of the sizes of a call that are made 1, one at a time."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,7 @@ class Recipe:
     `raises`: the original raises, and only that is compared. `dtype` is that of floating tensors, where another is given.
     `draw` numbers calls that differ in nothing but their random numbers. `history`: with `gradients`, floating inputs are
     results of an operation and no leaves. `numbers`: the Python floats, integers or flags among the arguments are others.
+    `manner` is how the call is made, of `manners`.
     """
 
     base: int
@@ -54,11 +58,12 @@ class Recipe:
     draw: int = 0
     history: bool = False
     numbers: Literal["", "floats", "integers", "flags"] = ""
+    manner: Manner = ""
 
     @property
     def odd(self) -> bool:
-        """Whether it is one of `odd`, in which a mend may be no *safe* one, but shows no side of a condition."""
-        return bool(self.dtype) or (self.resize is not None and self.resize[1] == 0)
+        """Whether it is one of `odd` or `unusual`: a mend may be no *safe* one in it, but it shows no side of a condition."""
+        return bool(self.dtype or self.manner) or (self.resize is not None and self.resize[1] < self.resize[0])
 
     @property
     def label(self) -> str:
@@ -87,6 +92,7 @@ class Recipe:
             words += f" with other Python {self.numbers}"
         if self.draw:
             words += f", draw {self.draw}"
+        words += WORDS[self.manner]
         if self.again:
             words += ", again"
         return words
@@ -116,6 +122,8 @@ def make(recipe: Recipe, calls: Sequence[Arguments]) -> Arguments:
             changed = changed.detach().to(getattr(torch, recipe.dtype)).requires_grad_(changed.requires_grad)
         if recipe.resize is not None:
             changed = _resized(changed, recipe.resize, recipe.axis)
+        if recipe.manner == "transposed":
+            changed = transposed(changed)
         if recipe.gradients and changed.is_floating_point() and changed.is_leaf and not changed.requires_grad:
             changed = changed.clone() if changed is tensor else changed
             changed.requires_grad_()
@@ -205,6 +213,14 @@ def odd(base: int, call: Arguments) -> list[Recipe]:
         found.append(Recipe(base, dtype="float16"))
         found += [Recipe(base, floats="random", dtype="float16", draw=number) for number in range(1, HALF_DRAWS + 1)]
     return found
+
+
+def unusual(recipe: Recipe, call: Arguments, manners: Sequence[Manner]) -> list[Recipe]:
+    """The call in those manners, and with each size made 1: a side that is not taken there may not take it."""
+    shapes = [tensor.shape for _, tensor in tensors_of(call) if not isinstance(tensor, torch.nn.Parameter)]
+    sizes = dict.fromkeys(size for shape in shapes for size in shape if size > 1)
+    plain = [] if recipe.resize else [replace(recipe, resize=(size, 1), own=False) for size in list(sizes)[:MOST_SIZES]]
+    return [*plain, *(replace(recipe, manner=manner, own=False) for manner in manners)]
 
 
 def renumbering(base: int, call: Arguments) -> list[Recipe]:
