@@ -28,7 +28,10 @@ METHOD = "class Net:\n    def f(self, x, gain):\n        if gain > 1: pass\n    
         ("def f(x, n=0):\n    n = x * n\n    if n: pass\n", None),
         ("def f(x, n=0):\n    if isinstance(n, int): return x\n    if n: pass\n", None),
         ("def f(x, n=0):\n    if n > x: pass\n", None),
-        ("class A:\n    def f(self, n):\n        if n: pass\nclass B:\n    def g(self):\n        return self.f(1)\n", None),
+        (
+            "class A:\n    def f(self, n):\n        if n: pass\nclass B:\n    def g(self):\n        return self.f(1)\n",
+            None,
+        ),
         (METHOD.format(call="return other.f(x, 2.0)"), None),
         (METHOD.format(call="return self.f(*x, 2.0)"), None),
     ],
