@@ -954,6 +954,17 @@ FOUND = (
                     self.bad += 1
                 return x / self.bad
     """, "not safe", fn="Net()", more="[(torch.ones(4).requires_grad_(),)]"),
+    Case("a check in front of running statistics", "guard", """
+        class Net(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.norm = torch.nn.BatchNorm1d(4)
+
+            def forward(self, x, name="x"):
+                if ⟦torch.isnan(x).any()⟧:
+                    raise ValueError(f"{name} is NaN")
+                return self.norm(x) * 2
+    """, "not safe", fn="Net()", calls="[(torch.ones(3, 4),)]", more="[(torch.full((3, 4), float('nan')),), (torch.ones(3, 4),)]"),
 )  # fmt: skip
 CASES = (*HAZARDS, *WHERE, *LATER, *CHECKS, *BEHIND, *FOUND)
 

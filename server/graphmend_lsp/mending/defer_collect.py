@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from graphmend_lsp.mending.defer_capture import Captured, Replacement, capture
-from graphmend_lsp.mending.defer_effects import Effect, effects_in, is_static, own_nodes
+from graphmend_lsp.mending.defer_effects import Effect, blames_caller, effects_in, is_static, own_nodes
 from graphmend_lsp.mending.defer_later import later
 from graphmend_lsp.mending.edits import comments, end_of_line, one_line
 from graphmend_lsp.mending.imports import add_function, dotted, spell
@@ -167,7 +167,7 @@ def unsuited(source: Source, effect: Effect) -> str | None:
 def _deferred(
     source: Source, function: Function, effect: Effect, at_test: bool = False
 ) -> tuple[list[TextEdit], list[str]] | str:
-    problem = unsuited(source, effect)
+    problem = unsuited(source, effect) or blames_caller(effect)
     if problem:
         return problem
     site = source.site(source.span(effect.call))

@@ -45,6 +45,15 @@ class Effect:
     once: bool = False
 
 
+def blames_caller(effect: Effect) -> str | None:
+    """Why a message must be said in its own frame: it names the line of one around it. None where it does not."""
+    given = [one.value for one in effect.call.keywords if one.arg in ("stacklevel", "skip_file_prefixes")]
+    given += effect.call.args[2:3] if effect.kind == "warn" else []
+    if all(isinstance(one, ast.Constant) and one.value == 1 for one in given):
+        return None
+    return "Its `stacklevel` says whose line is meant, and said from another function it would be another line."
+
+
 def effect_of(source: Source, statement: ast.AST, certain: bool = False) -> Effect | None:
     """The effect that a statement is, or None. `certain`: the break says that a logger's method is called here."""
     if not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)):

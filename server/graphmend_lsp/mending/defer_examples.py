@@ -772,6 +772,28 @@ def f(x, y):
 
 REFUSALS = (
     Refusal(
+        "a warning about the caller's line",
+        """\
+import warnings
+
+import torch
+
+
+def old(x):
+    for _ in range(2):
+        ⟦warnings.warn("`old` will be removed", DeprecationWarning, stacklevel=2)⟧
+        x = x * 2
+    return x
+
+
+def f(x):
+    return old(x.sin()).cos()
+""",
+        "`stacklevel` says whose line is meant",
+        outermost="f",
+        gb_id="GB0059",
+    ),
+    Refusal(
         "the text is at the end already",
         """\
 import torch

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from graphmend_lsp.mending.defer_effects import Effect, bindings, is_static
+from graphmend_lsp.mending.defer_effects import Effect, bindings, blames_caller, is_static
 from graphmend_lsp.mending.edits import rewrite
 from graphmend_lsp.mending.imports import add_function, is_builtin, spell
 from graphmend_lsp.mending.source import Source, local_names, parameters
@@ -35,6 +35,8 @@ def once(source: Source, effect: Effect) -> Once | str | None:
     """The mend; or why it cannot be; None when the message is not one said once."""
     if not (effect.once or effect.kind == "warn"):
         return None
+    if blamed := blames_caller(effect):
+        return blamed
     receiver = effect.call.func
     root: ast.expr = receiver
     while isinstance(root, ast.Attribute):

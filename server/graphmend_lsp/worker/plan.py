@@ -143,6 +143,7 @@ class _Search:
         self.telling: set[int] = set()
         self.refused: list[Recipe] = []  # made-up values for which the program raises
         self.raising: set[int] = set()  # the entry's calls that raise as they are
+        self.checks: dict[Recipe, str] = {}  # the types of what calls raise that are kept for what they show
         self.gradients = False
         self.started = time.monotonic()
         self.longest = 0.0  # seconds; the first call pays what is set up once
@@ -226,11 +227,13 @@ class _Search:
             return ()
         mode: Literal["train", "eval"] = "eval" if modes.pop() else "train"
         found: list[Recipe] = []
-        for recipe in self.near(bases):
+        raising = [Recipe(base) for base in sorted(self.raising)[:MOST_NEAR]]
+        for recipe in (*self.near(bases), *raising):
             if self.spent() > self.seconds * STANDARD_SHARE:
                 break
             one = replace(recipe, mode=mode, gradients=self.gradients)
-            if self.observe(one).raised is None:
+            # A check that fails leaves what it leaves in this mode, too (running statistics, for one).
+            if (raised := self.observe(one).raised) is None or raised.type == self.checks.get(recipe):
                 found.append(one)
         return tuple(found)
 
@@ -309,6 +312,8 @@ class _Search:
             recipe = replace(recipe, gradients=False)
             observation = self.observe(recipe)
         telling = self.sides.count > before
+        if observation.raised is not None:
+            self.checks[replace(recipe, own=False)] = observation.raised.type
         if always or telling or (observation.raised is None and not telling_only):
             if telling:
                 self.telling.add(len(self.recipes))
