@@ -159,6 +159,7 @@ class Mend:
     `changes` says in words what the mend changes in behaviour, if anything ("the message appears after the forward").
     `cautions` say what may differ for values or sizes that no call shows (another order of a sum): never safe then.
     `names` are those that it brings into its files, which no other mend made together with it may use.
+    `serves` says in which calls alone it gains anything ("" for all); it is told where a verdict shows no gain.
     """
 
     rule: str
@@ -170,6 +171,7 @@ class Mend:
     changes: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
     names: tuple[NewName, ...] = ()
+    serves: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,11 @@ def judge(result: CandidateResult, mends: Sequence[Mend], sources: Sources) -> V
     if result["failure"] is None and (result["calls"] == 0 or result["outputs"] == "not compared"):
         lower("unverified", "no call of the two programs could be compared")
     if not gained:
-        reasons.append(_cut_as_before(after))
+        why = [mend.serves for mend in mends if mend.serves]
+        why += ["another break stands behind this one: mending all may mend both"] if after.breaks else []
+        reasons.append(
+            "; ".join((_cut_as_before(after), ", or ".join(dict.fromkeys(why)))) if why else _cut_as_before(after)
+        )
     unreached: list[tuple[Span, bool]] = []
     for side in result["sides"]:
         text = Text(sources.get(side["condition"]["file"]) or "")
@@ -85,14 +89,15 @@ def judge(result: CandidateResult, mends: Sequence[Mend], sources: Sources) -> V
 def gains(before: Counts, after: Counts) -> bool:
     """Whether a mended program is cut less: fewer frames left to Python, or as many and fewer graphs or breaks.
 
-    What was left to Python, a whole frame or its rest, has no graph before and some after; that counts as less.
+    What was left to Python, a whole frame or its rest, has no graph before and some after; that counts as less. Where one
+    of both has no graph at all, the number of graphs says nothing: what a frame left to Python calls may be compiled.
     """
     left_before, left_after = (one.skipped_frames + one.skipped_rests for one in (before, after))
     if left_after != left_before:
         return left_after < left_before
     if after.skipped_frames != before.skipped_frames:
         return after.skipped_frames < before.skipped_frames
-    if after.graphs != before.graphs and before.graphs > 0:
+    if after.graphs != before.graphs and before.graphs > 0 and after.graphs > 0:
         return after.graphs < before.graphs
     return after.breaks < before.breaks
 
@@ -124,13 +129,13 @@ def elsewhere(verdict: Verdict, name: str) -> Verdict:
 
 def in_chain(verdict: Verdict) -> Verdict:
     """The verdict on a mend that need not gain by itself, because others are made with it."""
-    reasons = tuple(reason for reason in verdict.reasons if reason != _cut_as_before(verdict.after))
+    told = _cut_as_before(verdict.after)
+    reasons = tuple(reason for reason in verdict.reasons if not reason.startswith(told))
     return replace(verdict, safety=verdict.results, reasons=reasons)
 
 
 def _cut_as_before(after: Counts) -> str:
-    more = "; another break stands behind this one: mending all may mend both" if after.breaks else ""
-    return f"the program is cut as before ({after.graphs} graphs, {after.breaks} breaks){more}"
+    return f"the program is cut as before ({after.graphs} graphs, {after.breaks} breaks)"
 
 
 def _counts(data: CountsData) -> Counts:

@@ -18,14 +18,14 @@ from graphmend_lsp.model import Break, Declined, Mend
 
 RULES = (
     "known", "where", "loop", "defer", "guard", "given", "item", "index", "mask", "bins", "rows", "listed", "flow", "copy",
-    "hoist", "caller", "opaque", "cond", "isolate",
+    "hoist", "caller", "opaque", "cond", "while_loop", "isolate",
 )  # fmt: skip
 """The rules' names, in the order in which their mends are offered; each is the module of that name in this room."""
 
 LAST_RESORT = frozenset({"isolate"})
 """Rules that remove no break; they are asked only where no other rule has a mend that may be proven safe, or a frame is lost."""
 
-SECOND_CHOICE = frozenset({"cond"})
+SECOND_CHOICE = frozenset({"cond", "while_loop"})
 """Rules whose mend is offered behind every other one of the same safety, and does not keep the last resort away."""
 
 

@@ -85,9 +85,12 @@ def _last_brackets(line: str) -> tuple[str, list[str], str] | None:
     depth = 0
     opened = closed = -1
     commas: list[int] = []
+    unnamed = 0  # lambdas whose parameters are being read
     found: tuple[int, int, list[int]] | None = None
     for token in tokens:
         column = token.start[1] + lead
+        if token.string in ("lambda", ":") and depth == 1:
+            unnamed += 1 if token.string == "lambda" else -min(unnamed, 1)
         if token.type != tokenize.OP or token.start[0] != 1:
             continue
         if token.string in "([{":
@@ -99,7 +102,7 @@ def _last_brackets(line: str) -> tuple[str, list[str], str] | None:
             if depth == 0 and token.string == ")" and line[opened] == "(" and line[opened + 1 : column].strip():
                 closed = column
                 found = (opened, closed, commas)
-        elif token.string == "," and depth == 1:
+        elif token.string == "," and depth == 1 and not unnamed:
             commas.append(column)
     if found is None:
         return None
