@@ -232,8 +232,11 @@ def test_refusal(body: str, reason: str) -> None:
     ("method", "reason"),
     [("return x + torch.rand(3)", "draws random numbers"), ("self.n = 3\n        return x", "stores something")],
 )
-def test_what_a_method_of_the_class_does_is_read(method: str, reason: str) -> None:
-    source = _method("while ⟦x.sum() < 9⟧:\n    x = self.step(x)\nreturn x.abs()")
+@pytest.mark.parametrize(
+    "body", ["while ⟦x.sum() < 9⟧:\n    x = self.step(x)", "while ⟦self.step(x).sum() < 9⟧:\n    x = x * 2"]
+)
+def test_what_a_method_of_the_class_does_is_read(body: str, method: str, reason: str) -> None:
+    source = _method(f"{body}\nreturn x.abs()")
     _, answer = _answer(f"{source}\n    def step(self, x):\n        {method}\n")
     assert not answer.mends and reason in answer.declined[0].reason
 
@@ -255,8 +258,8 @@ def test_without_gradients_it_is_one_graph_and_bit_equal(case: Any, backend: str
     """With turns, without one, for other sizes; and what is returned without a turn is a tensor of its own."""
     import torch
 
-    before = unmark(case.before)[0].replace("    @torch.no_grad()\n", "")
-    original, mended = _program(before), _program(case.after.replace("    @torch.no_grad()\n", ""))
+    before = unmark(case.before)[0]
+    original, mended = _program(before), _program(case.after)
     torch._dynamo.reset()
     compiled = torch.compile(mended, backend=backend, fullgraph=True)
     for rows in (1, 3):

@@ -205,6 +205,13 @@ def while_tensor(x):
     return x
 
 
+def while_without_gradients(x):
+    with torch.no_grad():
+        while x.abs().sum() < 100:
+            x = x * 2
+    return x
+
+
 def while_number(x):
     steps = 0
     while x.sum().item() < 100:

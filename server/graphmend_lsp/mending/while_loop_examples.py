@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from graphmend_lsp.mending.rule import Example, Refusal
 
+_INFERENCE = """\
+computed = fn
+
+
+def fn(*arguments):
+    with torch.no_grad():
+        return computed(*arguments)
+
+
+"""
 _NET = """\
 import torch
 from torch import nn
@@ -50,7 +60,6 @@ def fn(x):
         "a fixed point",
         before=f"""\
 {_NET}
-    @torch.no_grad()
     def forward(self, x):
         h = torch.zeros_like(x)
         change = x.abs().max()
@@ -63,7 +72,6 @@ def fn(x):
 """,
         after=f"""\
 {_NET}
-    @torch.no_grad()
     def forward(self, x):
         h = torch.zeros_like(x)
         change = x.abs().max()
@@ -86,6 +94,8 @@ def fn(x):
                 h = new  # the next one
         return h
 """,
+        run=f"torch.manual_seed(0)\nfn = Net().eval()\n{_INFERENCE}"
+        "calls = [(torch.ones(2, 4),), (-torch.ones(2, 4),), (torch.zeros(3, 4),)]\n",
     ),
     Example(
         "a largest number of turns",
@@ -118,6 +128,7 @@ def fn(x):
             n += 1
     return x
 """,
+        run=f"{_INFERENCE}calls = [(torch.ones(4),), (torch.full((4,), 99.0),), (torch.full((3,), 2.0).sqrt(),)]\n",
     ),
     Example(
         "a turn counted by a tensor, and two names of one",
@@ -156,6 +167,8 @@ def fn(x, y):
             n = n + 1
     return x - first, n
 """,
+        run=f"{_INFERENCE}calls = [(torch.ones(4), -torch.ones(4)), "
+        "(torch.full((4,), 99.0), torch.ones(4)), (torch.zeros(9), torch.ones(9))]\n",
     ),
     Example(
         "a Python test around the tensor",
@@ -180,6 +193,7 @@ def fn(x, again: bool = True):
             x = x * 2
     return x
 """,
+        run=f"{_INFERENCE}calls = [(torch.ones(4),), (torch.full((4,), 99.0),), (torch.ones(4), False)]\n",
     ),
 )
 REFUSALS: tuple[Refusal, ...] = (

@@ -69,7 +69,8 @@ def turn_of(source: Source, kinds: Kinds, loop: ast.While, counter: Counter | No
     region = Region(source, kinds, "turn", "torch.while_loop", "may draw others when compiled")
     for one in body:
         region.refuse_statement(one, body)
-        _refuse_methods(source, one)
+    for part in (loop.test, *body):
+        _refuse_methods(source, part)
     for name in carried:
         _refuse_name(source, kinds, loop, body, name)
     copies = frozenset(name for name in carried if not _is_new(source, body, name, carried))
@@ -227,11 +228,11 @@ def _is_tested(kinds: Kinds, loop: ast.While, name: str) -> bool:
     )
 
 
-def _refuse_methods(source: Source, statement: ast.stmt) -> None:
+def _refuse_methods(source: Source, part: ast.AST) -> None:
     """Refuse calls of the class's own methods that draw random numbers or store something."""
-    owner = source.owner(statement)
+    owner = source.owner(part)
     methods = {one.name: one for one in owner.body if isinstance(one, ast.FunctionDef)} if owner is not None else {}
-    for call in ast.walk(statement):
+    for call in ast.walk(part):
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in methods):
             continue
         if not (isinstance(call.func.value, ast.Name) and call.func.value.id == "self"):
