@@ -15,9 +15,9 @@ Safety
     of `torch.compile` runs Dynamo in every call and loses gradients of gradients. Compiled, one side runs, so the one
     that is not taken gives no NaN gradients. Where a side calls something of ``self``, the ``if`` stays in training,
     too: dropout inside ``torch.cond`` has wrong gradients, and batch norm raises. A parameter that only the side not
-    taken reads gets a gradient of zeros instead of none; the verdict tells that. Both sides must agree in shape, dtype
-    and strides, and a Python float that they read must stay what it was: `torch.compile` raises for calls in which they
-    do not. What a side gives unchanged is copied (``clone``). What a side raises is raised; under the backend ``eager``
+    taken reads gets a gradient of zeros instead of none; the verdict tells that. `torch.compile` traces
+    both sides: they must take every call, agree in shape, dtype and strides, and a Python float that they read must stay
+    what it was; it raises for calls in which that is not so. What a side gives unchanged is copied (``clone``). What a side raises is raised; under the backend ``eager``
     torch prints a traceback of it, too.
 
 When it is refused
@@ -59,8 +59,8 @@ _SINGULAR = frozenset(
 """Operations with a gradient that is not finite at a point, of which the where rule knows no harmless operand."""
 _TITLE = "Compute one side with torch.cond when compiled"
 _RAISES = (
-    "torch.compile raises for a call in which the two sides differ in shape, dtype or strides, or in which a Python float"
-    " that they read is another one than before."
+    "torch.compile traces both sides: it raises for a call that one of them does not take, in which they differ in shape,"
+    " dtype or strides, or in which a Python float that they read is another one than before."
 )
 _IN_TRAINING = "In training the `if` stays, and breaks the graph as before."
 
