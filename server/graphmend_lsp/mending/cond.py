@@ -15,10 +15,10 @@ Safety
     of `torch.compile` runs Dynamo in every call and loses gradients of gradients. Compiled, one side runs, so the one
     that is not taken gives no NaN gradients. Where a side calls something of ``self``, the ``if`` stays in training,
     too: dropout inside ``torch.cond`` has wrong gradients, and batch norm raises. A parameter that only the side not
-    taken reads gets a gradient of zeros instead of none; the verdict tells that. `torch.compile` traces
-    both sides: they must take every call, agree in shape, dtype and strides, and a Python float that they read must stay
-    what it was; it raises for calls in which that is not so. What a side gives unchanged is copied (``clone``). What a side raises is raised; under the backend ``eager``
-    torch prints a traceback of it, too.
+    taken reads gets a gradient of zeros instead of none; the verdict tells that. `torch.compile` traces both sides: they
+    must take every call, agree in shape, dtype and strides, and a Python float that they read must stay what it was; it
+    raises for calls in which that is not so. What a side gives unchanged is copied (``clone``). What a side raises is
+    raised; under the backend ``eager`` torch prints a traceback of it, too.
 
 When it is refused
     Where ``torch.where`` is enough: cheap sides whose gradients are finite. Loops on a tensor; an ``elif``; a side with
