@@ -11,11 +11,9 @@ import torch
 from graphmend_lsp.worker.altered import other_mode, other_weights
 from graphmend_lsp.worker.manners import fitting, subject_in
 from graphmend_lsp.worker.observe import Subject, fresh_calls
-from graphmend_lsp.worker.variants import (
-    SPOTS,
+from graphmend_lsp.worker.recipes import (
     Recipe,
     asks_gradients,
-    make,
     reflagging,
     renumbering,
     reshaping,
@@ -23,6 +21,7 @@ from graphmend_lsp.worker.variants import (
     standard,
     unusual,
 )
+from graphmend_lsp.worker.variants import SPOTS, make
 
 
 @dataclass

@@ -15,8 +15,9 @@ from typing import Any
 import torch
 
 from .places import kind_of
+from .recipes import Arguments
 from .snapshot import tensors_of
-from .variants import Arguments, substitute
+from .variants import substitute
 
 WIDER: Mapping[torch.dtype, torch.dtype] = {torch.float32: torch.float64, torch.complex64: torch.complex128}
 """Other dtypes stay: a program that rounds to float16 in between is another one in float64."""

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from .compare import Comparison, Shown
+from .recipes import Recipe
 from .rounding import Call
 from .trials import Planned, Trial, Way
-from .variants import Recipe
 from .weigh import Programs, compare_trial, distinct
 from .wire import Candidate, CandidateResult, CountsData, Difference, FailureData, Place, SideData
 

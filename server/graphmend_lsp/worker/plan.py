@@ -18,14 +18,11 @@ from .effects import Listener
 from .manners import fitting, subject_in
 from .observe import Observation, Raised, Subject, fresh_calls, observe
 from .probe import Sides
-from .snapshot import Store, tensors_of
-from .variants import (
-    SPOTS,
+from .recipes import (
     Arguments,
     Recipe,
     asks_gradients,
     gradient_of,
-    make,
     odd,
     reflagging,
     renumbering,
@@ -34,6 +31,8 @@ from .variants import (
     standard,
     unusual,
 )
+from .snapshot import Store, tensors_of
+from .variants import SPOTS, make
 
 STANDARD_SHARE = 0.1  # of the time limit, for values that any mend is tried with
 SEARCH_SHARE = 0.25  # of the time limit, until the search for unseen sides ends

@@ -21,9 +21,9 @@ import torch
 
 from .compare import Comparison, Shown, Side, compare_leaves, is_zero
 from .double import WIDER
+from .recipes import Recipe
 from .snapshot import Leaf, read_back
 from .trials import WAYS, Trial, Way
-from .variants import Recipe
 from .weigh import Pair, Programs, changes_state, paired
 
 RESULTS = ("output", "gradient")

@@ -27,10 +27,10 @@ from .places import canonical, kind_of
 from .plan import Plan, choose, perform
 from .probe import watch_conditions, watch_wheres
 from .program import build, install_texts, load_module, set_threads
+from .recipes import Arguments, Recipe
 from .recorder import Recorder
 from .snapshot import Snapshot, Store
 from .texts import unsaved_text
-from .variants import Arguments, Recipe
 from .wire import BreakData, CountsData, GraphData, Place, SideData, VerifyParams
 
 Way = Literal["uncompiled", "eager", "aot_eager"]

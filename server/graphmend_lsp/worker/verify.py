@@ -25,10 +25,10 @@ from .observe import Observation
 from .plan import Plan
 from .processes import can_fork
 from .reach import reached
+from .recipes import Recipe
 from .rounding import Again, Call, doubtful, judge, needed
 from .trials import AT_ONCE, PROGRAMS_AT_ONCE, WAYS, Origin, Planned, Trial, Way, load, plan, run, trace
 from .turns import turn
-from .variants import Recipe
 from .weigh import CALLED, Programs, changes_state
 from .wire import (
     Candidate,

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from .compare import PARTS, Comparison, Shown, Side, compare_refusals
 from .effects import Effect
 from .observe import Observation
+from .recipes import Recipe, gradient_of
 from .trials import Trial, Way
-from .variants import Recipe, gradient_of
 from .wire import Difference
 
 CALLED: Mapping[Way, str] = {
