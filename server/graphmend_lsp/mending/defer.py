@@ -22,9 +22,9 @@ before. Values that change in place afterwards are copied, and that is told. No 
 When it is refused
 ------------------
 When the text needs what is gone at the end (the exception being handled, a redirected stream, a container that
-changes, the caller's line of a ``stacklevel``), when a value can only be had by another break, when the function is a generator, when the outermost
-compiled function is in a file that may not be edited, and when the statement already stands at the end, where it
-costs no graph.
+changes, the caller's line of a ``stacklevel``), when a value can only be had by another break, when the function is a
+generator, when the outermost compiled function is in a file that may not be edited, and when the statement already
+stands at the end, where it costs no graph.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from graphmend_lsp.mending.edits import comments, replace
 from graphmend_lsp.mending.guard_checks import Assertion, Check, Raise, must_hold
 from graphmend_lsp.mending.guard_graph import InGraph, under
 from graphmend_lsp.mending.imports import add_function, spell
+from graphmend_lsp.mending.operators import qualified
 from graphmend_lsp.mending.purity import hazards
 from graphmend_lsp.mending.source import Function, Source, assigned, local_names, parameters
 from graphmend_lsp.mending.where_text import layout, line_limit, render
@@ -73,7 +74,7 @@ def _definition(source: Source, torch: str, operator: str, names: tuple[str, str
         body = [_assert(source, check, holds)]
     return [
         f"@{operator}(",
-        f"{inner}f\"{{__name__.replace('.', '_')}}::{name}\",",
+        f"{inner}{qualified(source, name)},",
         f"{inner}mutates_args=(),",
         f"{inner}tags={torch}.Tag.cudagraph_unsafe,",
         ")",

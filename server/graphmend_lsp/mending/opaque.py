@@ -30,6 +30,7 @@ from graphmend_lsp.mending import edits
 from graphmend_lsp.mending.imports import add_function, spell
 from graphmend_lsp.mending.opaque_examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.opaque_run import Run, run_at
+from graphmend_lsp.mending.operators import qualified
 from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.source import Function, Source, Unreadable, read
 from graphmend_lsp.mending.where_condition import Refused
@@ -71,7 +72,7 @@ def _mend(request: Request, source: Source, function: Function, run: Run) -> Men
     takes = [f"{one.name}: {torch}.Tensor" if one.tensor else f"{one.name}: int" for one in run.takes]
     lines = [
         f"@{operator}(",
-        f"{source.indent}f\"{{__name__.replace('.', '_')}}::{name}\",",
+        f"{source.indent}{qualified(source, name)},",
         f"{source.indent}mutates_args=({written}{',' if len(run.writes) == 1 else ''}),",
         f"{source.indent}tags={torch}.Tag.cudagraph_unsafe,",
         ")",
