@@ -10,11 +10,15 @@ import ast
 
 from graphmend_lsp.mending.source import Function, Source
 
+_ASKING = frozenset(("self", "torch", "bool", "int", "float"))
+
 
 def advice(source: Source, branch: ast.AST, function: Function) -> str | None:
     """What to do by hand where a branch tests a tensor of the module's and sets it itself; None where it does not."""
     if not isinstance(branch, ast.If):
         return None
+    if any(isinstance(one, ast.Name) and one.id not in _ASKING for one in ast.walk(branch.test)):
+        return None  # it asks how the state compares with this call's values, not whether it is there
     tested = [name for one in ast.walk(branch.test) if (name := _own(one)) is not None]
     behind = source.range(branch)[0]
     for name in tested:

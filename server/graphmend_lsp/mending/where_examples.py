@@ -1082,6 +1082,25 @@ def fn(x, flag):
         reason="It is not clear whether `flag` is a tensor or a Python value",
     ),
     Refusal(
+        "state that is compared with this call's values",
+        source="""\
+import torch
+
+
+class Observer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("top", torch.tensor(1.0))
+
+    def forward(self, x):
+        top = x.detach().abs().max()
+        if ⟦top > self.top⟧:
+            self.top.copy_(top)
+        return x / self.top
+""",
+        reason="`self.top.copy_(top)` changes a tensor in place",
+    ),
+    Refusal(
         "a flag that need not be given",
         source="""\
 import torch
