@@ -14,7 +14,7 @@ from graphmend_lsp.text import apply_edits
 from .conftest import PATH, unmark
 
 _HEAD = "import torch\n\n\nclass Net(torch.nn.Module):\n"
-_GUARD = "if torch.compiler.is_compiling() and not torch.is_grad_enabled()"
+_GUARD = "if torch.compiler.is_compiling() and not (torch.is_grad_enabled() or x.requires_grad)"
 
 
 def _answer(source: str, rules: tuple[str, ...] = ("while_loop",)) -> tuple[str, Any]:
@@ -271,6 +271,40 @@ def test_without_gradients_it_is_one_graph_and_bit_equal(case: Any, backend: str
             with torch.no_grad():
                 expected, got = original(*copy.deepcopy(arguments)), compiled(*copy.deepcopy(arguments))
             torch.testing.assert_close(got, expected, rtol=0, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("body", "guard"),
+    [
+        ("while ⟦x.sum() < 9⟧:\n    x = x * 2", "not (torch.is_grad_enabled() or x.requires_grad)"),
+        ("x = x * 2\nwhile ⟦x.sum() < 9⟧:\n    x = x * 2", "not torch.is_grad_enabled()"),
+        ("x = self.start\nwhile ⟦x.sum() < 9⟧:\n    x = x * 2", "not (torch.is_grad_enabled() or x.requires_grad)"),
+        (
+            "y = x * 2\nx = torch.zeros(3)\nwhile ⟦x.sum() < 9⟧:\n    x = x + y\n    y = y * 2",
+            "not torch.is_grad_enabled()",
+        ),
+        (
+            "x = x * 2\nwith torch.no_grad():\n    while ⟦x.sum() < 9⟧:\n        x = x * 2",
+            "not (torch.is_grad_enabled() or x.requires_grad)",
+        ),
+        (
+            "with torch.no_grad():\n    x = torch.zeros(3)\n    while ⟦x.sum() < 9⟧:\n        x = x + 1",
+            "not torch.is_grad_enabled()",
+        ),
+    ],
+)
+def test_a_tensor_that_asks_for_gradients_keeps_the_loop(body: str, guard: str) -> None:
+    assert f"if torch.compiler.is_compiling() and {guard}:" in _after(f"{body}\nreturn x")
+
+
+def test_without_a_turn_a_gradient_goes_through() -> None:
+    import torch
+
+    mended = _program(EXAMPLES[0].after)
+    torch._dynamo.reset()
+    x = torch.full((4,), 99.0, requires_grad=True)
+    (gradient,) = torch.autograd.grad(torch.compile(mended, backend="aot_eager")(x).sum(), x)
+    assert torch.equal(gradient, torch.ones(4))
 
 
 def test_with_gradients_the_loop_stays() -> None:

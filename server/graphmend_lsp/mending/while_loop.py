@@ -13,10 +13,10 @@ Why it costs
 
 Safety
     The twin is for inference: under gradients ``torch.while_loop`` breaks the graph or, without a turn, loses the gradient,
-    so the loop then stays as it was, as it does uncompiled and, where a turn calls something of ``self``, in training. To
-    gain from it, call the program under `torch.no_grad()`. A turn must keep shape, dtype and strides of what it
-    carries, and a Python float that it reads must stay what it was: `torch.compile` raises for calls in which it does not.
-    What two names may hold is copied (``clone``), and a loop without a turn gives copies.
+    so the loop then stays as it was, as it does uncompiled, for a tensor that asks for gradients and, where a turn calls
+    something of ``self``, in training. To gain from it, call the program under `torch.no_grad()`. A turn must keep shape,
+    dtype and strides of what it carries, and a Python float that it reads must stay what it was: `torch.compile` raises for
+    calls in which it does not. What two names may hold is copied (``clone``), and a loop without a turn gives copies.
 
 When it is refused
     A carried Python value; a name without a value before the loop, or of which it is not clear that it is a tensor; a turn
@@ -46,7 +46,7 @@ from graphmend_lsp.mending.where_place import branch_of
 from graphmend_lsp.mending.where_text import render
 from graphmend_lsp.mending.where_values import Old
 from graphmend_lsp.mending.while_loop_text import Writer
-from graphmend_lsp.mending.while_loop_turn import Counter, Turn, other_names, refuse_floats, step_of, turn_of
+from graphmend_lsp.mending.while_loop_turn import Counter, Turn, may_ask, other_names, refuse_floats, step_of, turn_of
 from graphmend_lsp.model import Declined, Mend, Span
 
 __all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
@@ -158,7 +158,10 @@ class _Mending:
 
     def _guard(self, turn: Turn, test: _Test, torch: str) -> str:
         training = ["not self.training"] if turn.calls_modules else []
-        parts = [f"{torch}compiler.is_compiling()", f"not {torch}is_grad_enabled()", *training, *test.static]
+        asking = [f"{one}.requires_grad" for one in turn.carried if may_ask(self.source, self.loop, one)]
+        off = f"{torch}is_grad_enabled()"
+        gradients = f"not ({' or '.join((off, *asking))})" if asking else f"not {off}"
+        parts = [f"{torch}compiler.is_compiling()", gradients, *training, *test.static]
         return " and ".join(parts)
 
     def _test(

@@ -47,7 +47,7 @@ import torch
 
 def fn(x):
     with torch.no_grad():
-        if torch.compiler.is_compiling() and not torch.is_grad_enabled():
+        if torch.compiler.is_compiling() and not (torch.is_grad_enabled() or x.requires_grad):
             (x,) = torch.while_loop(lambda x: x.sum() < 100, lambda x: (x * 2,), (x,))
         else:
             while x.sum() < 100:
@@ -116,7 +116,7 @@ import torch
 
 def fn(x):
     n = 0
-    if torch.compiler.is_compiling() and not torch.is_grad_enabled():
+    if torch.compiler.is_compiling() and not (torch.is_grad_enabled() or x.requires_grad):
         x, turns = torch.while_loop(
             lambda x, n: ((x * x - 2).abs().max() > 1e-4) & (n < 50),
             lambda x, n: ((x + 2 / x) / 2, n + 1),
@@ -152,7 +152,7 @@ import torch
 def fn(x, y):
     n = torch.zeros((), dtype=torch.int64)
     first = x[:]
-    if torch.compiler.is_compiling() and not torch.is_grad_enabled():
+    if torch.compiler.is_compiling() and not (torch.is_grad_enabled() or x.requires_grad):
         def turn(x, n):
             step = y.abs() + 1
             x = x + step
@@ -186,7 +186,7 @@ import torch
 
 
 def fn(x, again: bool = True):
-    if torch.compiler.is_compiling() and not torch.is_grad_enabled() and again:
+    if torch.compiler.is_compiling() and not (torch.is_grad_enabled() or x.requires_grad) and again:
         (x,) = torch.while_loop(lambda x: x.sum() < 100, lambda x: (x * 2,), (x,))
     else:
         while again and x.sum() < 100:

@@ -22,6 +22,9 @@ from graphmend_lsp.mending.where_text import render
 
 _TURNED = frozenset(("t", "T", "mT", "transpose", "permute", "swapaxes", "swapdims", "movedim", "moveaxis"))
 _CONVERTED = frozenset(("double", "half", "bfloat16", "long", "int", "short", "bool"))
+_WITHOUT_HISTORY = frozenset(
+    ("zeros", "ones", "full", "arange", "zeros_like", "ones_like", "full_like", "detach", "argmax", "argmin")
+)
 _JOINED = frozenset(("cat", "concat", "concatenate", "hstack", "vstack", "stack", "repeat_interleave"))
 
 
@@ -153,6 +156,19 @@ def other_names(source: Source, loop: ast.While, name: str) -> list[str] | None:
         elif name in assigned_in([one]):
             shared = True  # one of several values of a call
     return found if shared else None
+
+
+def may_ask(source: Source, loop: ast.While, name: str) -> bool:
+    """Whether a name may hold, before the loop, a tensor that asks for gradients although the loop itself has none.
+
+    A loop without a turn gives that tensor, of which ``torch.while_loop`` gives a copy without a history.
+    """
+    start = last_value(source, name, loop)
+    if start is None or any(alias(value) for value in _values(start)):
+        return True
+    if isinstance(start, ast.Call) and _last_operation(start) in _WITHOUT_HISTORY:
+        return False
+    return any(isinstance(one, ast.With) for one in source.ancestors(loop))  # gradients may be on in front of it
 
 
 def _carried(source: Source, loop: ast.While, body: Sequence[ast.stmt]) -> tuple[str, ...]:
