@@ -30,11 +30,15 @@ def widen_modules(modules: Mapping[str, torch.nn.Module]) -> None:
 
 
 def widened(call: Arguments) -> Arguments:
-    """The arguments with their tensors in float64. Containers and objects are changed in place; parameters stay."""
+    """The arguments with their tensors in float64. Containers and objects are changed in place; parameters stay.
+
+    What has a history has one then, too.
+    """
     replaced: dict[int, torch.Tensor] = {}
     for _, tensor in tensors_of(call):
         if type(tensor) is torch.Tensor and tensor.dtype in WIDER:
-            replaced[id(tensor)] = _wider(tensor.detach()).requires_grad_(tensor.requires_grad)
+            wide = _wider(tensor.detach()).requires_grad_(tensor.requires_grad)
+            replaced[id(tensor)] = wide if tensor.is_leaf else wide * 1
     made = substitute(call, replaced)
     return made[0], made[1]
 

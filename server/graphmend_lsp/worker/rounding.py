@@ -199,7 +199,7 @@ def _leaf_reason(leaves: Sequence[Leaf], sides: Sequence[Side], largest: float) 
     differ_too = f"in float64 they differ too, by {float(exactly.max()):.1e}: it is more than rounding"
     if differs is not None and differs[0] != "close":
         near = max(APART * scale, NOISE * largest)
-        if min(float(apart.max()), float(exactly.max())) > near:
+        if float(apart.max()) > near and _norm((old - new) - (exact_old - exact_new)) <= NEAR * float(apart.max()):
             return differ_too
         if float(apart.max()) > near:
             return f"float32 is too coarse for these values: {float(apart.max()):.1e} apart, of {scale:.1e}"
