@@ -9,35 +9,13 @@ import pytest
 from graphmend_lsp.mending import propose
 from graphmend_lsp.text import apply_edits
 
+from .asked import Asked, method
 from .conftest import PATH, function_of, unmark
 
-_HEAD = "import torch\n\n\nclass Net(torch.nn.Module):\n"
 _LAYERS = "    for layer in self.layers:\n"
 
-
-def _answer(source: str, rules: tuple[str, ...] = ("cond",)) -> tuple[str, Any]:
-    value, site = unmark(source)
-    return value, propose(site, {PATH: value}, rules)
-
-
-def _method(body: str, arguments: str = "self, x") -> str:
-    lines = "".join(f"        {line}\n" if line else "\n" for line in body.rstrip("\n").split("\n"))
-    return f"{_HEAD}    def forward({arguments}):\n{lines}"
-
-
-def _after(body: str, arguments: str = "self, x") -> str:
-    value, answer = _answer(_method(body, arguments))
-    assert answer.mends, [one.reason for one in answer.declined]
-    new = apply_edits(value, answer.mends[0].edits)
-    head, _, rest = new.partition(f"    def forward({arguments}):\n")
-    assert head == _HEAD
-    return "".join(line.removeprefix("        ") for line in rest.splitlines(keepends=True))
-
-
-def _reason(body: str, arguments: str = "self, x") -> str:
-    _, answer = _answer(_method(body, arguments))
-    assert not answer.mends
-    return " ".join(one.reason for one in answer.declined)
+ASKED = Asked("cond")
+_answer, _after, _reason, _method = ASKED.answer, ASKED.after, ASKED.reason, method
 
 
 @pytest.mark.parametrize(
@@ -264,3 +242,8 @@ def test_compiled_gradients_are_the_ones_of_the_side_taken(backend: str) -> None
             function(x).sum().backward()
             gradients.append(x.grad)
         assert torch.equal(*gradients), values
+
+
+def test_what_is_no_module_does_not_know_whether_it_trains() -> None:
+    body = f"if ⟦x.sum() > 0⟧:\n{_LAYERS}        x = layer(x)\nreturn x"
+    assert "`Net` is no `nn.Module`" in _reason(body, head="import torch\n\n\nclass Net:\n")

@@ -7,39 +7,17 @@ from typing import Any
 
 import pytest
 
-from graphmend_lsp.mending import propose
 from graphmend_lsp.mending.while_loop import EXAMPLES
 from graphmend_lsp.text import apply_edits
 
+from .asked import Asked, method
 from .conftest import PATH, unmark
 
-_HEAD = "import torch\n\n\nclass Net(torch.nn.Module):\n"
 _GUARD = "if torch.compiler.is_compiling() and not (torch.is_grad_enabled() or x.requires_grad)"
 
 
-def _answer(source: str, rules: tuple[str, ...] = ("while_loop",)) -> tuple[str, Any]:
-    value, site = unmark(source)
-    return value, propose(site, {PATH: value}, rules)
-
-
-def _method(body: str, arguments: str = "self, x") -> str:
-    lines = "".join(f"        {line}\n" if line else "\n" for line in body.rstrip("\n").split("\n"))
-    return f"{_HEAD}    def forward({arguments}):\n{lines}"
-
-
-def _after(body: str, arguments: str = "self, x") -> str:
-    value, answer = _answer(_method(body, arguments))
-    assert answer.mends, [one.reason for one in answer.declined]
-    new = apply_edits(value, answer.mends[0].edits)
-    head, _, rest = new.partition(f"    def forward({arguments}):\n")
-    assert head == _HEAD
-    return "".join(line.removeprefix("        ") for line in rest.splitlines(keepends=True))
-
-
-def _reason(body: str, arguments: str = "self, x") -> str:
-    _, answer = _answer(_method(body, arguments))
-    assert not answer.mends
-    return " ".join(one.reason for one in answer.declined)
+ASKED = Asked("while_loop")
+_answer, _after, _reason, _method = ASKED.answer, ASKED.after, ASKED.reason, method
 
 
 def _together(text: str) -> str:
@@ -321,3 +299,8 @@ def test_with_gradients_the_loop_stays() -> None:
         assert torch.equal(got, original(x.detach()))
         (gradient,) = torch.autograd.grad(got.sum(), x)
         assert torch.equal(gradient, torch.full((4,), (got / x).max().item()))
+
+
+def test_what_is_no_module_does_not_know_whether_it_trains() -> None:
+    body = "while ⟦x.sum() < 9⟧:\n    x = self.step(x)\nreturn x"
+    assert "`Net` is no `nn.Module`" in _reason(body, head="import torch\n\n\nclass Net:\n")

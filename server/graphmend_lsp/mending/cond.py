@@ -23,7 +23,8 @@ Safety
 When it is refused
     Where ``torch.where`` is enough: cheap sides whose gradients are finite. Loops on a tensor; an ``elif``; a side with
     an effect, random numbers, a change in place, a ``with``, a second test of a tensor, or a number read from one; a side
-    that gives a Python value; a name without a value before; statements behind an early ``return``.
+    that gives a Python value; a name without a value before; statements behind an early ``return``; a side that calls
+    something of a ``self`` that is no module.
 """
 
 from __future__ import annotations
@@ -39,11 +40,11 @@ from graphmend_lsp.mending.kinds import Kinds
 from graphmend_lsp.mending.purity import hazards
 from graphmend_lsp.mending.region import Region, calls_own
 from graphmend_lsp.mending.rule import Request
-from graphmend_lsp.mending.source import Source, Unreadable, read
-from graphmend_lsp.mending.twin import is_twin
+from graphmend_lsp.mending.source import Source
+from graphmend_lsp.mending.twin import branch_without_twin, not_training
 from graphmend_lsp.mending.where_condition import Conditions, Refused, Test
 from graphmend_lsp.mending.where_merge import refuse_later_change
-from graphmend_lsp.mending.where_place import branch_of, returns
+from graphmend_lsp.mending.where_place import returns
 from graphmend_lsp.mending.where_text import render
 from graphmend_lsp.mending.where_values import Leaf, Old, Value
 from graphmend_lsp.model import Declined, Mend, TextEdit
@@ -67,17 +68,11 @@ _IN_TRAINING = "In training the `if` stays, and breaks the graph as before."
 
 def propose(request: Request) -> tuple[Mend | Declined, ...]:
     """The mend of a branch on a tensor that `torch.where` does not serve well; empty where it does, or for other breaks."""
-    site = request.site
-    if not where.GB_IDS & {site.gb_id, site.root_gb_id} and "branching" not in site.gb_type.lower():
+    found = branch_without_twin(request)
+    if found is None:
         return ()
-    source = read(site.path, request.sources.get(site.path, ""))
-    if isinstance(source, Unreadable):
-        return ()  # which the where rule tells
-    node = source.node_at(site.span)
-    if node is None or (isinstance(node, ast.stmt) and source.span(node).start != site.span.start):
-        return ()
-    target = branch_of(source, node)
-    if not isinstance(target, (ast.If, ast.IfExp)) or is_twin(source, target):
+    source, node, target = found
+    if not isinstance(target, (ast.If, ast.IfExp)):
         return ()
     chosen = [answer for answer in where.propose(request) if isinstance(answer, Mend)]
     guarded = any(mend.title == where.DOUBLE for mend in chosen)
@@ -148,7 +143,7 @@ class _Mending:
             else self._branch(writer, self.target)
         )
         spots = [imported, *spots] if imported is not None else spots
-        told = [_RAISES, *([_IN_TRAINING] if writer.in_training else []), *writer.changes]
+        told = [_RAISES, *([_IN_TRAINING] if writer.training else []), *writer.changes]
         return Mend(
             rule=NAME,
             title=_TITLE,
@@ -195,7 +190,8 @@ class _Mending:
         key = one.targets[0].id if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name) else ""
         if key:
             self._refuse_later(key, [Leaf(target.body), Leaf(target.orelse)])
-        writer.in_training = any(calls_own(self.source, value) for value in (target.body, target.orelse))
+        if any(calls_own(self.source, value) for value in (target.body, target.orelse)):
+            writer.training = not_training(self.source, target)
         line = writer.call_of_values(f"{key} = " if key else "return ", target.body, target.orelse)
         return [writer.twin_of_value(root, line, goes_on=bool(key))]
 
@@ -212,7 +208,8 @@ class _Mending:
         if returns(target.body) != returns(other):
             raise Refused("One side returns and the other does not.")
         sides = sides_of(self.source, self.kinds, target, other, returns=returns(target.body))
-        writer.in_training = sides.calls_modules
+        if sides.calls_modules:
+            writer.training = not_training(self.source, target)
         for name in sides.results:
             self._refuse_later(name, [_value_of(side, name) for side in (target.body, other)])
         short = writer.twin_of_short(target, sides, tail=tail)

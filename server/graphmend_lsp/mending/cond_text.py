@@ -27,7 +27,7 @@ from graphmend_lsp.model import TextEdit
 class Writer:
     """Writes the twin of one branch. `cond` and `compiling` are how torch's functions are spelled.
 
-    `changes` collects what is copied; `in_training` says that the branch stays as it is in training.
+    `changes` collects what is copied; `training` is the test with which the branch stays as it is in training.
     """
 
     source: Source
@@ -38,7 +38,7 @@ class Writer:
     compiling: str
     fresh: Callable[[str], str]
     changes: list[str] = field(default_factory=list)
-    in_training: bool = False
+    training: str = ""
 
     def call_of_values(self, head: str, then: ast.expr, other: ast.expr) -> str:
         """``head`` and the call with a lambda for each side."""
@@ -116,7 +116,7 @@ class Writer:
     # -- parts ----------------------------------------------------------------------------------------------------
 
     def _guard(self, word: str) -> str:
-        training = " and not self.training" if self.in_training else ""
+        training = f" and {self.training}" if self.training else ""
         static = f" and {self.test.static}" if self.test.static else ""
         return f"{word} {self.compiling}{training}{static}:"
 

@@ -78,8 +78,9 @@ def _is_looked_at(function: Function, name: str) -> bool:
     for node in ast.walk(function):
         if isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load):
             return True
-        called = getattr(node.func, "id", getattr(node.func, "attr", "")) if isinstance(node, ast.Call) else ""
-        if called in _ASKS and any(isinstance(one, ast.Name) and one.id == name for one in node.args):  # type: ignore[attr-defined]
+        if not isinstance(node, ast.Call) or not any(isinstance(one, ast.Name) and one.id == name for one in node.args):
+            continue
+        if getattr(node.func, "id", getattr(node.func, "attr", "")) in _ASKS:
             return True
     return False
 

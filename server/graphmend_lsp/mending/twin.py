@@ -1,6 +1,6 @@
-"""A second form of a statement, for `torch.compile`, beside the one that runs uncompiled: where it stands in the text.
+"""A second form of a branch or loop, for `torch.compile`, beside the one that runs uncompiled: where it stands in the text.
 
-Pure reading of `Source`; no rule's knowledge enters here.
+Pure reading of `Source`.
 """
 
 from __future__ import annotations
@@ -8,9 +8,42 @@ from __future__ import annotations
 import ast
 import re
 
-from graphmend_lsp.mending.source import Source
+from graphmend_lsp.mending.rule import Request
+from graphmend_lsp.mending.source import Source, Unreadable, read
+from graphmend_lsp.mending.where import GB_IDS
 from graphmend_lsp.mending.where_condition import Refused
-from graphmend_lsp.mending.where_place import returns
+from graphmend_lsp.mending.where_place import branch_of, returns
+
+
+def branch_without_twin(request: Request) -> tuple[Source, ast.AST, ast.AST] | None:
+    """The source, the node that breaks and the branch or loop that it decides; None for other breaks and for twins."""
+    site = request.site
+    if not GB_IDS & {site.gb_id, site.root_gb_id} and "branching" not in site.gb_type.lower():
+        return None
+    source = read(site.path, request.sources.get(site.path, ""))
+    if isinstance(source, Unreadable):
+        return None  # which the where rule tells
+    node = source.node_at(site.span)
+    if node is None or (isinstance(node, ast.stmt) and source.span(node).start != site.span.start):
+        return None
+    branch = branch_of(source, node)
+    if not isinstance(branch, (ast.If, ast.IfExp, ast.While)) or is_twin(source, branch):
+        return None
+    return source, node, branch
+
+
+def not_training(source: Source, node: ast.AST) -> str:
+    """The test that keeps the uncompiled form in training, where modules may draw random numbers or store something.
+
+    Raises:
+        Refused: when ``self`` is no module, which knows that.
+    """
+    owner = source.owner(node)
+    if owner is not None and not owner.bases:
+        raise Refused(
+            f"`{owner.name}` is no `nn.Module`, so `self.training` does not tell whether what it calls is in training."
+        )
+    return "not self.training"
 
 
 def is_twin(source: Source, target: ast.stmt | ast.expr) -> bool:

@@ -21,7 +21,8 @@ Safety
 When it is refused
     A carried Python value; a name without a value before the loop, or of which it is not clear that it is a tensor; a turn
     that is left early, has an effect, draws random numbers, changes a tensor in place, tests a tensor or reads a
-    number from one; a tensor that grows, or gets another dtype or other strides; a parameter that is a Python float.
+    number from one; a tensor that grows, or gets another dtype or other strides; a parameter that is a Python float; a
+    turn that calls something of a ``self`` that is no module.
 """
 
 from __future__ import annotations
@@ -37,12 +38,10 @@ from graphmend_lsp.mending.loop_bound import counter_of, split_test
 from graphmend_lsp.mending.purity import hazards, needing_elements, words_for_empty
 from graphmend_lsp.mending.region import assigned_in
 from graphmend_lsp.mending.rule import Request
-from graphmend_lsp.mending.source import Source, Unreadable, loaded, read
-from graphmend_lsp.mending.twin import is_twin
-from graphmend_lsp.mending.where import GB_IDS
+from graphmend_lsp.mending.source import Source, loaded
+from graphmend_lsp.mending.twin import branch_without_twin, not_training
 from graphmend_lsp.mending.where_condition import Conditions, Refused, Test, operand_of_junction
 from graphmend_lsp.mending.where_merge import refuse_later_change
-from graphmend_lsp.mending.where_place import branch_of
 from graphmend_lsp.mending.where_text import render
 from graphmend_lsp.mending.where_values import Old
 from graphmend_lsp.mending.while_loop_text import Writer
@@ -67,17 +66,11 @@ _COPIES = "When compiled, a loop that takes no turn gives copies."
 
 def propose(request: Request) -> tuple[Mend | Declined, ...]:
     """The mend of a ``while`` on a tensor; empty for other breaks."""
-    site = request.site
-    if not GB_IDS & {site.gb_id, site.root_gb_id} and "branching" not in site.gb_type.lower():
+    found = branch_without_twin(request)
+    if found is None:
         return ()
-    source = read(site.path, request.sources.get(site.path, ""))
-    if isinstance(source, Unreadable):
-        return ()  # which the loop rule tells
-    node = source.node_at(site.span)
-    if node is None or (isinstance(node, ast.stmt) and source.span(node).start != site.span.start):
-        return ()
-    loop = branch_of(source, node)
-    if not isinstance(loop, ast.While) or is_twin(source, loop):
+    source, node, loop = found
+    if not isinstance(loop, ast.While):
         return ()
     try:
         return (_Mending(source, loop, node).mend(),)
@@ -157,7 +150,7 @@ class _Mending:
         )
 
     def _guard(self, turn: Turn, test: _Test, torch: str) -> str:
-        training = ["not self.training"] if turn.calls_modules else []
+        training = [not_training(self.source, self.loop)] if turn.calls_modules else []
         asking = [f"{one}.requires_grad" for one in turn.carried if may_ask(self.source, self.loop, one)]
         off = f"{torch}is_grad_enabled()"
         gradients = f"not ({' or '.join((off, *asking))})" if asking else f"not {off}"
