@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from graphmend_lsp.mending import defer, propose
+from graphmend_lsp.mending import propose
 from graphmend_lsp.mending.rule import Example
+from graphmend_lsp.mending.rules.defer import rule as defer
 from graphmend_lsp.model import Break, Declined, Frame, Mend, Span
 from graphmend_lsp.text import Text, apply_edits
 

@@ -6,8 +6,8 @@ import ast
 
 import pytest
 
-from graphmend_lsp.mending.given_numbers import python_elsewhere
-from graphmend_lsp.mending.source import Source, read
+from graphmend_lsp.mending.facts.python_callers import python_elsewhere
+from graphmend_lsp.mending.syntax.source import Source, read
 
 METHOD = "class Net:\n    def f(self, x, gain):\n        if gain > 1: pass\n    def g(self, x):\n        {call}\n"
 

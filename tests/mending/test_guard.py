@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from graphmend_lsp.mending import guard, guard_truth, propose
+from graphmend_lsp.mending import propose
 from graphmend_lsp.mending.rule import Example
+from graphmend_lsp.mending.rules.guard import rule as guard
+from graphmend_lsp.mending.rules.guard import truth as guard_truth
 from graphmend_lsp.text import apply_edits
 
 from .conftest import PATH, unmark

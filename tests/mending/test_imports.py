@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from graphmend_lsp.mending.imports import add_function
-from graphmend_lsp.mending.source import Source, read
+from graphmend_lsp.mending.syntax.imports import add_function
+from graphmend_lsp.mending.syntax.source import Source, read
 from graphmend_lsp.text import apply_edits
 
 from .conftest import PATH

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from graphmend_lsp.mending.listed_examples import EXAMPLES
+from graphmend_lsp.mending.rules.listed.examples import EXAMPLES
 
 from .conftest import PATH, unmark
 

@@ -8,7 +8,7 @@ import pytest
 
 from graphmend_lsp.mending import propose, rules_by_name
 from graphmend_lsp.mending.rule import Example
-from graphmend_lsp.mending.source import Source, assigned, parameters, read
+from graphmend_lsp.mending.syntax.source import Source, assigned, parameters, read
 
 from .conftest import PATH, unmark
 

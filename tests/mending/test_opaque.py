@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from graphmend_lsp.mending import propose
-from graphmend_lsp.mending.opaque_examples import EXAMPLES
 from graphmend_lsp.mending.rule import Example
+from graphmend_lsp.mending.rules.opaque.examples import EXAMPLES
 from graphmend_lsp.model import Mend
 
 from .conftest import PATH, unmark

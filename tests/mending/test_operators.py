@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from graphmend_lsp.mending.operators import qualified
-from graphmend_lsp.mending.source import Source, read
+from graphmend_lsp.mending.syntax.operator_names import qualified
+from graphmend_lsp.mending.syntax.source import Source, read
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from graphmend_lsp.mending import propose, rows
+from graphmend_lsp.mending import propose
+from graphmend_lsp.mending.rules.rows import rule as rows
 from graphmend_lsp.model import Mend
 from graphmend_lsp.text import Text, apply_edits
 

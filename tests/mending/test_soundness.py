@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from graphmend_lsp.mending import propose
-from graphmend_lsp.mending.soundness import flaw
+from graphmend_lsp.mending.syntax.soundness import flaw
 from graphmend_lsp.model import Break, Mend, Span, TextEdit
 from graphmend_lsp.text import apply_edits
 

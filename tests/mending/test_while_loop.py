@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from graphmend_lsp.mending.while_loop import EXAMPLES
+from graphmend_lsp.mending.rules.while_loop.rule import EXAMPLES
 from graphmend_lsp.text import apply_edits
 
 from .asked import Asked, method

@@ -11,9 +11,9 @@ from dataclasses import replace
 from functools import partial
 from typing import cast
 
-from graphmend_lsp.mending import soundness
-from graphmend_lsp.mending.new_names import new_names
 from graphmend_lsp.mending.rule import Proposals, Request, Rule
+from graphmend_lsp.mending.syntax import soundness
+from graphmend_lsp.mending.syntax.new_names import new_names
 from graphmend_lsp.model import Break, Declined, Mend
 
 RULES = (
@@ -31,7 +31,7 @@ SECOND_CHOICE = frozenset({"cond", "while_loop"})
 
 def rules_by_name() -> dict[str, Rule]:
     """Every rule's module by its name, in order."""
-    return {name: cast(Rule, importlib.import_module(f"{__name__}.{name}")) for name in RULES}
+    return {name: cast(Rule, importlib.import_module(f"{__name__}.rules.{name}.rule")) for name in RULES}
 
 
 def propose(site: Break, sources: Mapping[str, str], rules: Sequence[str] = ()) -> Proposals:

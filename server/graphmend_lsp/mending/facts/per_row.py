@@ -1,0 +1,60 @@
+"""What treats each row for itself: elementwise functions and methods, submodules, indices of the other dimensions.
+
+Tables of names and reading of `Source`; nothing is rewritten here.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from graphmend_lsp.mending.facts.bindings import last_value
+from graphmend_lsp.mending.syntax.source import Source
+
+PER_ROW = frozenset((
+    "abs", "add", "bfloat16", "bool", "ceil", "clamp", "clamp_max", "clamp_min", "clone", "contiguous", "cos", "detach", "div",
+    "double", "elu", "eq", "erf", "exp", "expm1", "float", "floor", "ge", "gelu", "gt", "half", "hardswish", "int", "isfinite",
+    "isinf", "isnan", "le", "leaky_relu", "log", "log1p", "logical_and", "logical_not", "logical_or", "logsigmoid", "long", "lt",
+    "masked_fill", "maximum", "minimum", "mul", "nan_to_num", "ne", "neg", "pow", "reciprocal", "relu", "relu6", "round",
+    "rsqrt", "sigmoid", "sign", "silu", "sin", "softplus", "sqrt", "square", "sub", "tanh", "to", "type", "type_as", "where",
+))  # fmt: skip
+"""Elementwise functions of torch and methods of tensors."""
+
+OPEN_AT_ZERO = frozenset(("div", "log", "pow", "reciprocal", "rsqrt", "sqrt"))
+"""Those of them whose value or gradient is not finite at zero."""
+
+
+def is_module(source: Source, node: ast.expr) -> bool:
+    """Whether what is called is a part of ``self``: ``self.up``, ``self.experts[i]``, or a name that holds such a part."""
+    if isinstance(node, ast.Name):
+        for one in source.ancestors(node):
+            if isinstance(one, ast.For) and node.id in _targets(one.target):
+                parts = [one.iter, *(one.iter.args if isinstance(one.iter, ast.Call) else ())]
+                return any(_is_part(part) for part in parts)
+        statement = source.statement(node)
+        value = last_value(source, node.id, statement) if statement is not None else None
+        return value is not None and _is_part(value)
+    return _is_part(node)
+
+
+def keeps_rows(entries: Sequence[ast.expr]) -> bool:
+    """Whether an index leaves the first dimension as it is: ``[:, 0]``, ``[:, None]``, ``[..., None]``, ``[..., :n]``."""
+    first = entries[0]
+    whole = isinstance(first, ast.Slice) and first.lower is None and first.upper is None and first.step is None
+    rest = [one for one in entries[1:] if not (isinstance(one, ast.Constant) and one.value is None)]
+    dotted_ = isinstance(first, ast.Constant) and first.value is Ellipsis
+    if dotted_:  # a number behind it may be the rows' own dimension
+        return all(isinstance(one, ast.Slice) for one in rest) if not rest or len(entries) > 1 else False
+    return whole and all(isinstance(one, (ast.Slice, ast.Constant, ast.UnaryOp)) for one in rest)
+
+
+def _is_part(node: ast.expr) -> bool:
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+        if isinstance(node, ast.Name) and node.id == "self":
+            return True
+    return False
+
+
+def _targets(node: ast.expr) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}

@@ -1,0 +1,64 @@
+"""The dtype that a Python number takes where it meets a tensor, as text; whether a number is a float, from its text alone.
+
+No rule's knowledge enters here.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from graphmend_lsp.mending.facts.scalars import Read, Scalars
+from graphmend_lsp.mending.syntax.formatting import render
+from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
+from graphmend_lsp.mending.syntax.source import Source
+
+
+def dtype_beside(
+    source: Source, scalars: Scalars, reads: Sequence[Read], node: ast.expr, other: ast.expr
+) -> str | None:
+    """The dtype that Python's number takes beside a tensor, as text; None where that is not known.
+
+    A float leaves a floating dtype as it is and makes floats of integers; an int leaves both.
+    """
+    if not isinstance(other, (ast.Name, ast.Attribute)):
+        return None
+    text = render(source, other)
+    if scalars.is_floating(other):
+        return f"{text}.dtype"
+    if is_float(source, scalars, reads, node):
+        return f"({text} * 1.0).dtype"
+    bases = {name for read in reads for name in scalars.origins(read.tensor)}
+    kept = scalars.origins(other)
+    return f"{text}.dtype" if bases and bases <= kept and not scalars.converts(other) else None
+
+
+def is_float(source: Source, scalars: Scalars, reads: Sequence[Read], node: ast.expr) -> bool:
+    """Whether a number surely is a float, whatever the tensor's dtype."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, float)
+    if isinstance(node, ast.UnaryOp):
+        return is_float(source, scalars, reads, node.operand)
+    if isinstance(node, ast.BinOp):
+        return (
+            isinstance(node.op, ast.Div)
+            or is_float(source, scalars, reads, node.left)
+            or is_float(source, scalars, reads, node.right)
+        )
+    if isinstance(node, ast.Name):
+        values = scalars.values(node)
+        return bool(values) and all(is_float(source, scalars, reads, value) for value in values or ())
+    for read in reads:
+        if read.call is node:
+            return read.form == "float" or (read.form == "item" and scalars.is_floating(read.tensor))
+    if not isinstance(node, ast.Call):
+        return False
+    name = dotted(source, node.func) or ""
+    if name.startswith("math."):
+        return not name.startswith("math.is")
+    if is_builtin(source, node.func, "float"):
+        return True
+    if is_builtin(source, node.func, "round") and len(node.args) != 2:
+        return False
+    kept = any(is_builtin(source, node.func, one) for one in ("abs", "max", "min", "round"))
+    return kept and bool(node.args) and is_float(source, scalars, reads, node.args[0])

@@ -1,0 +1,347 @@
+"""Branches of the where rule: the statements of one side, lowered to items in program order (see `where_merge`)."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from graphmend_lsp.mending.facts.bindings import is_fresh
+from graphmend_lsp.mending.facts.kinds import Kinds
+from graphmend_lsp.mending.facts.purity import TENSOR_METHODS
+from graphmend_lsp.mending.facts.scalars import Scalars
+from graphmend_lsp.mending.facts.static_loops import is_in_range
+from graphmend_lsp.mending.lowering.choice_values import Choice, Leaf, Made, Value, refuse_hazards, refuse_value
+from graphmend_lsp.mending.lowering.conditions import Conditions, Test
+from graphmend_lsp.mending.lowering.merge import Item, choose, merge
+from graphmend_lsp.mending.lowering.numbers import Numbers, plain_numbers
+from graphmend_lsp.mending.syntax.formatting import first_line, render, verbatim
+from graphmend_lsp.mending.syntax.refused import Refused
+from graphmend_lsp.mending.syntax.source import Source, assigned, loaded, parameters
+
+_IN_PLACE: Mapping[type[ast.operator], str] = {ast.Add: "add_", ast.Sub: "sub_", ast.Mult: "mul_"}
+_OPERATORS: Mapping[type[ast.operator], str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
+    ast.MatMult: "@", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class Lowering:
+    """Lowers statements. `comments` are the comments of each statement; `tests` collects the conditions met.
+
+    `local` says which names need not be chosen, and `owned` which hold a tensor of their own, where the place knows better.
+    """
+
+    source: Source
+    kinds: Kinds
+    conditions: Conditions
+    root: ast.stmt
+    fresh: Callable[[str], str]
+    comments: Mapping[ast.stmt, tuple[str, ...]] = field(default_factory=dict)
+    changes: list[str] = field(default_factory=list)
+    tests: list[Test] = field(default_factory=list)
+    local: Callable[[str], bool] | None = None
+    owned: Callable[[str], bool] | None = None
+
+    def block(self, statements: Sequence[ast.stmt]) -> list[Item]:
+        """The items of a block.
+
+        Raises:
+            Refused: for a statement that cannot run on both sides.
+        """
+        items: list[Item] = []
+        for statement in statements:
+            if items and items[-1].returns:
+                break
+            items += self._statement(statement, statements)
+        return items
+
+    def _statement(self, one: ast.stmt, block: Sequence[ast.stmt]) -> Iterator[Item]:
+        notes = self.comments.get(one, ())
+        if isinstance(one, ast.Assign) and len(one.targets) == 1:
+            yield from self._assign(one, one.targets[0], one.value, block, notes)
+        elif isinstance(one, ast.AnnAssign) and one.value is not None:
+            yield from self._assign(one, one.target, one.value, block, notes)
+        elif isinstance(one, ast.AugAssign):
+            yield self._augmented(one, notes)
+        elif isinstance(one, ast.Return):
+            yield self._returned(one, notes)
+        elif isinstance(one, ast.If):
+            yield from self._nested(one, notes)
+        elif isinstance(one, ast.Expr) and isinstance(one.value, ast.Call):
+            yield self._called(one.value, notes)
+        elif isinstance(one, ast.Pass) or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)):
+            return
+        else:
+            raise Refused(f"A branch contains `{first_line(self.source, one)}`, which cannot run on both sides.")
+
+    def _assign(
+        self, one: ast.stmt, target: ast.expr, value: ast.expr, block: Sequence[ast.stmt], notes: tuple[str, ...]
+    ) -> Iterator[Item]:
+        if isinstance(target, (ast.Tuple, ast.List)):
+            yield from self._unpacked(target, value, notes)
+            return
+        if isinstance(target, ast.Name) and self._is_local(target.id, block):
+            refuse_hazards(self.source, value, self.changes)
+            yield Item(_reads(value), frozenset({target.id}), (render(self.source, one),), comments=notes)
+            return
+        if moved := self._moved(target, value):
+            self.changes.append(f"`{moved}` is moved in every call, not only when its side is taken.")
+            lines = (render(self.source, one),)
+            yield Item(_reads(value), _keys(target), lines, comments=notes, moved=True)
+            return
+        yield self._store(target, self._value(value), _reads(value), notes)
+
+    def _store(self, target: ast.expr, value: Value, reads: frozenset[str], notes: tuple[str, ...]) -> Item:
+        if isinstance(target, ast.Name):
+            return Item(reads, frozenset({target.id}), key=target.id, values=(value,), comments=notes)
+        if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
+            key = render(self.source, target)
+            return Item(reads | {target.value.id}, frozenset({key}), key=key, values=(value,), comments=notes)
+        if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+            if not (_constant_index(target.slice) or is_in_range(self.source, target)):
+                raise Refused(
+                    f"The index of `{render(self.source, target)}` may be out of range when its side is not taken."
+                )
+            if self.kinds.of(target.value) != "tensor":
+                raise Refused(f"`{target.value.id}` is not known to be a tensor, so its element cannot be kept.")
+            key = render(self.source, target)
+            writes = frozenset({target.value.id, key})
+            return Item(reads | {target.value.id}, writes, key=key, values=(value,), comments=notes)
+        raise Refused(f"`{render(self.source, target)}` is not stored in on both sides.")
+
+    def choice(self, test: Test, node: ast.IfExp) -> Value:
+        """The value of ``then if test else other``; where numbers may go, the caller asks."""
+        if plain_numbers(node) is not None:
+            return self._conditional(test, node)
+        return choose(self, test, self._value(node.body), self._value(node.orelse), None)
+
+    def _conditional(self, test: Test, node: ast.IfExp) -> Value:
+        numbers = plain_numbers(node)
+        end = Numbers(self.source, self.kinds, numbers).end(node.test) if numbers is not None else ""
+        return Choice(test, self._value(node.body), self._value(node.orelse), end)
+
+    def _value(self, node: ast.expr) -> Value:
+        if isinstance(node, ast.IfExp) and self.kinds.of(node.test) == "tensor":
+            test = self.conditions.take(node.test)
+            if test.static or test.setup:
+                raise Refused(
+                    "A condition inside the branch's value has a Python part; give it a statement of its own."
+                )
+            self.tests.append(test)
+            return self._conditional(test, node)
+        refuse_value(self.source, self.kinds, node, self.changes)
+        return Leaf(node)
+
+    def _unpacked(self, target: ast.Tuple | ast.List, value: ast.expr, notes: tuple[str, ...]) -> Iterator[Item]:
+        names = target.elts
+        if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(names):
+            written: frozenset[str] = frozenset()
+            for name, part in zip(names, value.elts, strict=True):
+                if written & _reads(part):
+                    raise Refused("The values of a tuple assignment use each other's targets.")
+                yield self._store(name, self._value(part), _reads(part), notes)
+                notes = ()
+                written |= _keys(name)
+            return
+        if not all(isinstance(name, ast.Name) for name in names):
+            raise Refused(f"`{render(self.source, target)}` is unpacked into something else than names.")
+        refuse_hazards(self.source, value, self.changes)
+        new = [self.fresh(f"new_{name.id}") for name in names if isinstance(name, ast.Name)]
+        yield Item(_reads(value), frozenset(new), (f"{', '.join(new)} = {render(self.source, value)}",), comments=notes)
+        for name, text in zip(names, new, strict=True):
+            yield self._store(name, Made(text), frozenset({text}), ())
+
+    def _augmented(self, one: ast.AugAssign, notes: tuple[str, ...]) -> Item:
+        target = one.target
+        key = render(self.source, target)
+        refuse_hazards(self.source, one.value, self.changes)
+        if type(one.op) not in _OPERATORS:
+            raise Refused(f"`{first_line(self.source, one)}` changes `{key}` in place.")
+        value = Made(f"{key} {_OPERATORS[type(one.op)]} ", one.value, divides=isinstance(one.op, ast.Div))
+        if type(one.op) in _IN_PLACE and isinstance(target, ast.Name) and not self._keeps_dtype(target, one.value):
+            value = Made(f"{key}.clone().{_IN_PLACE[type(one.op)]}(", one.value, ")")
+        load = frozenset({key.split("[")[0]})
+        owned = isinstance(target, ast.Name) and self.is_owned(target.id)
+        if not owned and isinstance(target, (ast.Name, ast.Attribute)):
+            if not self.holds_tensor(target):
+                raise Refused(
+                    f"`{key}` may be known by another name, and `{first_line(self.source, one)}` changes it in place; "
+                    f"write `{key} = {key} {_OPERATORS[type(one.op)]} ...`."
+                )
+            return self._written(target, value, _reads(one.value) | load, notes)
+        return self._store(target, value, _reads(one.value) | load, notes)
+
+    def _keeps_dtype(self, target: ast.Name, value: ast.expr) -> bool:
+        """Whether ``target + value`` surely has the dtype of a tensor: in place it is converted, a new one may be wider."""
+        if self.kinds.of(target) != "tensor" or self.kinds.of(value) == "python" or isinstance(value, ast.Constant):
+            return True
+        scalars, function = Scalars(self.source, self.kinds), self.source.function(target)
+        made = [
+            one.value
+            for one in ast.walk(function or value)
+            if isinstance(one, ast.Assign) and target.id in assigned(one)
+        ]
+        known = frozenset({target.id}).union(*(scalars.origins(one) for one in made))
+        return len(known) <= 2 and scalars.origins(value) <= known and not any(map(scalars.converts, (*made, value)))
+
+    def holds_tensor(self, target: ast.expr) -> bool:
+        """Whether a name or attribute of ``self`` surely holds a tensor of fixed dtype: a buffer, or an annotated one."""
+        own = isinstance(target, ast.Name) or (isinstance(target, ast.Attribute) and _is_self(target.value))
+        return own and self.kinds.of(target) == "tensor"
+
+    def _written(self, target: ast.expr, value: Value, reads: frozenset[str], notes: tuple[str, ...]) -> Item:
+        """A value put into the tensor itself, so that all who hold it see it, also when it is what it was."""
+        key = render(self.source, target)
+        told = f"`{key}` is written in every call, with what it held when its side is not taken."
+        if told not in self.changes:
+            self.changes.append(told)
+        return Item(reads, _keys(target) or frozenset({key}), key=key, values=(value,), comments=notes, in_place=True)
+
+    def _returned(self, one: ast.Return, notes: tuple[str, ...]) -> Item:
+        if one.value is None:
+            raise Refused("One side returns nothing.")
+        parts = one.value.elts if isinstance(one.value, ast.Tuple) else [one.value]
+        values = tuple(self._value(part) for part in parts)
+        return Item(
+            _reads(one.value), values=values, returns=True, comments=notes,
+            key="," if isinstance(one.value, ast.Tuple) else "",
+        )  # fmt: skip
+
+    def _nested(self, one: ast.If, notes: tuple[str, ...]) -> Iterator[Item]:
+        if lines := self._memo(one):
+            yield Item(_reads(one), assigned(one) | _stored_attributes(one), lines, comments=notes)
+            return
+        if self.kinds.of(one.test) != "tensor":
+            raise Refused(f"A branch contains a Python test, `{render(self.source, one.test)}`; test it outside first.")
+        test = self.conditions.take(one.test)
+        if test.static:
+            raise Refused(f"The inner condition has a Python part, `{test.static}`; test it outside first.")
+        self.tests.append(test)
+        items = merge(self, test, self.block(one.body), self.block(one.orelse))
+        yield from items
+
+    def _memo(self, one: ast.If) -> tuple[str, ...]:
+        """The lines of ``if not hasattr(self, "x"): self.x = ...``: what is made once may be made earlier."""
+        test = one.test.operand if isinstance(one.test, ast.UnaryOp) and isinstance(one.test.op, ast.Not) else one.test
+        name = ""
+        if (
+            isinstance(test, ast.Call)
+            and isinstance(test.func, ast.Name)
+            and test.func.id == "hasattr"
+            and test is not one.test
+        ):
+            if len(test.args) == 2 and isinstance(test.args[1], ast.Constant) and _is_self(test.args[0]):
+                name = str(test.args[1].value)
+        elif isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Is) and isinstance(test.left, ast.Attribute):
+            constant = test.comparators[0]
+            if _is_self(test.left.value) and isinstance(constant, ast.Constant) and constant.value is None:
+                name = test.left.attr
+        if not name or one.orelse or len(one.body) != 1 or not isinstance(one.body[0], ast.Assign):
+            return ()
+        store = one.body[0]
+        if _stored_attributes(store) != {f"self.{name}"}:
+            return ()
+        throwaway = assigned(store)
+        if any(other not in ("_", "__") and not self._is_local(other, one.body) for other in throwaway):
+            return ()
+        refuse_hazards(self.source, store.value, [])
+        self.changes.append(f"`self.{name}` is made in the first call, also when its side is not taken.")
+        return verbatim(self.source, one)
+
+    def _moved(self, target: ast.expr, value: ast.expr) -> str:
+        """``self.a`` of ``self.a = self.a.to(device)``: the same values on another device."""
+        if not (isinstance(target, ast.Attribute) and _is_self(target.value) and isinstance(value, ast.Call)):
+            return ""
+        same = isinstance(value.func, ast.Attribute) and ast.unparse(value.func.value) == ast.unparse(target)
+        if not (same and isinstance(value.func, ast.Attribute) and value.func.attr in ("to", "cuda", "cpu")):
+            return ""
+        device = [*value.args, *(keyword.value for keyword in value.keywords if keyword.arg == "device")]
+        if len(device) > 1 or len(device) != len(value.args) + len(value.keywords):
+            return ""
+        if any("dtype" in ast.unparse(one) or self.kinds.of(one) == "tensor" for one in device):
+            return ""
+        return render(self.source, target)
+
+    def _called(self, call: ast.Call, notes: tuple[str, ...]) -> Item:
+        function = call.func
+        if isinstance(function, ast.Attribute) and function.attr.endswith("_") and not function.attr.endswith("__"):
+            return self._in_place(call, function, notes)
+        return Item(_reads(call), _called_writes(call), call=call, comments=notes)
+
+    def _in_place(self, call: ast.Call, function: ast.Attribute, notes: tuple[str, ...]) -> Item:
+        """``y.add_(1)`` stores ``y.add(1)`` in ``y`` when nothing else is known to hold the same tensor."""
+        name, method = function.value, function.attr.rstrip("_")
+        if not isinstance(name, ast.Name) or method not in TENSOR_METHODS:
+            raise Refused(f"`{render(self.source, call)}` changes a tensor in place.")
+        owned = self.is_owned(name.id)
+        if not owned and not self.holds_tensor(name):
+            raise Refused(
+                f"`{name.id}` may be known by another name, and `{render(self.source, call)}` changes it in place."
+            )
+        for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
+            refuse_hazards(self.source, argument, self.changes)
+        text = render(self.source, call, {function: f"{name.id}.{method}"})
+        if not owned:
+            return self._written(name, Made(text), _reads(call), notes)
+        return Item(_reads(call), frozenset({name.id}), key=name.id, values=(Made(text),), comments=notes)
+
+    def is_owned(self, name: str) -> bool:
+        """Whether a name holds a tensor that nothing else holds, so that another may take its place."""
+        return is_fresh(self.source, name, self.root) if self.owned is None else self.owned(name)
+
+    def _is_local(self, name: str, block: Sequence[ast.stmt]) -> bool:
+        """Whether a name is used in this branch alone."""
+        if self.local is not None:
+            return self.local(name)
+        function = self.source.function(self.root)
+        inside = {id(node) for statement in block for node in ast.walk(statement)}
+        return (
+            function is not None
+            and not any(
+                isinstance(node, ast.Name) and node.id == name and id(node) not in inside for node in ast.walk(function)
+            )
+            and name not in parameters(function)
+        )
+
+
+def _reads(node: ast.AST) -> frozenset[str]:
+    found = set(loaded(node))
+    for one in ast.walk(node):
+        if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load) and isinstance(one.value, ast.Name):
+            found.add(f"{one.value.id}.{one.attr}")
+        if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and _is_self(one.func.value):
+            found |= set() if one.func.attr == "register_buffer" else {"self.*"}
+    return frozenset(found)
+
+
+def _called_writes(call: ast.Call) -> frozenset[str]:
+    """What a call made for its effect may store in ``self``: anything, or the buffer that it registers."""
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "register_buffer" and call.args:
+        name = call.args[0]
+        if isinstance(name, ast.Constant) and isinstance(name.value, str):
+            return frozenset({f"self.{name.value}"})
+    return frozenset({"self.*"})
+
+
+def _keys(target: ast.expr) -> frozenset[str]:
+    return frozenset(
+        one.id if isinstance(one, ast.Name) else ast.unparse(one)
+        for one in ast.walk(target)
+        if isinstance(one, (ast.Name, ast.Attribute)) and isinstance(one.ctx, ast.Store)
+    )
+
+
+def _stored_attributes(node: ast.AST) -> frozenset[str]:
+    return frozenset(
+        ast.unparse(one) for one in ast.walk(node) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)
+    )
+
+
+def _constant_index(index: ast.AST) -> bool:
+    return not any(isinstance(node, (ast.Name, ast.Call, ast.Attribute)) for node in ast.walk(index))
+
+
+def _is_self(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and node.id == "self"

@@ -1,0 +1,357 @@
+"""Putting effects off until the outermost compiled function is over: for inlined functions, loops, `try`, several
+returns.
+
+Each effect becomes ``_defer(lambda value=value: effect)``; the outermost function is wrapped so that what was put
+off runs when it returns or raises, outside of what Dynamo compiles. Without that wrapper `_defer` runs the effect at
+once, so other callers see what they saw. Measured: one graph, every text in order, also when an exception passes. Pure.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from graphmend_lsp.mending.facts.effects import Effect, blames_caller, effects_in, is_static, own_nodes
+from graphmend_lsp.mending.facts.later import later
+from graphmend_lsp.mending.lowering.capture import Captured, Replacement, capture
+from graphmend_lsp.mending.syntax.edits import comments, end_of_line, one_line
+from graphmend_lsp.mending.syntax.imports import add_function, dotted, spell
+from graphmend_lsp.mending.syntax.source import Function, Source
+from graphmend_lsp.model import TextEdit
+
+_PENDING, _DEFER, _WRAP = "_deferred", "_defer", "_runs_deferred"
+_TEMPLATE = '''\
+_deferred = None
+
+
+def _defer(effect):
+    """Run an effect when the function under `_runs_deferred` is over; at once when none is running."""
+    if _deferred is None:
+        effect()
+    else:
+        _deferred.append(effect)
+
+
+def _runs_deferred(function):
+    """Let effects that `function` defers run when it returns or raises, outside of its graphs."""
+
+    @{disable}
+    def flush(effects):
+        for effect in effects:
+            effect()
+
+    @{disable}(recursive=False)
+    def run(args, kwargs):
+        global _deferred
+        if _deferred is not None:
+            return function(*args, **kwargs)
+        _deferred = []
+        try:
+            return function(*args, **kwargs)
+        finally:
+            effects, _deferred = _deferred, None
+            flush(effects)
+
+    @{disable}(recursive=False)
+    @{wraps}(function)
+    def wrapper(*args, **kwargs):
+        return run(args, kwargs)
+
+    return wrapper'''
+_REDIRECTS = ("redirect_", "catch_warnings", "capture", "suppress", "patch")
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """The edits, and what they change in behaviour."""
+
+    edits: tuple[TextEdit, ...]
+    changes: tuple[str, ...]
+
+
+def collect(
+    source: Source,
+    effect: Effect,
+    outer_source: Source,
+    outer: Function,
+    between: Sequence[tuple[Source, Function]],
+    at_test: bool = False,
+) -> Collected | str:
+    """The mend that defers `effect` to the end of `outer`; or why that cannot be done.
+
+    `between` are the functions of the call chain from the outermost to the effect's own, these two left out.
+    `at_test`: the break is the condition around the effect, which then must wait too.
+    """
+    if isinstance(outer, ast.AsyncFunctionDef) or any(
+        isinstance(one, (ast.Yield, ast.YieldFrom, ast.Await)) for one in own_nodes(outer)
+    ):
+        return f"`{outer.name}` is a generator or a coroutine, which has no single end."
+    for one in (source, outer_source):
+        problem = _name_taken(one)
+        if problem:
+            return problem
+    inner = inner_of(source, effect)
+    deferred = _deferred(source, inner, effect, at_test)
+    if isinstance(deferred, str):
+        return deferred
+    edits, copied = deferred
+    told: list[str] = []
+    for other_source, other in _others(source, effect, outer_source, outer, between):
+        also = _deferred(other_source, inner_of(other_source, other), other)
+        if isinstance(also, str):
+            line = other_source.span(other.call).start.line
+            told.append(f"`{other.label}` in line {line} stays where it is and now comes earlier than this one.")
+            continue
+        edits, copied = [*edits, *also[0]], [*copied, *also[1]]
+    wrapped = _wrapped(source, outer_source, outer, any(edit.path == outer_source.path for edit in edits))
+    if isinstance(wrapped, str):
+        return wrapped
+    changes = [f"The text appears when `{outer.name}` returns or raises, not in the middle of it."]
+    if effect.kind == "log":
+        changes.append("Log records carry the time of that moment, and `<lambda>` as their function name.")
+    changes += [
+        f"`{name}` is copied because it is changed in place later: a grad_fn in the text reads CloneBackward0."
+        for name in dict.fromkeys(copied)
+    ]
+    changes.append(f"When several threads run `{outer.name}` at the same time their texts are kept in one list.")
+    return Collected((*edits, *wrapped), (*changes, *dict.fromkeys(told)))
+
+
+def inner_of(source: Source, effect: Effect) -> Function:
+    """The function an effect stands in."""
+    function = source.function(effect.statement)
+    assert function is not None
+    return function
+
+
+def is_deferred(statement: ast.AST) -> bool:
+    """Whether a statement is an effect that an earlier mend put off."""
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Call)
+        and isinstance(statement.value.func, ast.Name)
+        and statement.value.func.id == _DEFER
+        and len(statement.value.args) == 1
+        and isinstance(statement.value.args[0], ast.Lambda)
+    )
+
+
+def expressions(effect: Effect) -> tuple[ast.expr, ...]:
+    """The expressions of an effect's call whose values it needs."""
+    receiver = (effect.receiver,) if effect.receiver is not None else ()
+    return (*receiver, *effect.call.args, *(keyword.value for keyword in effect.call.keywords))
+
+
+def unsuited(source: Source, effect: Effect) -> str | None:
+    """Why an effect cannot run at another moment, or None."""
+    site = source.site(source.span(effect.call))
+    if effect.label.endswith(".exception") or any(
+        keyword.arg in ("exc_info", "stack_info") for keyword in effect.call.keywords
+    ):
+        return "The message reports the exception or the stack of its moment, which is gone at the end."
+    names = {one.id for value in expressions(effect) for one in ast.walk(value) if isinstance(one, ast.Name)}
+    for block in site.withs if site else ():
+        for item in getattr(block, "items", ()):
+            code = source.code(item.context_expr)
+            bound = (
+                {one.id for one in ast.walk(item.optional_vars) if isinstance(one, ast.Name)}
+                if item.optional_vars
+                else set()
+            )
+            if any(word in code for word in _REDIRECTS) or bound & names:
+                return f"The text belongs to `with {code}`, which is over at the end."
+    return None
+
+
+def _deferred(
+    source: Source, function: Function, effect: Effect, at_test: bool = False
+) -> tuple[list[TextEdit], list[str]] | str:
+    problem = unsuited(source, effect) or blames_caller(effect)
+    if problem:
+        return problem
+    site = source.site(source.span(effect.call))
+    looped = site is not None and bool(site.loops)
+    coming = later(source, function, None if looped else effect.statement)
+    holder = condition_of(source, effect)
+    if holder is not None:
+        whole = capture(source, function, (holder.test,), coming, keep_inert=False, conditional=expressions(effect))
+        if not isinstance(whole, str):
+            return _put_off(source, effect, whole, holder)
+        if at_test:
+            return whole
+    if at_test:
+        return "The condition is on a tensor and guards more than one statement; only at the end can it wait."
+    captured = capture(source, function, expressions(effect), coming, keep_inert=False)
+    return captured if isinstance(captured, str) else _put_off(source, effect, captured, None)
+
+
+def condition_of(source: Source, effect: Effect) -> ast.If | None:
+    """The ``if`` on a tensor that holds nothing but the effect, when it can be put off with it."""
+    holder = source.parents.get(effect.statement)
+    if (
+        isinstance(holder, ast.If)
+        and holder.body == [effect.statement]
+        and not holder.orelse
+        and not is_static(source, holder.test)
+        and source.code(holder).startswith("if")
+        and not comments(source, *source.range(holder))
+    ):
+        return holder
+    return None
+
+
+def _put_off(
+    source: Source, effect: Effect, captured: Captured, holder: ast.If | None
+) -> tuple[list[TextEdit], list[str]]:
+    """The edits that defer an effect, together with the condition around it when there is a `holder`."""
+    head = ", ".join(f"{one.name}={one.code}" for one in captured.captures)
+    opening = f"{_DEFER}(lambda {head}: " if head else f"{_DEFER}(lambda: "
+    start, end = source.range(effect.call)
+    pieces = sorted((one for one in captured.replacements if one.start >= start), key=lambda one: one.start)
+    if not pieces or pieces[0].start > start:
+        pieces.insert(0, Replacement(start, start + 1, source.text.value[start]))
+    first, closing = start, ")"
+    if holder is not None:
+        first = source.range(holder)[0]
+        closing = f" if {_test(source, holder.test, captured)} else None)"
+    edits = [
+        _edit(source, min(first, pieces[0].start), pieces[0].end, opening + pieces[0].text),
+        *(_edit(source, one.start, one.end, one.text) for one in pieces[1:]),
+        _edit(source, end, end, closing),
+    ]
+    return edits, [source.code(one.node) for one in captured.captures if one.copied]
+
+
+def _test(source: Source, test: ast.expr, captured: Captured) -> str:
+    start, end = source.range(test)
+    parts: list[str] = []
+    for one in sorted(captured.replacements, key=lambda one: one.start):
+        if start <= one.start and one.end <= end:
+            parts += (source.text.value[start : one.start], one.text)
+            start = one.end
+    return one_line("".join([*parts, source.text.value[start:end]]))
+
+
+def _others(
+    source: Source, effect: Effect, outer_source: Source, outer: Function, between: Sequence[tuple[Source, Function]]
+) -> Iterator[tuple[Source, Effect]]:
+    """The other effects that run while `outer` does, as far as the files tell; those said once are left alone."""
+    seen: set[int] = {id(effect.statement)}
+    functions: dict[int, tuple[Source, Function]] = {}
+    for one_source, function in ((outer_source, outer), *between, (source, inner_of(source, effect))):
+        for reached in _reached(one_source, function):
+            functions[id(reached)] = (one_source, reached)
+    for one_source, function in functions.values():
+        if one_source is not source and one_source is not outer_source:
+            continue
+        for other in effects_in(one_source, function):
+            if id(other.statement) not in seen and not other.once:
+                seen.add(id(other.statement))
+                yield one_source, other
+
+
+def _reached(source: Source, function: Function) -> list[Function]:
+    """The functions of the file that a function may call, by name, itself first."""
+    classes = {one.name: one for one in source.tree.body if isinstance(one, ast.ClassDef)}
+    plain = {one.name: one for one in source.tree.body if isinstance(one, ast.FunctionDef)}
+    found: list[Function] = []
+    queue: list[Function] = [function]
+    while queue:
+        one = queue.pop(0)
+        if one in found:
+            continue
+        found.append(one)
+        methods = _methods(source.owner(one))
+        if "__init__" in methods:
+            queue.append(methods["__init__"])
+        for node in own_nodes(one):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                if node.func.id in plain:
+                    queue.append(plain[node.func.id])
+                made = _methods(classes.get(node.func.id))
+                queue += [made[name] for name in ("__init__", "__call__", "forward") if name in made]
+            elif isinstance(node, ast.Attribute) and source.code(node) == f"self.{node.attr}" and node.attr in methods:
+                queue.append(methods[node.attr])
+    return [one for one in found if one.name != "__init__"]
+
+
+def _methods(owner: ast.ClassDef | None) -> dict[str, Function]:
+    return {one.name: one for one in owner.body if isinstance(one, ast.FunctionDef)} if owner is not None else {}
+
+
+def _wrapped(source: Source, outer_source: Source, outer: Function, uses_defer: bool) -> list[TextEdit] | str:
+    """The edits that add the helpers where they are missing and put the wrapper on the outermost function."""
+    edits: list[TextEdit] = []
+    if not _has_helpers(source):
+        disable, added = spell(source, "torch.compiler.disable", source.tree)
+        wraps, also = spell(source, "functools.wraps", source.tree)
+        edits += [one for one in (added, also) if one is not None]
+        text = _TEMPLATE.format(disable=disable, wraps=wraps).replace("    ", source.indent)
+        edits.append(add_function(source, text.split("\n")))
+    if outer_source is not source:
+        imported = _import_from(source, outer_source, uses_defer)
+        if isinstance(imported, str):
+            return imported
+        edits += imported
+    if not any(outer_source.code(one) == _WRAP for one in outer.decorator_list):
+        edits.append(_decorate(outer_source, outer))
+    return edits
+
+
+def _decorate(source: Source, function: Function) -> TextEdit:
+    """The wrapper directly on the function, or above its decorators when one of them compiles it."""
+    compiled = [
+        one
+        for one in function.decorator_list
+        if dotted(source, one.func if isinstance(one, ast.Call) else one) == "torch.compile"
+    ]
+    place: ast.AST = compiled[0] if compiled else function
+    start, _ = source.range(place)
+    first = source.text.value[start]
+    mark = "" if compiled else "@"
+    again = "@" if compiled else ""
+    text = f"{mark}{_WRAP}{source.newline}{source.indentation(place)}{again}{first}"
+    return _edit(source, start, start + 1, text)
+
+
+def _import_from(source: Source, outer_source: Source, uses_defer: bool) -> list[TextEdit] | str:
+    stem = source.path.replace("\\", "/").removesuffix(".py").removesuffix("/__init__")
+    names = ", ".join(
+        name for name in (_DEFER, _WRAP) if (name == _WRAP or uses_defer) and name not in outer_source.names
+    )
+    for statement in outer_source.tree.body:
+        if not (isinstance(statement, ast.ImportFrom) and statement.module):
+            continue
+        if ("/" + stem.lstrip("/")).endswith("/" + statement.module.replace(".", "/")):
+            if not names:
+                return []
+            at = end_of_line(outer_source, outer_source.range(statement)[1])
+            module = "." * statement.level + statement.module
+            return [_edit(outer_source, at, at, f"{outer_source.newline}from {module} import {names}")]
+    name = stem.rsplit("/", 1)[-1]
+    return f"The outermost compiled function is in another file, which imports nothing from `{name}`; mend it by hand."
+
+
+def _name_taken(source: Source) -> str | None:
+    names = {_PENDING, _DEFER, _WRAP} & source.names
+    if names and not _has_helpers(source) and not _imports_helpers(source):
+        return f"The file already uses the name `{min(names)}`, which the mend needs."
+    return None
+
+
+def _has_helpers(source: Source) -> bool:
+    found = {one.name for one in source.tree.body if isinstance(one, ast.FunctionDef)}
+    return {_DEFER, _WRAP} <= found and any(
+        isinstance(one, ast.Assign) and source.code(one) == f"{_PENDING} = None" for one in source.tree.body
+    )
+
+
+def _imports_helpers(source: Source) -> bool:
+    return any(
+        isinstance(one, ast.ImportFrom) and any(alias.name == _WRAP for alias in one.names) for one in source.tree.body
+    )
+
+
+def _edit(source: Source, start: int, end: int, text: str) -> TextEdit:
+    return TextEdit(source.path, source.between(start, end), text)

@@ -1,0 +1,280 @@
+"""Both sides of a condition as one list of steps: what one side stores is paired with what the other stores.
+
+What only one side stores keeps its old value on the other. The order of the merged items must give each side
+exactly the values it had.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from graphmend_lsp.mending.facts.bindings import defaults_to_none, is_bound, is_fresh, last_value, own_is_none
+from graphmend_lsp.mending.facts.kinds import Kinds
+from graphmend_lsp.mending.lowering.choice_values import (
+    Choice,
+    Leaf,
+    Old,
+    Value,
+    differing_arguments,
+    refuse_conversion,
+    refuse_value,
+)
+from graphmend_lsp.mending.lowering.conditions import Test
+from graphmend_lsp.mending.lowering.numbers import Numbers, plain_numbers
+from graphmend_lsp.mending.syntax.formatting import first_line, render
+from graphmend_lsp.mending.syntax.refused import Refused
+from graphmend_lsp.mending.syntax.source import Source
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Item:
+    """One step of a branch. `reads` and `writes` are names and ``self.name``s.
+
+    `lines` are statements that stand as they are (set-up), `call` is a call made for its effect, `values` are what is
+    returned (`returns`) or stored in `key`; `test` marks where a condition gets its name if it needs one, `chosen` is
+    the condition of the pairs of arguments of a call. `moved` says that the lines only move a tensor to a device,
+    `in_place` that the value is written into the tensor that `key` holds, which others may hold too.
+    """
+
+    reads: frozenset[str] = frozenset()
+    writes: frozenset[str] = frozenset()
+    lines: tuple[str, ...] = ()
+    key: str = ""
+    values: tuple[Value, ...] = ()
+    returns: bool = False
+    call: ast.Call | None = None
+    pairs: tuple[tuple[ast.expr, ast.expr], ...] = ()
+    test: Test | None = None
+    chosen: Test | None = None
+    comments: tuple[str, ...] = ()
+    moved: bool = False
+    in_place: bool = False
+
+
+class Setting(Protocol):
+    """What merging must know of the place: the file, and the statement that is mended."""
+
+    source: Source
+    kinds: Kinds
+    root: ast.stmt
+    changes: list[str]
+
+
+def merge(setting: Setting, test: Test, then: Sequence[Item], other: Sequence[Item]) -> list[Item]:
+    """Both sides as one list of items.
+
+    Raises:
+        Refused: when the sides do not fit together.
+    """
+    for first, second in ((then, other), (other, then)):
+        for item in first:
+            _refuse_none(setting, item, test)
+            touched = [one.reads | one.writes for one in second]
+            if item.lines and any(
+                keys & item.writes if item.moved else _depends(keys, item.writes) for keys in touched
+            ):
+                raise Refused(f"`{item.lines[0]}` would change what the other side uses.")
+    for order in ((then, other), (other, then)):
+        merged = _interleaved(setting, test, order[0], order[1], swapped=order[0] is other and order[0] is not then)
+        if merged is not None:
+            head = [Item(frozenset(test.reads), lines=test.setup)] if test.setup else []
+            return [*head, Item(frozenset(test.reads), test=test), *merged]
+    raise Refused("The two sides assign the same names in orders that depend on each other.")
+
+
+def _interleaved(
+    setting: Setting, test: Test, first: Sequence[Item], second: Sequence[Item], swapped: bool
+) -> list[Item] | None:
+    """The items of `first` in their order, each with its partner of `second`; None when one would see a wrong value."""
+    rest = list(second)
+    merged: list[Item] = []
+    places: dict[Item, int] = {}
+
+    def emit(one: Item | None, partner: Item | None) -> None:
+        then, other = (partner, one) if swapped else (one, partner)
+        for item in (one, partner):
+            if item is not None:
+                places[item] = len(merged)
+        merged.append(_joined(setting, test, then, other))
+
+    for item in first:
+        partner = next((one for one in rest if _partners(item, one)), None)
+        if partner is not None:
+            while rest[0] is not partner:
+                emit(None, rest.pop(0))
+            rest.pop(0)
+        emit(item, partner)
+    while rest:
+        emit(None, rest.pop(0))
+    for branch in (first, second):
+        for index, item in enumerate(branch):
+            for at, definer in enumerate(branch):
+                if _depends(item.reads, definer.writes):
+                    wrong = (at < index and places[definer] > places[item]) or (
+                        at > index and places[definer] < places[item]
+                    )
+                    if wrong:
+                        return None
+    return merged
+
+
+def _depends(reads: frozenset[str], writes: frozenset[str]) -> bool:
+    if reads & writes:
+        return True
+    own = any(key.startswith("self.") for key in writes)
+    return ("self.*" in reads and own) or ("self.*" in writes and any(key.startswith("self.") for key in reads))
+
+
+def _partners(one: Item, other: Item) -> bool:
+    if one.returns or other.returns:
+        return one.returns and other.returns
+    if one.call is not None or other.call is not None:
+        return one.call is not None and other.call is not None
+    return bool(one.key) and one.key == other.key
+
+
+def _joined(setting: Setting, test: Test, then: Item | None, other: Item | None) -> Item:
+    one = then or other
+    assert one is not None
+    comments = (*(then.comments if then else ()), *(other.comments if other else ()))
+    if one.lines or one.test is not None:
+        return one
+    if one.returns:
+        if then is None or other is None:
+            raise Refused("Only one side returns here.")
+        if len(then.values) != len(other.values) or then.key != other.key:
+            raise Refused("The two sides return different numbers of values.")
+        values = tuple(choose(setting, test, a, b, None) for a, b in zip(then.values, other.values, strict=True))
+        return Item(then.reads | other.reads, values=values, returns=True, key=one.key, comments=comments)
+    if one.call is not None:
+        return _joined_calls(setting, test, then, other, comments)
+    reads = frozenset(test.reads).union(*(item.reads for item in (then, other) if item), {one.key})
+    if then is None or other is None:
+        refuse_unbound(setting, one, test)
+    in_place = one.in_place
+    if then is not None and other is not None and then.in_place != other.in_place:
+        raise Refused(f"One side changes `{one.key}` in place and the other puts another tensor in it.")
+    if not in_place:
+        refuse_later_change(setting, one.key, [item.values[0] if item else Old(one.key) for item in (then, other)])
+    a = then.values[0] if then else Old(one.key)
+    b = other.values[0] if other else Old(one.key)
+    value = choose(setting, test, a, b, one.key)
+    return Item(reads, one.writes, key=one.key, values=(value,), comments=comments, in_place=in_place)
+
+
+def _joined_calls(
+    setting: Setting, test: Test, then: Item | None, other: Item | None, comments: tuple[str, ...]
+) -> Item:
+    call = (then or other or Item()).call
+    assert call is not None
+    text = render(setting.source, call)
+    if then is None or other is None or then.call is None or other.call is None:
+        raise Refused(f"`{text}` runs on one side only.")
+    pairs = differing_arguments(then.call, other.call)
+    if pairs is None:
+        raise Refused(f"`{text}` and `{render(setting.source, other.call)}` differ in more than tensors.")
+    for node in (node for pair in pairs for node in pair):
+        refuse_value(setting.source, setting.kinds, node, setting.changes)
+    reads = then.reads | other.reads | test.reads
+    return Item(reads, then.writes, call=then.call, pairs=tuple(pairs), chosen=test, comments=comments)
+
+
+def choose(setting: Setting, test: Test, then: Value, other: Value, key: str | None) -> Value:
+    """The value that the test chooses for `key` (None: it is not stored)."""
+    end = ""
+    sides = [_numbers(setting, value) for value in (then, other)]
+    if None not in sides:
+        if key is None:
+            raise Refused("Both sides return a Python number; `torch.where` would return a tensor.")
+        numbers = Numbers(setting.source, setting.kinds, [number for side in sides for number in side or ()])
+        _refuse_number_uses(setting, numbers, key)
+        end = "".join(dict.fromkeys(numbers.end(node) for node in test.nodes))
+    if isinstance(then, Leaf) and isinstance(other, Leaf):
+        refuse_conversion(setting.source, setting.kinds, then.node, other.node)
+    return Choice(test, then, other, end)
+
+
+def _numbers(setting: Setting, value: Value) -> list[ast.expr] | None:
+    """The numbers that a value is one of, or an Old's nearest assignment gives; None when it may be something else."""
+    if isinstance(value, Choice):
+        sides = [_numbers(setting, one) for one in (value.then, value.other)]
+        return None if None in sides else [number for side in sides for number in side or ()]
+    node = value.node if isinstance(value, Leaf) else None
+    if isinstance(value, Old) and value.key.isidentifier():
+        node = last_value(setting.source, value.key, setting.root)
+    return plain_numbers(node) if node is not None else None
+
+
+def _refuse_number_uses(setting: Setting, numbers: Numbers, key: str) -> None:
+    """A chosen number is a tensor: it may only be used where that gives the same dtype and bits."""
+    if not key.isidentifier():
+        raise Refused(f"`{key}` holds a Python number; `torch.where` would store a tensor in it.")
+    function = setting.source.function(setting.root)
+    inside = {id(node) for node in ast.walk(setting.root)}
+    uses = [
+        node
+        for node in (ast.walk(function) if function is not None else ())
+        if isinstance(node, ast.Name) and node.id == key and isinstance(node.ctx, ast.Load) and id(node) not in inside
+    ]
+    for use, text in numbers.refuse_uses(uses).items():
+        raise Refused(f"Line {use.lineno}: `{key}` must be `{text}`; write `{key} = ... if ... else ...`.")
+
+
+def refuse_unbound(setting: Setting, item: Item, test: Test) -> None:
+    """The other side keeps the old value, so there must be one that `torch.where` can choose."""
+    source, key = setting.source, item.key
+    if key.startswith("self."):
+        if own_is_none(source, key[5:], setting.root):
+            raise Refused(f"`{key}` may not exist or be None when its side is not taken.")
+        return
+    if not key.isidentifier():
+        return
+    if not is_bound(source, key, setting.root):
+        raise Refused(f"`{key}` may have no value when its side is not taken; give it one before the `if`.")
+    last = last_value(source, key, setting.root)
+    if isinstance(last, ast.Constant) and not (
+        isinstance(last.value, (int, float)) and not isinstance(last.value, bool)
+    ):
+        raise Refused(f"`{key}` is `{last.value!r}` when its side is not taken, which `torch.where` cannot choose.")
+    if isinstance(last, (ast.List, ast.Dict, ast.Set, ast.Tuple)):
+        raise Refused(f"`{key}` is a container when its side is not taken; `torch.where` chooses between tensors only.")
+    if last is None and defaults_to_none(source, key, setting.root) and f"{key} is not None" not in test.static:
+        raise Refused(f"`{key}` may be None when its side is not taken; test `{key} is not None` first.")
+
+
+def _refuse_none(setting: Setting, item: Item, test: Test) -> None:
+    """A parameter that may be None is used by a side that now always runs, so its use must not fail."""
+    for name in sorted(item.reads - test.reads):
+        checked = f"{name} is not None" in test.static or last_value(setting.source, name, setting.root) is not None
+        if not checked and defaults_to_none(setting.source, name, setting.root):
+            raise Refused(f"`{name}` may be None when its side is not taken; test `{name} is not None` first.")
+
+
+def refuse_later_change(setting: Setting, key: str, values: Sequence[Value]) -> None:
+    """A chosen tensor is a new one: what changes it in place later would no longer reach the tensor it was before."""
+    source, root = setting.source, setting.root
+    shared = [
+        (isinstance(value, Old) and not is_fresh(source, key, root))
+        or (isinstance(value, Leaf) and isinstance(value.node, (ast.Name, ast.Attribute, ast.Subscript)))
+        for value in values
+    ]
+    where = source.owner(root) if key.startswith("self.") else source.function(root)
+    if not any(shared) or where is None or "[" in key:
+        return
+    inside = {id(node) for node in ast.walk(root)}
+    for node in ast.walk(where):
+        if id(node) in inside:
+            continue
+        changed: ast.AST | None = None
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr.endswith("_"):
+            changed = node.func.value if not node.func.attr.endswith("__") else None
+        elif isinstance(node, ast.AugAssign):
+            changed = node.target
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            changed = node.value
+        if changed is not None and ast.unparse(changed) == key:
+            line = first_line(source, node)
+            raise Refused(f"`{line}` changes `{key}` in place, and it may be known by another name.")

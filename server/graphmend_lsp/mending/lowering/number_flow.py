@@ -1,0 +1,435 @@
+"""Where a Python number that is read from a tensor goes, and the texts that let a tensor go there in its place.
+
+Followed are names that are bound once, arithmetic, comparisons, indices and what tensors are given; wherever only a
+number would do, following stops with the reason and the line. Nothing here makes a mend.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from graphmend_lsp.mending.facts.kinds import Kinds
+from graphmend_lsp.mending.facts.number_needs import why_number
+from graphmend_lsp.mending.facts.result_dtype import dtype_beside
+from graphmend_lsp.mending.facts.scalars import Read, Scalars, plain, read_of
+from graphmend_lsp.mending.lowering.conditions import exact_number
+from graphmend_lsp.mending.lowering.picked import Picked, picked
+from graphmend_lsp.mending.syntax.formatting import operand, render
+from graphmend_lsp.mending.syntax.imports import dotted, is_builtin, spell
+from graphmend_lsp.mending.syntax.refused import Refused
+from graphmend_lsp.mending.syntax.source import Source, local_names, parameters
+from graphmend_lsp.model import TextEdit
+
+_TAKES_TENSOR = frozenset((
+    "mul", "multiply", "add", "sub", "subtract", "div", "divide", "true_divide", "pow", "eq", "ne", "lt", "le", "gt", "ge",
+    "masked_fill", "where", "fmod", "remainder", "maximum", "minimum", "mul_", "add_", "sub_", "div_", "masked_fill_",
+    "fill_", "floor_divide", "float_power",
+))  # fmt: skip
+"""Torch functions and methods that take a tensor without dimensions wherever they take a number."""
+
+_INT = "Python's `int` raises for NaN and infinity; the tensor does not."
+_SUM = "Python adds the elements one by one in float64; the tensor's sum may be rounded in another way."
+_LIBRARY = "torch computes `{}` by another library than Python does; the last bit may differ."
+_ROUND = "The last digit of a rounded number may differ from Python's."
+_MATH = {
+    "sqrt": "sqrt", "fabs": "abs", "tanh": "tanh", "log": "log", "log2": "log2", "log10": "log10", "isnan": "isnan",
+    "isinf": "isinf", "isfinite": "isfinite", "log1p": "log1p", "erf": "erf", "atan": "atan",
+}  # fmt: skip
+"""Functions of `math` that raise for no number but those outside a domain that can be proven."""
+_EXACT = ("abs", "isnan", "isinf", "isfinite")
+
+
+@dataclass
+class Flow:
+    """What following a number found. `exchange` are the new texts of nodes, `tests` the conditions the number decides.
+
+    `double` says to compute in float64 as Python does. `inexact` is set where Python's own arithmetic would not be met by
+    arithmetic in the tensor's dtype (more than one step, or a constant that the dtype cannot hold).
+    """
+
+    source: Source
+    kinds: Kinds
+    double: bool = False
+    exchange: dict[ast.AST, str] = field(default_factory=dict)
+    tests: list[ast.expr] = field(default_factory=list)
+    changes: list[str] = field(default_factory=list)
+    reads: list[Read] = field(default_factory=list)
+    indices: int = 0
+    steps: int = 0
+    inexact: bool = False
+    imports: list[TextEdit] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.scalars = Scalars(self.source, self.kinds)
+        self._named: set[str] = set()
+
+    # -- numbers --------------------------------------------------------------------------------------------------
+
+    def begin(self, read: Read) -> None:
+        """Follow a read to wherever its number goes.
+
+        Raises:
+            Refused: where only a Python number would do.
+        """
+        self._take(read)
+        self.follow(read.call)
+
+    def _take(self, read: Read) -> None:
+        self.reads.append(read)
+        parent = self.source.parents.get(read.call)
+        kept = isinstance(parent, ast.Assign)
+        self.exchange[read.call] = self.scalars.text(read, kept=kept, double=self.double)
+        if read.form == "int" and not self.scalars.is_whole(read.tensor):
+            self._tell(_INT)
+        if read.form == "sum" and not self.scalars.is_whole(read.tensor):
+            self._tell(_SUM)
+
+    def follow(self, node: ast.expr) -> None:
+        """Follow the number that the expression `node` gives to what takes it."""
+        parent = self.source.parents.get(node)
+        if isinstance(parent, ast.BinOp):
+            self._arithmetic(node, parent)
+        elif isinstance(parent, ast.UnaryOp):
+            if isinstance(parent.op, ast.Not):
+                self._condition(node)
+            else:
+                self.follow(parent)
+        elif isinstance(parent, ast.Compare):
+            self._comparison(node, parent)
+        elif isinstance(parent, ast.Call):
+            self._call(node, parent, list(parent.args))
+        elif isinstance(parent, ast.keyword):
+            self._keyword(node, parent)
+        elif isinstance(parent, (ast.If, ast.IfExp)) and parent.test is node:
+            self.tests.append(node)
+        elif isinstance(parent, ast.BoolOp):
+            self._condition(node)
+        elif isinstance(parent, ast.Assign) and parent.value is node:
+            self._assigned(parent)
+        elif isinstance(parent, ast.AugAssign) and parent.value is node:
+            self._augmented(node, parent)
+        elif isinstance(parent, (ast.Subscript, ast.Tuple, ast.UnaryOp)) and (place := self._index(node)):
+            self._indexed(node, place)
+        else:
+            self._refuse(node, parent)
+
+    def _arithmetic(self, node: ast.expr, parent: ast.BinOp) -> None:
+        other = parent.right if parent.left is node else parent.left
+        if self._is_number(other):
+            self._step(parent, node, other)
+            self.follow(parent)
+            return
+        if self.kinds.of(other) == "python":
+            if isinstance(other, (ast.List, ast.Tuple, ast.JoinedStr)) or isinstance(parent.op, ast.Mod):
+                self._refuse(node, parent)
+            if isinstance(other, ast.Constant) and isinstance(other.value, str):
+                self._refuse(node, parent)
+            self.inexact = True
+            self._step(parent, node, other)
+            self.follow(parent)
+            return
+        if isinstance(parent.op, ast.Sub) and self.kinds.is_bool(node):
+            raise Refused(f"{self._line(node)}: a bool cannot be subtracted from a tensor.")
+        self._meet(node, other)
+
+    def _step(self, parent: ast.BinOp, node: ast.expr, other: ast.expr) -> None:
+        self.steps += 1
+        if isinstance(parent.op, (ast.Pow, ast.LShift, ast.RShift, ast.MatMult, ast.BitAnd, ast.BitOr, ast.BitXor)):
+            raise Refused(f"{self._line(node)}: `{self._code(parent)}` is arithmetic of Python numbers only.")
+        if isinstance(parent.op, (ast.Div, ast.FloorDiv, ast.Mod)):
+            self._refuse_zero(parent)
+        if self.steps > 1 or (isinstance(other, ast.Constant) and not exact_number(other)):
+            self.inexact = True
+
+    def _refuse_zero(self, parent: ast.BinOp) -> None:
+        """Refuse a division of Python numbers whose divisor may be 0: Python raises there."""
+        divisor = parent.right
+        if isinstance(divisor, ast.Constant) and divisor.value:
+            return
+        tensor = self._tensor_of(divisor)
+        if tensor is None or not self.scalars.is_positive(tensor):
+            raise Refused(
+                f"{self._line(parent)}: `{self._code(parent)}` raises ZeroDivisionError where the divisor is 0, and a tensor "
+                "gives infinity or NaN."
+            )
+
+    def _tensor_of(self, node: ast.expr) -> ast.expr | None:
+        """The tensor that a number is read from, by itself or through a name that is bound to nothing else."""
+        if isinstance(node, ast.Name):
+            values = self.scalars.values(node)
+            return self._tensor_of(values[0]) if values and len(values) == 1 else None
+        if any(one.call is node for one in self.reads):
+            return next(one.tensor for one in self.reads if one.call is node)
+        return None
+
+    def _is_number(self, node: ast.expr) -> bool:
+        """Whether an operand is a constant or another read, which is then taken as well."""
+        if isinstance(node, ast.Constant):
+            return isinstance(node.value, (int, float))
+        if isinstance(node, ast.UnaryOp) and not isinstance(node.op, ast.Not):
+            return self._is_number(node.operand)
+        if isinstance(node, ast.BinOp):
+            return self._is_number(node.left) and self._is_number(node.right)
+        read = read_of(self.source, self.kinds, node)
+        if read is None:
+            return False
+        if read.call not in self.exchange:
+            self._take(read)
+        return True
+
+    def _meet(self, node: ast.expr, other: ast.expr) -> None:
+        """The number meets a tensor: Python's float takes that tensor's dtype."""
+        if not self.double or self.kinds.is_bool(node) or isinstance(node, ast.Compare):
+            return
+        dtype = dtype_beside(self.source, self.scalars, self.reads, node, other)
+        if dtype is None:
+            raise Refused(
+                f"{self._line(node)}: it is computed in Python's float64 and then meets `{self._code(other)}`, whose dtype it "
+                "must take and which is not known."
+            )
+        text = self._take_text(node)
+        self.exchange[node] = f"{operand(plain(text))}.to({dtype})"
+
+    def _comparison(self, node: ast.expr, parent: ast.Compare) -> None:
+        parts = [parent.left, *parent.comparators]
+        if len(parts) != 2 or isinstance(parent.ops[0], (ast.Is, ast.IsNot, ast.In, ast.NotIn)):
+            raise Refused(f"{self._line(node)}: `{self._code(parent)}` compares in a way that tensors cannot.")
+        other = parts[1] if parts[0] is node else parts[0]
+        if self.kinds.of(other) == "tensor" and not self._is_number(other):
+            return
+        if not (isinstance(other, ast.Constant) and exact_number(other)):
+            self.inexact = self.inexact or not isinstance(other, (ast.Name, ast.Call)) or self._inexact_name(other)
+        self._condition_or(parent)
+
+    def _inexact_name(self, node: ast.expr) -> bool:
+        return read_of(self.source, self.kinds, node) is None
+
+    def _condition_or(self, node: ast.expr) -> None:
+        """A comparison of numbers: a condition, or a bool that goes on."""
+        self.follow(node)
+
+    def _condition(self, node: ast.expr) -> None:
+        """The number is part of a condition: all of that is for the where rule."""
+        one: ast.AST = node
+        while isinstance(one, ast.expr):
+            parent = self.source.parents.get(one)
+            if isinstance(parent, (ast.If, ast.IfExp)) and parent.test is one:
+                self.tests.append(one)
+                return
+            if not isinstance(parent, (ast.BoolOp, ast.UnaryOp, ast.Compare)):
+                break
+            one = parent
+        raise Refused(f"{self._line(node)}: `{self._code(one)}` is a truth value that Python needs.")
+
+    # -- calls ----------------------------------------------------------------------------------------------------
+
+    def _call(self, node: ast.expr, call: ast.Call, arguments: list[ast.expr]) -> None:
+        if node is call.func or isinstance(node, ast.Starred):
+            self._refuse(node, call)
+        if (text := self._converted(node, call)) is not None:
+            self._forget(call)
+            self.exchange[call] = text
+            self.follow(call)
+            return
+        name = dotted(self.source, call.func) or ""
+        last = name.rpartition(".")[2] if name.startswith("torch.") else ""
+        if isinstance(call.func, ast.Attribute) and not name:
+            last = call.func.attr if self.kinds.of(call.func.value) == "tensor" else ""
+            arguments = [call.func.value, *arguments]
+        if last in _TAKES_TENSOR and arguments and arguments[0] is not node:
+            self._meet(node, arguments[1 if last == "where" and arguments[1] is not node else 0])
+            return
+        if last in ("where",) and len(arguments) == 3:
+            self._meet(node, arguments[2] if arguments[1] is node else arguments[1])
+            return
+        self._refuse(node, call)
+
+    def _keyword(self, node: ast.expr, keyword: ast.keyword) -> None:
+        call = self.source.parents.get(keyword)
+        if (
+            isinstance(call, ast.Call)
+            and isinstance(call.func, ast.Attribute)
+            and keyword.arg in ("min", "max", "value", "other")
+        ):
+            name, arguments = self.scalars.called(call)
+            alone = len(call.keywords) == 1 and len(arguments) == 1
+            if (name in ("clamp", "clip") and alone) or name in _TAKES_TENSOR:
+                self._meet(node, arguments[0])
+                return
+        self._refuse(node, keyword)
+
+    def _converted(self, node: ast.expr, call: ast.Call) -> str | None:
+        """The tensor text of a Python function of the number: ``float(s)``, ``abs(s)``, ``round(s, 2)``, ``math.sqrt(s)``."""
+        text = operand(plain(self._take_text(node)))
+        single = len(call.args) == 1 and not call.keywords
+        for name in ("float", "int", "bool", "abs", "round", "max", "min"):
+            if is_builtin(self.source, call.func, name):
+                return self._builtin(name, node, call, text)
+        name = dotted(self.source, call.func) or ""
+        if not (name.startswith("math.") and single):
+            return None
+        method = _MATH.get(name[5:])
+        if method is None:
+            return None
+        inner = self._tensor_of(node)
+        if method in ("sqrt", "log1p") and not (inner is not None and self.scalars.is_nonnegative(inner)):
+            raise Refused(f"{self._line(node)}: `{name}` raises for a negative number, and a tensor gives NaN.")
+        if method in ("log", "log2", "log10") and not (inner is not None and self.scalars.is_positive(inner)):
+            raise Refused(f"{self._line(node)}: `{name}` raises for 0 and less, and a tensor gives infinity or NaN.")
+        if method not in _EXACT:
+            self.inexact = True
+            self._tell(_LIBRARY.format(name))
+        return f"{text}.{method}()"
+
+    def _builtin(self, name: str, node: ast.expr, call: ast.Call, text: str) -> str | None:
+        single = len(call.args) == 1 and not call.keywords
+        if name not in ("int", "float", "bool") and any(self.kinds.is_bool(read.tensor) for read in self.reads):
+            return None
+        if name in ("max", "min"):
+            return self._extreme(name, node, call, text)
+        if name == "round":
+            digits = call.args[1] if len(call.args) == 2 else None
+            if call.keywords or not (digits is None or isinstance(digits, ast.Constant)):
+                return None
+            self._tell(_ROUND if digits is not None else _INT)
+            self.inexact = self.inexact or digits is not None
+            if digits is None:
+                return f"{text}.round().long()"
+            function, edit = spell(self.source, "torch.round", call)
+            self.imports += [edit] if edit is not None else []
+            return f"{function}({plain(text)}, decimals={render(self.source, digits)})"
+        if not single:
+            return None
+        if name == "int":
+            self._tell(_INT)
+            return f"{text}.long()"
+        if name == "float":
+            return f"{text}.double()" if self.double else f"({text} * 1.0)"
+        return f"({text} != 0)" if name == "bool" else f"{text}.abs()"
+
+    def _extreme(self, name: str, node: ast.expr, call: ast.Call, text: str) -> str | None:
+        """``max(s, 1.0)`` is ``s.clamp(min=1.0)``: both keep a NaN in the first place."""
+        if call.keywords or len(call.args) != 2 or call.args[0] is not node or not self._is_number(call.args[1]):
+            return None
+        other = call.args[1]
+        if not isinstance(other, ast.Constant) or isinstance(other.value, bool):
+            return None
+        read = self.reads[0]
+        whole = read.form == "int" or self.scalars.is_whole(read.tensor)
+        floating = read.form == "float" or self.scalars.is_floating(read.tensor)
+        if not ((whole and isinstance(other.value, int)) or (floating and isinstance(other.value, float))):
+            raise Refused(
+                f"{self._line(node)}: `{self._code(call)}` gives an int or a float, whichever is chosen; write both as the same."
+            )
+        self.inexact = self.inexact or not exact_number(other)
+        return f"{text}.clamp({'min' if name == 'max' else 'max'}={render(self.source, other)})"
+
+    # -- names ----------------------------------------------------------------------------------------------------
+
+    def _assigned(self, statement: ast.Assign) -> None:
+        for target in statement.targets:
+            if isinstance(target, ast.Name):
+                self._uses(target)
+            elif isinstance(target, ast.Subscript) and self.kinds.of(target.value) == "tensor":
+                continue
+            else:
+                self._refuse(statement.value, statement)
+
+    def _augmented(self, node: ast.expr, statement: ast.AugAssign) -> None:
+        target = statement.target
+        base = target.value if isinstance(target, ast.Subscript) else target
+        if self.kinds.of(base) != "tensor":
+            raise Refused(f"{self._line(node)}: `{self._code(target)}` adds up Python numbers.")
+        if not isinstance(target, ast.Subscript):
+            self._meet(node, target)
+
+    def _uses(self, target: ast.Name) -> None:
+        name = target.id
+        function = self.source.function(target)
+        if function is None:
+            raise Refused(f"{self._line(target)}: `{name}` is not a local name.")
+        if name in self._named:
+            return
+        self._named.add(name)
+        if name in parameters(function) or name not in local_names(function):
+            raise Refused(f"{self._line(target)}: `{name}` is not bound here only.")
+        loads: list[ast.Name] = []
+        for one in ast.walk(function):
+            if not (isinstance(one, ast.Name) and one.id == name):
+                continue
+            if isinstance(one.ctx, ast.Load):
+                loads.append(one)
+                if self._scope(one) is not function:
+                    raise Refused(f"{self._line(one)}: `{name}` is used in a function or comprehension of its own.")
+            elif one is not target and not self._also_bound(one):
+                raise Refused(f"{self._line(one)}: `{name}` is bound in more than one place.")
+        for one in sorted(loads, key=lambda node: (node.lineno, node.col_offset)):
+            self.follow(one)
+
+    def _also_bound(self, one: ast.Name) -> bool:
+        """Whether another binding of the name also is a read, which then is taken as well."""
+        parent = self.source.parents.get(one)
+        if not (isinstance(parent, ast.Assign) and parent.targets == [one]):
+            return False
+        return self._is_number(parent.value) and not isinstance(parent.value, ast.Constant)
+
+    def _scope(self, node: ast.AST) -> ast.AST | None:
+        for one in self.source.ancestors(node):
+            if isinstance(
+                one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp)
+            ):
+                return one
+            if isinstance(one, ast.GeneratorExp):
+                return one
+        return None
+
+    # -- indices --------------------------------------------------------------------------------------------------
+
+    def _index(self, node: ast.expr) -> Picked | None:
+        return picked(self.source, self.kinds, node)
+
+    def _indexed(self, node: ast.expr, place: Picked) -> None:
+        if self.kinds.is_bool(node) and self.reads[-1].form != "int":
+            self._refuse(node, place.subscript)
+        text = place.text(plain(self._take_text(node)))
+        self._forget(place.subscript)
+        self.exchange[place.subscript] = text
+        self.indices += 1
+        self.imports += [place.imported] if place.imported is not None else []
+        if place.number:
+            self.follow(place.subscript)
+
+    # -- words ----------------------------------------------------------------------------------------------------
+
+    def _take_text(self, node: ast.expr) -> str:
+        if node in self.exchange:
+            return self.exchange[node]
+        return render(self.source, node, {key: text for key, text in self.exchange.items() if key is not node})
+
+    def _forget(self, outer: ast.AST) -> None:
+        for one in ast.walk(outer):
+            self.exchange.pop(one, None)
+
+    def _tell(self, words: str) -> None:
+        if words not in self.changes:
+            self.changes.append(words)
+
+    def _line(self, node: ast.AST) -> str:
+        return f"Line {getattr(node, 'lineno', 0)}"
+
+    def _code(self, node: ast.AST) -> str:
+        return render(self.source, node)
+
+    def _refuse(self, node: ast.expr, parent: ast.AST | None) -> None:
+        raise Refused(f"{self._line(node)}: {why_number(self.source, node, parent)}.")
+
+
+def conditions(flow: Flow) -> Iterator[ast.expr]:
+    """The conditions that the number decides, each once, in the order of the text."""
+    seen: set[ast.AST] = set()
+    for one in sorted(flow.tests, key=lambda node: (node.lineno, node.col_offset)):
+        if one not in seen:
+            seen.add(one)
+            yield one

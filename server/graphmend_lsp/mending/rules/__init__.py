@@ -1,0 +1,1 @@
+"""The rules, a folder each: `NAME`, its docstring, `propose`, its examples and refusals."""

@@ -1,0 +1,187 @@
+"""Say it later: print, logger calls, writes to the standard streams and warnings leave the graph.
+
+What it does
+------------
+A message that is said only once anyway (`logger.warning_once`, `warnings.warn`) and is made of values that Python holds
+(names, numbers, sizes, settings) is said while Dynamo traces. Any other message moves to the end: in the function that
+Dynamo compiles itself, the statement moves behind the computation of the return value; elsewhere (in functions that are
+inlined, in loops, in `try`, where the function has several ends) its values are taken in place and the text is said when
+the outermost compiled function returns or raises.
+
+Why it costs
+------------
+Dynamo cannot put an effect into a graph. It ends the graph there, runs the call in Python and starts again; in an
+inlined function once for every level, in a loop or a `try` the whole frame is left to Python.
+
+Safety
+------
+Every text is kept, with the values it had at its place, and the order of the texts is kept; it appears later than
+before. Values that change in place afterwards are copied, and that is told. No text is dropped under compilation, as
+`reorderable_logging_functions` and `is_compiling()` guards do.
+
+When it is refused
+------------------
+When the text needs what is gone at the end (the exception being handled, a redirected stream, a container that
+changes, the caller's line of a ``stacklevel``), when a value can only be had by another break, when the function is a
+generator, when the outermost compiled function is in a file that may not be edited, and when the statement already
+stands at the end, where it costs no graph.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from graphmend_lsp.mending.facts.effects import Effect, effect_of, statements_in
+from graphmend_lsp.mending.lowering.deferral import collect, expressions, is_deferred, unsuited
+from graphmend_lsp.mending.lowering.tail import Item, at_end, move
+from graphmend_lsp.mending.rule import Request
+from graphmend_lsp.mending.rules.defer.examples import EXAMPLES, REFUSALS
+from graphmend_lsp.mending.rules.defer.once import Once, once
+from graphmend_lsp.mending.syntax.outermost import outermost
+from graphmend_lsp.mending.syntax.source import Function, Source, Unreadable, read
+from graphmend_lsp.model import Declined, Mend, TextEdit
+
+__all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
+
+NAME = "defer"
+
+
+def propose(request: Request) -> tuple[Mend | Declined, ...]:
+    """The mends of an effect that breaks the graph, best first, or why there is none; empty for other breaks."""
+    site = request.site
+    source = read(site.path, request.sources.get(site.path, ""))
+    if isinstance(source, Unreadable):
+        return (Declined(NAME, source.reason),)
+    effect = _effect(source, request)
+    if effect is None:
+        return ()
+    function = source.function(effect.statement)
+    if function is None:
+        return ()
+    answers: list[Mend | Declined] = []
+    reasons: list[str] = []
+    at_test = not source.span(effect.statement).contains(site.span)
+    said = once(source, effect) if not at_test else None
+    if isinstance(said, Once):
+        answers.append(_mend(request, said.title, said.edits, said.changes))
+        if effect.once and said.constant:
+            return tuple(answers)
+    elif said is not None:
+        reasons.append(said)
+    outer = outermost(request, source, function)
+    moved = _to_end(source, function, effect) if not isinstance(outer, str) and outer.function is function else None
+    if isinstance(moved, _AtEnd) and not answers:
+        return (
+            Declined(NAME, f"{effect.label} already stands at the end of `{function.name}`; there it costs no graph."),
+        )
+    if isinstance(moved, _Moved):
+        answers.append(_mend(request, f"move {effect.label} to the end of {function.name}", moved.edits, moved.changes))
+    elif isinstance(moved, str):
+        reasons.append(moved)
+    if isinstance(outer, str):
+        reasons.append(outer)
+    else:
+        collected = collect(source, effect, outer.source, outer.function, outer.between, at_test)
+        if isinstance(collected, str):
+            reasons.append(collected)
+        else:
+            title = f"run {effect.label} after {outer.function.name}"
+            answers.append(_mend(request, title, collected.edits, collected.changes))
+    return tuple(answers) or tuple(Declined(NAME, reason) for reason in dict.fromkeys(reasons))
+
+
+@dataclass(frozen=True, slots=True)
+class _Moved:
+    edits: tuple[TextEdit, ...]
+    changes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _AtEnd:
+    """The effects stand at the end already."""
+
+
+def _effect(source: Source, request: Request) -> Effect | None:
+    """The effect at the break: the statement at its span, or the one effect under the condition at its span."""
+    place = source.site(request.site.span)
+    if place is None:
+        return None
+    certain = "GB0291" in (request.site.gb_id, request.site.root_gb_id)
+    found = effect_of(source, place.statement, certain)
+    if found is not None:
+        return found
+    if isinstance(place.statement, ast.If) and _only_effects(source, place.statement):
+        inside = source.range(place.node)[1] <= source.range(place.statement.test)[1]
+        if inside or place.node is place.statement:
+            return effect_of(source, place.statement.body[0])
+    return None
+
+
+def _only_effects(source: Source, statement: ast.If) -> bool:
+    return all(effect_of(source, one) is not None for one in (*statement.body, *statement.orelse))
+
+
+def _to_end(source: Source, function: Function, effect: Effect) -> _Moved | _AtEnd | str | None:
+    """The move of an effect, and of all that follow it, to the end of its own function."""
+    top = _top(source, function, effect.statement)
+    item = _item(source, top)
+    if item is None:
+        return f"{effect.label} stands inside other statements of `{function.name}`."
+    items = [item]
+    for statement in function.body[function.body.index(top) + 1 :]:
+        other = _item(source, statement)
+        if other is not None:
+            items.append(other)
+            continue
+        for one in statements_in(statement):
+            found = effect_of(source, one)
+            if is_deferred(one) or (found is not None and not found.once):
+                line = source.span(one).start.line
+                return f"Line {line} says something from inside other statements, which would then come first."
+    for moving in items:
+        for node in ast.walk(moving.statement):
+            found = effect_of(source, node)
+            problem = unsuited(source, found) if found is not None else None
+            if problem:
+                return problem
+    if at_end(function, items):
+        return _AtEnd()
+    moved = move(source, function, items)
+    if isinstance(moved, str):
+        return moved
+    changes = [
+        f"The text appears at the end of `{function.name}`; when a statement before that raises, it does not appear.",
+        *(
+            f"`{name}` is copied because it is changed in place later: a grad_fn in the text reads CloneBackward0."
+            for name in moved.copied
+        ),
+    ]
+    return _Moved(moved.edits, tuple(changes))
+
+
+def _top(source: Source, function: Function, statement: ast.stmt) -> ast.stmt:
+    """The statement of the function's own block that holds `statement`."""
+    one: ast.AST = statement
+    while source.parents[one] is not function:
+        one = source.parents[one]
+    assert isinstance(one, ast.stmt)
+    return one
+
+
+def _item(source: Source, statement: ast.stmt) -> Item | None:
+    """A statement of a function's block as something to move: an effect, or an ``if`` around nothing but effects."""
+    effect = effect_of(source, statement)
+    if effect is not None:
+        return Item(statement, expressions(effect))
+    if isinstance(statement, ast.If) and _only_effects(source, statement):
+        inner = [effect_of(source, one) for one in (*statement.body, *statement.orelse)]
+        return Item(
+            statement, (statement.test,), tuple(v for one in inner if one is not None for v in expressions(one))
+        )
+    return None
+
+
+def _mend(request: Request, title: str, edits: tuple[TextEdit, ...], changes: tuple[str, ...]) -> Mend:
+    site = request.site
+    return Mend(NAME, f"Mend graph break: {title}", site.path, site.span, edits, (), changes)

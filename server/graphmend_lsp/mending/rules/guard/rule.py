@@ -1,0 +1,282 @@
+"""Check in the graph, or later: validation of tensor values leaves no break in the middle of a function.
+
+What it does
+------------
+The condition of ``if bad: raise E("...")`` or of an ``assert`` is computed in place. An operator of the graph takes it and
+raises the same exception (`torch.library.custom_op`; `torch._assert_async` of its value keeps the compiler from dropping it). Two
+other offers: the exception is raised at the end of the function that Dynamo compiles, or the check becomes
+`torch._assert_async` or an `assert` of a tensor, whose exception is a RuntimeError. An assertion that a container or an object is
+there asks `bool` of it, which is the same.
+
+Why it costs
+------------
+Python must know the value of the condition to decide, so Dynamo ends the graph there and starts another one behind
+it, also when the check never fails. An ``assert parts`` of a list of tensors is taken for one of a tensor, and leaves the
+function to Python.
+
+Safety
+------
+The operator raises the exception, with its type and its message, where the check stood. What Python stores in front
+of it is lost when it fails, so nothing may be stored there; what a module stores in front of it (running statistics
+in training) is lost, too, where a compiler writes state when a graph ends. At the end of the function the exception
+is the same, but what stands between has run by then, and may raise first; a check is not moved over statements that
+write state, change their arguments or say something. With `torch._assert_async` the exception becomes a RuntimeError;
+that is told, and never preferred.
+
+When it is refused
+------------------
+Inside a `try` that may catch the exception; when the condition has an effect or cannot be evaluated earlier or
+later; when it compares lists, which Python does; where the exception is made of values of the function (as an operator), is
+raised `from` another or has several arguments (as an assertion); when the check stands at the end already, where it costs
+no graph.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from graphmend_lsp.mending.facts.effects import effect_of, statements_in
+from graphmend_lsp.mending.facts.later import later
+from graphmend_lsp.mending.lowering.deferral import is_deferred
+from graphmend_lsp.mending.lowering.tail import Item, at_end, move
+from graphmend_lsp.mending.rule import Request
+from graphmend_lsp.mending.rules.guard import truth as guard_truth
+from graphmend_lsp.mending.rules.guard.checks import Assertion, Check, Raise, check_of, on_tensors
+from graphmend_lsp.mending.rules.guard.examples import EXAMPLES, REFUSALS
+from graphmend_lsp.mending.rules.guard.graph import InGraph, assert_in_graph, raise_in_graph
+from graphmend_lsp.mending.rules.guard.operator import raise_in_operator
+from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
+from graphmend_lsp.mending.syntax.outermost import outermost
+from graphmend_lsp.mending.syntax.source import Function, Site, Source, Unreadable, parameters, read
+from graphmend_lsp.model import Declined, Mend
+
+__all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
+
+NAME = "guard"
+
+
+def propose(request: Request) -> tuple[Mend | Declined, ...]:
+    """The mends of a check that breaks the graph, or why there is none; empty for other breaks.
+
+    The operator comes first, because it leaves no break; then the check at the end, which leaves one that costs no graph.
+    """
+    site = request.site
+    source = read(site.path, request.sources.get(site.path, ""))
+    if isinstance(source, Unreadable):
+        return (Declined(NAME, source.reason),)
+    place = source.site(site.span)
+    check = _check(source, place)
+    if place is None or check is None or place.function is None:
+        return ()
+    if isinstance(check, Assertion) and guard_truth.GB_IDS & {site.gb_id, site.root_gb_id}:
+        if guard_truth.is_asked(check):
+            return ()
+        edit = guard_truth.truth(source, place, check)
+        if edit is not None:
+            title = f"Mend graph break: ask `bool({source.code(check.statement.test)})`"
+            return (Mend(NAME, title, site.path, site.span, (edit,)),)
+    if not _stays_uncaught(place):
+        return (
+            Declined(NAME, "The check stands in a `try` that may catch its exception; it must be raised right there."),
+        )
+    if _in_graph_already(source, check):
+        return (
+            Declined(NAME, "The check is an `assert` of a tensor with a constant message; it already is in the graph."),
+        )
+    if (lists := _of_lists(source, check)) is not None:
+        words = f"`{source.code(lists.left)}` is compared as a list, in Python; a tensor in it must be a number before that."
+        return (Declined(NAME, words),)
+    late: list[Mend] = []
+    reasons: list[str] = []
+    outer = outermost(request, source, place.function)
+    if isinstance(outer, str):
+        reasons.append(outer)
+    elif outer.function is not place.function:
+        reasons.append(f"`{place.function.name}` is inlined, so its end is not the end of the graph.")
+    else:
+        ended = _at_the_end(source, place.function, check)
+        if ended is None:
+            return (
+                Declined(
+                    NAME, f"The check already stands at the end of `{place.function.name}`; there it costs no graph."
+                ),
+            )
+        if isinstance(ended, str):
+            reasons.append(ended)
+        else:
+            what = "assert" if isinstance(check, Assertion) else f"raise {_error_name(source, check)}"
+            title = f"{what} at the end of {place.function.name}"
+            late.append(_mend(request, source, check, title, ended))
+    answers: list[Mend | Declined] = []
+    catching = _catching(request)
+    operator = catching if catching is not None else raise_in_operator(source, place.function, check)
+    if isinstance(operator, InGraph):
+        what = "AssertionError" if isinstance(check, Assertion) else _error_name(source, check)
+        answers.append(_mend(request, source, check, f"raise {what} in the graph", operator))
+    else:
+        reasons.append(operator)
+    answers += late
+    graph = raise_in_graph(source, check) if isinstance(check, Raise) else assert_in_graph(source, check)
+    if isinstance(graph, InGraph):
+        title = "assert a tensor, in the graph" if isinstance(check, Assertion) else "check in the graph"
+        answers.append(_mend(request, source, check, title, graph))
+    else:
+        reasons.append(graph)
+    return tuple(answers) or tuple(Declined(NAME, reason) for reason in dict.fromkeys(reasons))
+
+
+def _check(source: Source, place: Site | None) -> Check | None:
+    """The check whose condition or message breaks the graph at the site."""
+    if place is None or not isinstance(place.statement, (ast.If, ast.Assert)):
+        return None
+    found = check_of(place.statement)
+    if found is None:
+        return None
+    at_test = source.range(place.node)[1] <= source.range(place.statement.test)[1]
+    return found if at_test or place.node is place.statement or isinstance(found, Assertion) else None
+
+
+def _of_lists(source: Source, check: Check) -> ast.Compare | None:
+    """The comparison of lists or tuples in a check's condition: Python makes it one by one, wherever it stands."""
+    for one in ast.walk(check.statement.test):
+        if isinstance(one, ast.Compare) and any(isinstance(op, (ast.Eq, ast.NotEq)) for op in one.ops):
+            for side in (one.left, *one.comparators):
+                called = side.func if isinstance(side, ast.Call) else None
+                listed = called is not None and any(is_builtin(source, called, name) for name in ("list", "tuple"))
+                if listed or isinstance(side, (ast.List, ast.Tuple)):
+                    return one
+    return None
+
+
+def _stays_uncaught(place: Site) -> bool:
+    return not any(getattr(one, "handlers", ()) for one in place.tries)
+
+
+def _catching(request: Request) -> str | None:
+    """Why a caller may catch the exception: its call stands in a `try`, whose handlers the graph would go past.
+
+    What torch calls in between catches nothing that it does not raise again.
+    """
+    for frame in request.site.chain[:-1]:
+        if frame.kind == "torch":
+            continue
+        text = request.sources.get(frame.path)
+        source = read(frame.path, text) if text is not None else None
+        node = source.node_at(frame.span) if isinstance(source, Source) else None
+        if node is None or not isinstance(source, Source):
+            return f"`{frame.function}` calls it from a file that is not mended here, and may catch the exception."
+        child = node
+        for one in source.ancestors(node):
+            handled = getattr(one, "handlers", None) and child in getattr(one, "body", ())
+            suppressed = isinstance(one, ast.With) and any("suppress" in ast.dump(item) for item in one.items)
+            if handled or suppressed:
+                line = frame.span.start.line
+                return f"`{frame.function}` may catch the exception in line {line}, and one of the graph goes past it."
+            child = one
+    return None
+
+
+def _at_the_end(source: Source, function: Function, check: Check) -> InGraph | str | None:
+    """The move of the check, and of the tensor checks behind it, to the end; None when it stands there already."""
+    top: ast.AST = check.statement
+    while source.parents[top] is not function:
+        top = source.parents[top]
+    whole = check_of(top)
+    if whole is None:
+        return f"The check stands inside other statements of `{function.name}`."
+    index = function.body.index(whole.statement)
+    items = [_item(whole)]
+    staying: list[ast.stmt] = []
+    changes: list[str] = []
+    for statement in function.body[index + 1 :]:
+        other = check_of(statement)
+        line = source.span(statement).start.line
+        if other is not None and on_tensors(source, other) and not _in_graph_already(source, other):
+            items.append(_item(other))
+        elif other is not None or _raises_in_graph(source, statement):
+            staying += [statement] if other is not None else []
+            changes.append(f"When the check in line {line} fails too, its exception is the one that is raised.")
+    changed = later(source, function, whole.statement)
+    for name in sorted(changed.mutated | changed.containers):
+        if name.split(".")[0] in parameters(function):
+            return f"`{name}` is changed in place behind the check, which must not happen when the check fails."
+    own = {id(item.statement) for item in items}
+    between = [one for one in function.body[index + 1 :] if id(one) not in own]
+    for statement in between:
+        problem = _unmovable(source, function, statement)
+        if problem:
+            return problem
+    if any(isinstance(item.statement, ast.If) and _cause(item.statement) for item in items):
+        return "An exception is raised `from` another one, which may be gone at the end."
+    if at_end(function, items):
+        return None
+    moved = move(source, function, items, staying)
+    if isinstance(moved, str):
+        return moved
+    name = "AssertionError" if isinstance(check, Assertion) else _error_name(source, check)
+    changes.insert(
+        0, f"{name} is raised at the end of `{function.name}`, after the statements behind the check have run."
+    )
+    return InGraph(moved.edits, tuple(changes))
+
+
+def _raises_in_graph(source: Source, statement: ast.stmt) -> bool:
+    return any(
+        isinstance(one, ast.Call) and (dotted(source, one.func) or "") == "torch._assert_async"
+        for one in ast.walk(statement)
+    )
+
+
+def _item(check: Check) -> Item:
+    if isinstance(check, Assertion):
+        message = (check.statement.msg,) if check.statement.msg is not None else ()
+        return Item(check.statement, (check.statement.test,), late=message, whole="holds")
+    tests = [one.test for one in ast.walk(check.statement) if isinstance(one, ast.If)][1:]
+    error = (check.error.exc,) if check.error.exc is not None else ()
+    parts = tuple(
+        value
+        for one in error
+        for value in (
+            (*one.args, *(keyword.value for keyword in one.keywords)) if isinstance(one, ast.Call) else (one,)
+        )
+    )
+    whole = "condition" if tests else "failed"
+    return Item(check.statement, (check.statement.test,), late=(*tests, *parts), whole=whole)
+
+
+def _unmovable(source: Source, function: Function, statement: ast.stmt) -> str | None:
+    """Why a check may not be moved behind a statement: what that does would be seen although the check fails."""
+    for one in statements_in(statement):
+        line = source.span(one).start.line
+        if effect_of(source, one) is not None or is_deferred(one):
+            return f"Line {line} says something, which would then come before the exception."
+        targets = getattr(one, "targets", None) or [getattr(one, "target", None)]
+        for target in targets:
+            for node in ast.walk(target) if target is not None else ():
+                if isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del)):
+                    return f"Line {line} writes `{source.code(node)}`, which must not happen when the check fails."
+    if any(isinstance(node, (ast.Global, ast.Nonlocal)) for node in ast.walk(function)):
+        return f"`{function.name}` writes names of outer scopes, which must not happen when the check fails."
+    return None
+
+
+def _in_graph_already(source: Source, check: Check) -> bool:
+    if not isinstance(check, Assertion):
+        return False
+    return isinstance(graph := assert_in_graph(source, check), str) and "already" in graph
+
+
+def _cause(statement: ast.stmt) -> bool:
+    return any(isinstance(one, ast.Raise) and one.cause is not None for one in ast.walk(statement))
+
+
+def _error_name(source: Source, check: Raise) -> str:
+    error = check.error.exc
+    target = error.func if isinstance(error, ast.Call) else error
+    return source.code(target) if target is not None else "the exception"
+
+
+def _mend(request: Request, source: Source, check: Check, title: str, what: InGraph) -> Mend:
+    site = request.site
+    test = (site.path, source.span(check.statement.test))
+    return Mend(NAME, f"Mend graph break: {title}", site.path, site.span, what.edits, (test,), what.changes)

@@ -1,0 +1,71 @@
+"""Numbers that stay tensors: ``t.item()``, ``float(t)``, ``int(t)`` and what is computed with them.
+
+What it does
+------------
+A number that is read from a tensor (``.item()``, ``float``, ``int``, ``bool``, ``sum(t.tolist())``) is kept as a tensor
+without dimensions, detached, because a number has no gradient. Every use of the number is followed: arithmetic, comparisons,
+``abs``, ``round``, ``min``, ``max`` and ``math`` functions, arguments of tensor methods, and conditions, which
+become ``torch.where``.
+
+Why it costs
+------------
+Python needs the value, so Dynamo ends the graph there and the program waits until the device has computed it.
+
+Safety
+------
+A tensor without dimensions does not change the dtype of a tensor of its kind, as a Python number does not; whether it
+meets one of another kind is only seen by running, and the verdict compares dtypes. Python computes in float64: one
+step with numbers that every dtype holds gives the same bits; more is computed in float64 and brought to the dtype of
+the tensor that it meets, and refused where that is not known. A tensor that may change in place later is copied.
+``int`` of NaN raises and a tensor does not, and Python sums a list in float64 one by one; such mends are never called safe.
+
+When it is refused
+------------------
+Where only a number will do: in a text, as a key, the bound of a slice or the turns of a loop, returned, stored in an
+attribute or a list, passed to other functions; where Python raises and a tensor would give NaN or infinity (a divisor that
+may be 0, ``math.sqrt`` of what may be negative); when the name is bound in several places or used in a nested function; when the
+condition that it decides cannot be chosen with `torch.where`.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from graphmend_lsp.mending.facts.kinds import Kinds
+from graphmend_lsp.mending.facts.python_callers import python_elsewhere
+from graphmend_lsp.mending.lowering.number_text import followed, mend, read_at, written
+from graphmend_lsp.mending.rule import Request
+from graphmend_lsp.mending.rules.item.examples import EXAMPLES, REFUSALS
+from graphmend_lsp.mending.syntax.branches import branch_of
+from graphmend_lsp.mending.syntax.break_site import Place, place_of
+from graphmend_lsp.mending.syntax.refused import Refused
+from graphmend_lsp.model import Declined, Mend
+
+__all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
+
+NAME = "item"
+_TITLE = "Keep the number as a tensor"
+_IDS = frozenset({"GB0124", "GB0033", "GB0109"})
+
+
+def propose(request: Request) -> tuple[Mend | Declined, ...]:
+    """The mend of a number read from a tensor, or why there is none; empty when the break is no such read."""
+    place = place_of(request, NAME, _IDS)
+    if not isinstance(place, Place):
+        return place
+    source, node = place.source, place.node
+    found = read_at(source, node, place.gb_ids)
+    if found is None or branch_of(source, node) is not None:
+        return ()
+    if source.function(node) is None:
+        return (Declined(NAME, "The number is not read inside a function."),)
+    asked = isinstance(found.call, ast.Call) and isinstance(found.call.func, ast.Name)
+    if asked and (words := python_elsewhere(source, found.tensor)) is not None:
+        return (Declined(NAME, words),)
+    try:
+        flow = followed(source, Kinds(source, frozenset({found.tensor})), found)
+        if flow.indices:
+            return ()
+        return (mend(NAME, _TITLE, request, source, flow, written(source, flow), found.call),)
+    except Refused as refused:
+        return (Declined(NAME, str(refused)),)

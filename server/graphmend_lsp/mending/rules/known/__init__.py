@@ -1,0 +1,1 @@
+"""The rule `known`: `rule` says what it does and proposes, `examples` are its tests and its page."""

@@ -1,0 +1,425 @@
+"""Whether a function of the file treats each row for itself: the first dimension of what it gets is left alone.
+
+A value is None (no rows), or how many dimensions its rows have, the one of the rows among them; 0 is a largest, a smallest, an
+``any`` or an ``all`` over rows, which rows that are there twice do not change. What cannot be read is taken on trust and told.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from graphmend_lsp.mending.facts.kinds import Kinds
+from graphmend_lsp.mending.facts.per_row import PER_ROW, is_module
+from graphmend_lsp.mending.facts.purity import hazards
+from graphmend_lsp.mending.facts.scalars import Scalars
+from graphmend_lsp.mending.syntax.formatting import render
+from graphmend_lsp.mending.syntax.imports import binding, dotted, is_builtin
+from graphmend_lsp.mending.syntax.refused import Refused
+from graphmend_lsp.mending.syntax.source import Function, Source, local_names
+
+Rank = int | None
+UNKNOWN = -1
+"""Rows with a number of dimensions that is not known, from what is taken on trust."""
+_DIFFERS = -2
+
+_ELEMENTWISE = PER_ROW | frozenset((
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cosh", "erfinv", "exp2", "fmod", "hypot", "lerp", "log10",
+    "log2", "logaddexp", "logit", "remainder", "sinc", "sinh", "tan", "trunc", "xlogy",
+))  # fmt: skip
+_ALONG = frozenset(("softmax", "log_softmax", "softmin", "cumsum", "cumprod"))
+_OVER = frozenset(("sum", "mean", "prod", "amax", "amin", "any", "all", "logsumexp", "std", "var", "argmax", "argmin"))
+_EXTREME = frozenset(("min", "max", "amin", "amax", "any", "all"))
+_LIKE = frozenset(("zeros_like", "ones_like", "full_like"))
+_ABOUT = frozenset(("dtype", "device", "ndim", "is_cuda", "requires_grad"))
+_ASKING = frozenset(("torch.is_tensor", "torch.is_floating_point", "torch.is_complex"))
+_DEEP = 6
+
+
+def own_function(source: Source, callee: ast.expr) -> Function | None:
+    """The function of the file that is called by its name: the only one of that name, without decorators."""
+    if not isinstance(callee, ast.Name) or binding(source, callee.id, callee) is not None:
+        return None
+    scope = source.function(callee)
+    if scope is not None and callee.id in local_names(scope):
+        return None
+    found = [one for one in source.tree.body if isinstance(one, ast.FunctionDef) and one.name == callee.id]
+    return found[0] if len(found) == 1 and not found[0].decorator_list else None
+
+
+@dataclass
+class Apart:
+    """Calls being followed; `trusted` are the functions and modules that could not be read."""
+
+    source: Source
+    trusted: list[str] = field(default_factory=list)
+    depth: int = 0
+
+    def __post_init__(self) -> None:
+        self.kinds = Kinds(self.source)
+        self.scalars = Scalars(self.source, self.kinds)
+
+    def call(self, node: ast.Call, given: Mapping[ast.expr, Rank]) -> tuple[Rank, ...]:
+        """What a call gives for arguments of the given ranks; more than one for a function that returns a tuple.
+
+        Raises:
+            Refused: when it is read and may mix the rows.
+        """
+        function = own_function(self.source, node.func)
+        if function is not None:
+            return self._function(function, node, given)
+        if dotted(self.source, node.func) is None and not is_module(self.source, node.func):
+            raise Refused(f"{_line(node)}: what `{render(self.source, node.func)}` does with rows is not known.")
+        self._trust(node)
+        return (UNKNOWN,)
+
+    def _trust(self, node: ast.Call) -> None:
+        text = render(self.source, node.func)
+        if text not in self.trusted:
+            self.trusted.append(text)
+
+    def _function(self, function: Function, node: ast.Call, given: Mapping[ast.expr, Rank]) -> tuple[Rank, ...]:
+        if self.depth >= _DEEP:
+            raise Refused(f"{_line(node)}: `{function.name}` calls functions too deeply to be followed.")
+        a = function.args
+        if a.vararg or a.kwarg or any(isinstance(one, ast.Starred) for one in node.args):
+            raise Refused(f"{_line(node)}: the arguments of `{function.name}` are not told one by one.")
+        names = [one.arg for one in (*a.posonlyargs, *a.args)]
+        env: dict[str, Rank] = dict(zip(names, (given.get(one) for one in node.args), strict=False))
+        for one in node.keywords:
+            if one.arg is None:
+                raise Refused(f"{_line(node)}: the arguments of `{function.name}` are not told one by one.")
+            env[one.arg] = given.get(one.value)
+        self.depth += 1
+        try:
+            returned = Body(self, env, frozenset(one for one in env if env[one] is not None)).run(function)
+        finally:
+            self.depth -= 1
+        return returned
+
+
+@dataclass
+class Body:
+    """One function's statements; `env` holds the names that have rows, `own` those that may be written to in place."""
+
+    apart: Apart
+    env: dict[str, Rank]
+    own: frozenset[str]
+    returned: list[tuple[Rank, ...]] = field(default_factory=list)
+
+    def run(self, function: Function) -> tuple[Rank, ...]:
+        """What the function returns."""
+        self.source = self.apart.source
+        self._block(function.body)
+        counts = {len(one) for one in self.returned}
+        if len(counts) != 1:
+            raise Refused(f"`{function.name}` does not return the same number of values everywhere.")
+        return tuple(_joined(parts) for parts in zip(*self.returned, strict=True))
+
+    # -- statements -----------------------------------------------------------------------------------------------
+
+    def _block(self, statements: Sequence[ast.stmt]) -> None:
+        for statement in statements:
+            self._statement(statement)
+
+    def _statement(self, statement: ast.stmt) -> None:
+        if isinstance(statement, ast.Assign):
+            self._assign(statement)
+        elif isinstance(statement, ast.AugAssign):
+            new = self._together(statement, [statement.target, statement.value])
+            if isinstance(statement.target, ast.Name):
+                if self.env.get(statement.target.id) is None and new is not None:
+                    self._refuse(statement)
+            else:
+                self._store(statement.target, new)
+        elif isinstance(statement, ast.If):
+            self._if(statement)
+        elif isinstance(statement, ast.Assert):
+            self._is_one(statement.test)
+        elif isinstance(statement, ast.Return):
+            values = statement.value.elts if isinstance(statement.value, ast.Tuple) else [statement.value]
+            self.returned.append(tuple(self._of(one) if one is not None else None for one in values))
+        elif isinstance(statement, ast.For) and not statement.orelse and self._of(statement.iter) is None:
+            before = dict(self.env)
+            for _ in range(2):
+                self._bind(statement.target, None)
+                self._block(statement.body)
+            self.env = _merged([before, self.env])
+        elif isinstance(statement, ast.Expr):
+            self._of(statement.value)
+        elif not isinstance(statement, (ast.Raise, ast.Pass)):
+            self._refuse(statement)
+
+    def _assign(self, statement: ast.Assign) -> None:
+        if isinstance(statement.value, ast.Call) and isinstance(statement.targets[0], ast.Tuple):
+            values: tuple[Rank, ...] = self._call(statement.value)
+        elif isinstance(statement.value, ast.Tuple):
+            values = tuple(self._of(one) for one in statement.value.elts)
+        else:
+            values = (self._of(statement.value),)
+        for target in statement.targets:
+            parts = target.elts if isinstance(target, ast.Tuple) else [target]
+            if len(values) == 1 and len(parts) > 1 and values[0] in (None, UNKNOWN):
+                values = values * len(parts)
+            if len(parts) != len(values):
+                self._refuse(statement)
+            for part, value in zip(parts, values, strict=True):
+                self._bind(part, value)
+
+    def _bind(self, target: ast.expr, value: Rank) -> None:
+        if isinstance(target, ast.Name):
+            self.env[target.id] = value
+            self.own = self.own | {target.id} if value is not None else self.own - {target.id}
+        else:
+            self._store(target, value)
+
+    def _store(self, target: ast.expr, value: Rank) -> None:
+        """``x[..., 0] = v`` into rows that are the function's own."""
+        known = isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and target.value.id in self.own
+        if not known:
+            raise Refused(f"{_line(target)}: `{render(self.source, target)}` is written to, which others may see.")
+        place = self._of(target)
+        if value not in (None, UNKNOWN, 0) and place != UNKNOWN and value != place:
+            self._refuse(target)
+
+    def _if(self, statement: ast.If) -> None:
+        if self._is_one(statement.test) is not None:
+            if statement.orelse or not all(isinstance(one, ast.Raise) for one in statement.body):
+                raise Refused(f"{_line(statement)}: which way is taken depends on all rows at once.")
+            return
+        before, ends = dict(self.env), []
+        for block in (statement.body, statement.orelse):
+            self.env = dict(before)
+            self._block(block)
+            if not (block and isinstance(block[-1], (ast.Return, ast.Raise))):
+                ends.append(self.env)
+        self.env = _merged(ends) if ends else before
+
+    def _is_one(self, test: ast.expr) -> Rank:
+        """The rank of a test, which must be no rows or one value of all of them."""
+        value = self._of(test)
+        if value not in (None, 0):
+            raise Refused(f"{_line(test)}: `{render(self.source, test)}` asks for the truth of rows.")
+        return value
+
+    # -- expressions ----------------------------------------------------------------------------------------------
+
+    def _of(self, node: ast.expr) -> Rank:
+        if isinstance(node, ast.Name):
+            rank = self.env.get(node.id)
+            if rank == _DIFFERS:
+                raise Refused(
+                    f"{_line(node)}: `{node.id}` is not known to have rows, or how many dimensions they have."
+                )
+            return rank
+        if isinstance(node, (ast.Constant, ast.JoinedStr)):
+            return None
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+            left, right = self._of(node.left), self._of(node.right)
+            if right is not None or left in (0, 1):
+                self._refuse(node)
+            return left
+        if isinstance(node, ast.BinOp):
+            return self._together(node, [node.left, node.right])
+        if isinstance(node, ast.Compare):
+            if any(isinstance(one, (ast.Is, ast.IsNot)) for one in node.ops):
+                return None
+            return self._together(node, [node.left, *node.comparators])
+        if isinstance(node, ast.BoolOp):
+            return self._together(node, node.values)
+        if isinstance(node, ast.UnaryOp):
+            return self._of(node.operand)
+        if isinstance(node, ast.IfExp):
+            if self._of(node.test) is not None:
+                self._refuse(node)
+            return _joined((self._of(node.body), self._of(node.orelse)))
+        if isinstance(node, ast.Subscript):
+            return self._subscript(node)
+        if isinstance(node, ast.Attribute):
+            if self._of(node.value) is not None and node.attr not in _ABOUT:
+                self._refuse(node)
+            return None
+        if isinstance(node, ast.Call):
+            values = self._call(node)
+            if len(values) != 1:
+                self._refuse(node)
+            return values[0]
+        if any(isinstance(one, ast.Name) and self.env.get(one.id) is not None for one in ast.walk(node)):
+            self._refuse(node)
+        self._harmless(node)
+        return None
+
+    def _together(self, node: ast.AST, parts: Sequence[ast.expr]) -> Rank:
+        """The rank of what is computed element by element: rows must have as many dimensions, or be in the wrong place."""
+        ranks = [one for one in (self._of(part) for part in parts) if one is not None]
+        known = {one for one in ranks if one not in (0, UNKNOWN)}
+        if len(known) > 1:
+            raise Refused(
+                f"{_line(node)}: `{render(self.source, node)}` puts rows with {min(known)} and {max(known)} dimensions beside "
+                "each other, which may mix them."
+            )
+        return known.pop() if known else (min(ranks) if ranks else None)
+
+    def _subscript(self, node: ast.Subscript) -> Rank:
+        if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
+            rank = self._of(node.value.value)
+            self._apart_from_rows(node, rank, node.slice)
+            return None
+        rank = self._of(node.value)
+        entries = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if rank is None:
+            if any(self._of(one) is not None for one in entries if not isinstance(one, ast.Slice)):
+                self._refuse(node)
+            return None
+        added = sum(_is(one, None) for one in entries)
+        numbers = sum(_number(one) is not None for one in entries)
+        slices = sum(isinstance(one, ast.Slice) for one in entries)
+        first = entries[0]
+        whole = isinstance(first, ast.Slice) and first.lower is None and first.upper is None and first.step is None
+        plain = added + numbers + slices + sum(_is(one, Ellipsis) for one in entries) == len(entries)
+        if not plain or not (whole or _is(first, Ellipsis)) or (rank in (0, 1) and numbers + slices > whole):
+            self._refuse(node)
+        if rank == UNKNOWN:
+            return UNKNOWN
+        if numbers + slices - whole > rank - 1:
+            self._refuse(node)
+        return rank + added - numbers
+
+    def _apart_from_rows(self, node: ast.expr, rank: Rank, dimension: ast.expr | None) -> None:
+        """Refuse unless a dimension is a constant and not that of the rows."""
+        at = _number(dimension) if dimension is not None else None
+        if rank is None:
+            return
+        last = rank if rank != UNKNOWN else 2
+        if at is None or not (1 <= at < last or -last < at < 0):
+            self._refuse(node)
+
+    def _call(self, node: ast.Call) -> tuple[Rank, ...]:
+        receiver = node.func.value if isinstance(node.func, ast.Attribute) else None
+        arguments = [*node.args, *(one.value for one in node.keywords)]
+        given: dict[ast.expr, Rank] = {one: self._argument(one) for one in arguments}
+        name = dotted(self.source, node.func)
+        on = self._of(receiver) if receiver is not None and name is None else None
+        if on is None and not any(one is not None for one in given.values()):
+            if own_function(self.source, node.func) is None:
+                self._harmless(node)
+                return (None,)
+            return self.apart.call(node, given)
+        if name in _ASKING or is_builtin(self.source, node.func, "isinstance"):
+            return (None,)
+        about = node.func.attr if isinstance(node.func, ast.Attribute) and on is not None else ""
+        if about in ("dim", "is_floating_point", "is_complex"):
+            return (None,)
+        if about == "size":
+            self._apart_from_rows(node, on, node.args[0] if len(node.args) == 1 else None)
+            return (None,)
+        last, tensors = self.apart.scalars.called(node)
+        if not last:
+            return self.apart.call(node, given)
+        if any(one.kind == "random" for one in hazards(self.source, node)):
+            raise Refused(f"{_line(node)}: `{render(self.source, node)}` draws random numbers for rows.")
+        if any(one.arg in ("out", "inplace") for one in node.keywords):
+            self._refuse(node)
+        return (self._torch(node, last, tensors),)
+
+    def _argument(self, node: ast.expr) -> Rank:
+        if isinstance(node, (ast.Tuple, ast.List)):
+            ranks = [self._of(one) for one in node.elts]
+            if ranks and (joined := _joined(tuple(ranks))) == _DIFFERS:
+                self._refuse(node)
+            return joined if ranks else None
+        return self._of(node)
+
+    def _torch(self, node: ast.Call, name: str, tensors: list[ast.expr]) -> Rank:
+        """The rank of what a function of torch or a method of a tensor gives for rows."""
+        words = {one.arg: one.value for one in node.keywords}
+        rank = self._argument(tensors[0]) if tensors else None
+        others = [one for one in (*tensors[1:], *words.values()) if self._argument(one) is not None]
+        dimension = words.get("dim", tensors[1] if len(tensors) > 1 else None)
+        if name in _EXTREME and len(tensors) == 1 and not words:
+            return 0
+        if name in ("min", "max") and len(tensors) == 2 and len(others) == 1 and not words:
+            return self._together(node, tensors)
+        if name in _ELEMENTWISE and (name != "where" or len(tensors) == 3):
+            return self._together(node, [*tensors, *others])
+        if name in _LIKE and not others:
+            return rank
+        if name in ("linear", "matmul", "mm") and not others and rank not in (0, 1):
+            return rank
+        if name == "gather" and len(tensors) == 3:
+            self._apart_from_rows(node, rank, tensors[1])
+            return self._together(node, [tensors[0], tensors[2]])
+        if name == "searchsorted" and len(tensors) == 2 and rank not in (None, 0, 1) and len(others) == 1:
+            return self._together(node, tensors)
+        if others or rank in (None, 0):
+            self._refuse(node)
+        if name == "pad":
+            sides = words.get("pad", dimension)
+            size = len(sides.elts) if isinstance(sides, (ast.Tuple, ast.List)) else 0
+            mode = words.get("mode")
+            constant = mode is None or (isinstance(mode, ast.Constant) and mode.value == "constant")
+            if not size or not constant or (rank != UNKNOWN and size > 2 * ((rank or 0) - 1)):
+                self._refuse(node)
+            return rank
+        if name in ("cat", "concat", "unsqueeze", "squeeze", *_ALONG, *_OVER):
+            return self._dimension(node, name, rank or 0, dimension, words)
+        raise self._mixes(node)
+
+    def _dimension(
+        self, node: ast.Call, name: str, rank: int, dimension: ast.expr | None, words: Mapping[str | None, ast.expr]
+    ) -> Rank:
+        """The rank of what is computed along, or over, a dimension that must not be that of the rows."""
+        if name == "unsqueeze":
+            if dimension is None or _number(dimension) != -1:
+                self._refuse(node)
+            return rank + 1 if rank != UNKNOWN else UNKNOWN
+        self._apart_from_rows(node, rank, dimension)
+        if name in (*_ALONG, "cat", "concat") or rank == UNKNOWN:
+            return rank
+        kept = words.get("keepdim")
+        if kept is not None and not isinstance(kept, ast.Constant):
+            self._refuse(node)
+        return rank if isinstance(kept, ast.Constant) and kept.value else rank - 1
+
+    def _harmless(self, node: ast.AST) -> None:
+        """Refuse what may do something else than compute, where no rows are."""
+        for one in hazards(self.source, node):
+            numpy = isinstance(one.node, ast.Call) and (dotted(self.source, one.node.func) or "").startswith("numpy.")
+            if one.kind in ("effect", "random") and not (numpy and "random" not in render(self.source, one.node)):
+                raise Refused(f"{_line(one.node)}: `{render(self.source, one.node)}` {one.words}.")
+
+    def _refuse(self, node: ast.AST) -> None:
+        raise self._mixes(node)
+
+    def _mixes(self, node: ast.AST) -> Refused:
+        return Refused(f"{_line(node)}: `{render(self.source, node).partition(chr(10))[0]}` may mix or count the rows.")
+
+
+def _merged(ends: Sequence[Mapping[str, Rank]]) -> dict[str, Rank]:
+    return {
+        name: _joined(tuple(one.get(name) for one in ends)) for name in dict.fromkeys(n for one in ends for n in one)
+    }
+
+
+def _joined(ranks: tuple[Rank, ...]) -> Rank:
+    """The rank of what has one of several."""
+    if all(one == ranks[0] for one in ranks):
+        return ranks[0]
+    return UNKNOWN if UNKNOWN in ranks and None not in ranks and _DIFFERS not in ranks else _DIFFERS
+
+
+def _is(node: ast.expr, value: object) -> bool:
+    return isinstance(node, ast.Constant) and node.value is value
+
+
+def _number(node: ast.expr) -> int | None:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = _number(node.operand)
+        return -inner if inner is not None else None
+    whole = isinstance(node, ast.Constant) and isinstance(node.value, int) and not isinstance(node.value, bool)
+    return node.value if whole else None  # type: ignore[attr-defined]
+
+
+def _line(node: ast.AST) -> str:
+    return f"Line {getattr(node, 'lineno', 0)}"

@@ -1,0 +1,227 @@
+"""Loops that only data ends, inside the graph and without gradients: `torch.while_loop` where no number of turns is known.
+
+What it does
+    A ``while`` whose test is a tensor gets a twin for `torch.compile`: ``torch.while_loop`` takes as many turns as the data
+    asks for, inside one graph. It carries the names that the test, the next turn or the code behind the loop reads. A
+    turn that is one assignment becomes a lambda, a longer one a function; uncompiled the loop stays as it is. A
+    Python number that only counts turns (``and n < 50``) is carried as a tensor.
+
+Why it costs
+    Dynamo cannot know how often the loop turns, so it leaves the whole function to Python: every turn waits for the value
+    of the test, and no turn is compiled. The rule ``loop`` takes the largest number of turns in every call, and
+    needs one.
+
+Safety
+    The twin is for inference: under gradients ``torch.while_loop`` breaks the graph or, without a turn, loses the gradient,
+    so the loop then stays as it was, as it does uncompiled, for a tensor that asks for gradients and, where a turn calls
+    something of ``self``, in training. To gain from it, call the program under `torch.no_grad()`. A turn must keep shape,
+    dtype and strides of what it carries, and a Python float that it reads must stay what it was: `torch.compile` raises for
+    calls in which it does not. What two names may hold is copied (``clone``), and a loop without a turn gives copies.
+
+When it is refused
+    A carried Python value; a name without a value before the loop, or of which it is not clear that it is a tensor; a turn
+    that is left early, has an effect, draws random numbers, changes a tensor in place, tests a tensor or reads a
+    number from one; a tensor that grows, or gets another dtype or other strides; a parameter that is a Python float; a
+    turn that calls something of a ``self`` that is no module.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from graphmend_lsp.mending.facts.kinds import Kinds
+from graphmend_lsp.mending.facts.loop_bounds import counter_of, split_test
+from graphmend_lsp.mending.facts.purity import hazards, needing_elements, words_for_empty
+from graphmend_lsp.mending.facts.region import assigned_in
+from graphmend_lsp.mending.lowering.choice_values import Old
+from graphmend_lsp.mending.lowering.conditions import Conditions, Test, operand_of_junction
+from graphmend_lsp.mending.lowering.merge import refuse_later_change
+from graphmend_lsp.mending.rule import Request
+from graphmend_lsp.mending.rules.while_loop import examples as while_loop_examples
+from graphmend_lsp.mending.rules.while_loop.text import Writer
+from graphmend_lsp.mending.rules.while_loop.turn import (
+    Counter,
+    Turn,
+    may_ask,
+    other_names,
+    refuse_floats,
+    step_of,
+    turn_of,
+)
+from graphmend_lsp.mending.syntax.compiled_branch import branch_without_twin, not_training
+from graphmend_lsp.mending.syntax.formatting import render
+from graphmend_lsp.mending.syntax.imports import spell
+from graphmend_lsp.mending.syntax.refused import Refused
+from graphmend_lsp.mending.syntax.source import Source, loaded
+from graphmend_lsp.model import Declined, Mend, Span
+
+__all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
+
+EXAMPLES = while_loop_examples.EXAMPLES
+REFUSALS = while_loop_examples.REFUSALS
+NAME = "while_loop"
+_TITLE = "Turn with torch.while_loop when compiled without gradients"
+_SERVES = "it serves calls without gradients only (`torch.no_grad()`)"
+_WITH_GRADIENTS = "With gradients the loop stays, and breaks the graph as before."
+_IN_TRAINING = "In training the loop stays, too."
+_RAISES = (
+    "torch.compile raises for a call in which a turn changes shape, dtype or strides, or in which a Python float that the"
+    " loop reads is another one than before."
+)
+_COPIES = "When compiled, a loop that takes no turn gives copies."
+
+
+def propose(request: Request) -> tuple[Mend | Declined, ...]:
+    """The mend of a ``while`` on a tensor; empty for other breaks."""
+    found = branch_without_twin(request)
+    if found is None:
+        return ()
+    source, node, loop = found
+    if not isinstance(loop, ast.While):
+        return ()
+    try:
+        return (_Mending(source, loop, node).mend(),)
+    except Refused as refused:
+        return (Declined(NAME, str(refused)),)
+
+
+@dataclass(frozen=True, slots=True)
+class _Test:
+    """The test of a loop: what of it stays Python, the rest as a tensor, and where a tensor was tested."""
+
+    static: tuple[str, ...]
+    predicate: str
+    spans: tuple[Span, ...]
+
+
+@dataclass
+class _Mending:
+    """One loop being mended."""
+
+    source: Source
+    loop: ast.While
+    node: ast.AST
+    taken: set[str] = field(default_factory=set)
+    changes: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.root: ast.stmt = self.loop
+        self.kinds = Kinds(self.source, frozenset({self.node}) if isinstance(self.node, ast.expr) else frozenset())
+        self.conditions = Conditions(self.source, self.kinds, self.fresh)
+
+    def fresh(self, wanted: str) -> str:
+        """A new name, used nowhere in the file."""
+        name = self.source.fresh(wanted, frozenset(self.taken))
+        self.taken.add(name)
+        return name
+
+    def mend(self) -> Mend:
+        """The mend.
+
+        Raises:
+            Refused: with the reason.
+        """
+        function = self.source.function(self.loop)
+        if function is None:
+            raise Refused("The loop is not inside a function.")
+        if any(isinstance(one, (ast.Yield, ast.YieldFrom, ast.Await)) for one in ast.walk(function)):
+            raise Refused("`torch.while_loop` cannot stand in a generator or a coroutine.")
+        if any(isinstance(one, ast.Try) or type(one).__name__ == "TryStar" for one in self.source.ancestors(self.loop)):
+            raise Refused("The loop stands in a `try`, where what a turn has done before an error may be seen.")
+        static, moving = split_test(self.kinds, self.loop)
+        name = counter_of(self.source, self.loop, static)
+        counter = step_of(self.source, self.loop, name) if name else None
+        own = assigned_in(self.loop.body)
+        cautions = list(refuse_floats(self.source, self.loop, own))
+        turn = turn_of(self.source, self.kinds, self.loop, counter)
+        test = self._test(static, moving, own, counter)
+        for one in turn.carried:
+            self._refuse_later(one)
+        called, imported = spell(self.source, "torch.while_loop", self.loop)
+        if called.rpartition(".")[2] != "while_loop" or "." not in called:
+            raise Refused("`while_loop` is imported by its own name; import torch.")
+        torch = called.removesuffix("while_loop")
+        writer = Writer(self.source, self.loop, turn, torch, self._guard(turn, test, torch), test.predicate, self.fresh)
+        spots = [writer.twin()]
+        told = [_WITH_GRADIENTS, *([_IN_TRAINING] if turn.calls_modules else []), _RAISES, _COPIES, *writer.changes]
+        return Mend(
+            rule=NAME,
+            title=_TITLE,
+            path=self.source.path,
+            span=self.source.span(self.loop.test),
+            edits=tuple([imported, *spots] if imported is not None else spots),
+            conditions=tuple((self.source.path, span) for span in dict.fromkeys(test.spans)),
+            changes=tuple(dict.fromkeys([*told, *self.changes])),
+            cautions=tuple(dict.fromkeys([*cautions, *self.conditions.told])),
+            serves=_SERVES,
+        )
+
+    def _guard(self, turn: Turn, test: _Test, torch: str) -> str:
+        training = [not_training(self.source, self.loop)] if turn.calls_modules else []
+        asking = [f"{one}.requires_grad" for one in turn.carried if may_ask(self.source, self.loop, one)]
+        off = f"{torch}is_grad_enabled()"
+        gradients = f"not ({' or '.join((off, *asking))})" if asking else f"not {off}"
+        parts = [f"{torch}compiler.is_compiling()", gradients, *training, *test.static]
+        return " and ".join(parts)
+
+    def _test(
+        self, static: Sequence[ast.expr], moving: Sequence[ast.expr], own: frozenset[str], counter: Counter | None
+    ) -> _Test:
+        """The loop's test taken apart."""
+        counted = [one for one in static if counter is not None and counter.name in loaded(one)]
+        stays: list[str] = []
+        for one in static:
+            text = render(self.source, one)
+            if one in counted:
+                continue
+            if loaded(one) & own:
+                raise Refused(
+                    f"`{text}` is a Python test of what a turn changes; `torch.while_loop` tests tensors only."
+                )
+            if self.kinds.of(one) == "unknown" and self._behind(one, moving):
+                raise Refused(f"It is not clear whether `{text}` is a tensor or a Python value.")
+            if hazards(self.source, one):
+                raise Refused(f"`{text}` would be evaluated once only, before the loop.")
+            plain = isinstance(one, (ast.Compare, ast.Name, ast.Attribute, ast.Call, ast.UnaryOp))
+            stays.append(text if plain else f"({text})")
+        if not moving:
+            raise Refused("No tensor is tested by the loop.")
+        tests = [self._tensor(one) for one in moving]
+        texts = [test.predicate for test in tests]
+        for one in counted:
+            if not isinstance(one, ast.Compare) or hazards(self.source, one):
+                raise Refused(f"`{render(self.source, one)}` is more than a bound of the number of turns.")
+            texts.append(render(self.source, one))
+        for one in [each for each in (self.loop.test, *ast.walk(self.loop.test)) if isinstance(each, ast.BoolOp)][:1]:
+            for later in one.values[1:]:
+                self._refuse_raising(later)
+        predicate = texts[0] if len(texts) == 1 else " & ".join(operand_of_junction(one) for one in texts)
+        spans = dict.fromkeys(span for test in tests for span in test.spans(self.source))
+        return _Test(tuple(stays), predicate, tuple(spans))
+
+    def _tensor(self, one: ast.expr) -> Test:
+        taken = self.conditions.take(one)
+        if taken.setup:
+            raise Refused("An operand of the loop's test is used twice; give it a name in the loop.")
+        if taken.static:
+            raise Refused("The loop's test also compares shapes; do that before the loop.")
+        return taken
+
+    def _behind(self, one: ast.expr, moving: Sequence[ast.expr]) -> bool:
+        """Whether a part of the test stands behind a tensor of it."""
+        return any(self.source.range(each) < self.source.range(one) for each in moving)
+
+    def _refuse_raising(self, later: ast.expr) -> None:
+        """Refuse what may raise and was not evaluated where a part before it was false."""
+        self.conditions.told += [words_for_empty(self.source, call) for call in needing_elements(later)]
+        for hazard in hazards(self.source, later):
+            if hazard.kind == "raises":
+                text = render(self.source, hazard.node)
+                raise Refused(f"`{text}` {hazard.words}, and would be evaluated before every turn.")
+
+    def _refuse_later(self, name: str) -> None:
+        """Refuse changes in place behind the loop: without a turn, a name no longer holds the tensor that it held."""
+        for one in (name, *(other_names(self.source, self.loop, name) or ())):
+            refuse_later_change(self, one, [Old(one)])

@@ -1,0 +1,128 @@
+"""The text of a while_loop mend: ``torch.while_loop`` for `torch.compile`, beside the loop that runs uncompiled."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from graphmend_lsp.mending.lowering.lines import wrapped
+from graphmend_lsp.mending.rules.while_loop.turn import Turn
+from graphmend_lsp.mending.syntax import edits
+from graphmend_lsp.mending.syntax.compiled_branch import behind_colon, line_start
+from graphmend_lsp.mending.syntax.formatting import line_limit, operand, render, verbatim
+from graphmend_lsp.mending.syntax.refused import Refused
+from graphmend_lsp.mending.syntax.source import Source
+from graphmend_lsp.model import TextEdit
+
+
+@dataclass
+class Writer:
+    """Writes the twin of one loop. `torch` is how the package is spelled, with its dot; `guard` the test of the twin.
+
+    `predicate` is the loop's test as a tensor. `changes` collects what is copied.
+    """
+
+    source: Source
+    loop: ast.While
+    turn: Turn
+    torch: str
+    guard: str
+    predicate: str
+    fresh: Callable[[str], str]
+    changes: list[str] = field(default_factory=list)
+
+    def twin(self) -> TextEdit:
+        """The edit: the turn as a lambda where it is short, else as a function; and the loop as it was.
+
+        Raises:
+            Refused: where the loop's text cannot move.
+        """
+        if not self.source.starts_line(self.loop):
+            raise Refused("The loop shares its line with other code; give it a line of its own.")
+        if edits.comments(self.source, self.source.range(self.loop)[0], behind_colon(self.source, self.loop.test)):
+            raise Refused("A comment stands inside the loop's test; put it above the loop.")
+        kept = [self.source.indent + one if one else one for one in verbatim(self.source, self.loop)]
+        twin = self._short() or self._with_function()
+        copied = [one for one in self.turn.carried if one in self.turn.given_copies | self.turn.taken_copies]
+        self.changes += [f"`{one}` is copied where another name may hold the same tensor." for one in copied]
+        return edits.replace(self.source, self.loop, self.loop, [f"if {self.guard}:", *twin, "else:", *kept])
+
+    def _short(self) -> list[str] | None:
+        """The lines for a turn that is one short assignment; None for any other."""
+        (first, *rest), carried = self.turn.body, self.turn.carried
+        if rest or not isinstance(first, ast.Assign) or len(first.targets) != 1:
+            return None
+        if not isinstance(first.targets[0], ast.Name) or (first.targets[0].id,) != carried:
+            return None
+        value = render(self.source, first.value)
+        if len(value) + len(self.predicate) > line_limit(self.source):
+            return None
+        return self._inner(self._call(f"{operand(value)}.clone()" if self.turn.given_copies else value))
+
+    def _with_function(self) -> list[str]:
+        """The lines for a turn that is a function."""
+        if not self.source.starts_line(self.loop.body[0]):
+            raise Refused("The body of the loop shares the line of its test; give it lines of its own.")
+        name, names = self.fresh("turn"), ", ".join(self.turn.carried)
+        given = ", ".join(f"{one}.clone()" if one in self.turn.given_copies else one for one in self.turn.carried)
+        head, *body = self._body().splitlines()
+        lines = [f"def {name}({names}):{head}", *body, f"{self.source.indent}return {given}"]
+        call = f"{name}({names})"
+        twin = self._call(
+            call if len(self.turn.carried) == 1 else f"*{call}", name if len(self.turn.carried) > 1 else ""
+        )
+        return [*(self.source.indent + one if one else one for one in lines), "", *self._inner(twin)]
+
+    # -- parts ----------------------------------------------------------------------------------------------------
+
+    def _call(self, given: str, name: str = "") -> str:
+        """The statement that calls ``torch.while_loop``, with a lambda that gives `given`.
+
+        `name` is a function of all carried names that gives all of them, where the turn is one.
+        """
+        carried = [*self.turn.carried]
+        operands = [f"{one}.clone()" if one in self.turn.taken_copies else one for one in carried]
+        results = list(carried)
+        if self.turn.counter is not None:
+            counter = self.turn.counter
+            operands.append(f"{self.torch}full((), {counter.name}, device={carried[0]}.device)")
+            carried.append(counter.name)
+            results.append(self.fresh("turns"))
+            given = f"{given}, {counter.following}"
+        names = ", ".join(carried)
+        turn = f"lambda {names}: ({given}{',' if len(carried) == 1 else ''})"
+        if name and self.turn.counter is None:
+            turn = name
+        return f"{_tuple(results)} = {self.torch}while_loop(lambda {names}: {self.predicate}, {turn}, {_tuple(operands, True)})"
+
+    def _inner(self, line: str) -> list[str]:
+        return [self.source.indent + one for one in wrapped(self.source, self.loop, [line])]
+
+    def _body(self) -> str:
+        """The text of the turn from behind the colon of the loop, without the statement that counts; lines end in ``\\n``.
+
+        It is without the indentation of the loop.
+        """
+        value = self.source.text.value
+        start, end = behind_colon(self.source, self.loop.test), self._end(self.turn.body[-1])
+        text = value[start:end]
+        if self.turn.counter is not None:
+            step = self.turn.counter.step
+            if any(not self.source.starts_line(one) for one in self.loop.body):
+                raise Refused("The statement that counts shares its line with another one; give it a line of its own.")
+            first, last = line_start(self.source, step), self._end(step) + len(self.source.newline)
+            text = value[start:first] + value[last:end] if first < end else text
+        first_line, *lines = text.replace("\r\n", "\n").split("\n")
+        indent = self.source.indentation(self.loop)
+        return "\n".join([first_line, *(one.removeprefix(indent).rstrip() for one in lines)])
+
+    def _end(self, statement: ast.stmt) -> int:
+        """The offset of the end of the last line of a statement."""
+        return edits.end_of_line(self.source, self.source.range(statement)[1])
+
+
+def _tuple(parts: list[str], brackets: bool = False) -> str:
+    if len(parts) == 1:
+        return f"({parts[0]},)"
+    return f"({', '.join(parts)})" if brackets else ", ".join(parts)

@@ -1,0 +1,64 @@
+"""Which function Dynamo compiles as a whole when a break happens: the one whose end is the end of the graph.
+
+Pure reading of a break's call chain and of the sources.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from graphmend_lsp.mending.rule import Request
+from graphmend_lsp.mending.syntax.source import Function, Source, Unreadable, read
+from graphmend_lsp.model import Frame
+
+
+@dataclass(frozen=True, slots=True)
+class Outermost:
+    """The function that Dynamo compiles, and the inlined ones between it and the break's own."""
+
+    source: Source
+    function: Function
+    between: tuple[tuple[Source, Function], ...] = ()
+
+
+def outermost(request: Request, source: Source, function: Function) -> Outermost | str:
+    """The outermost compiled function as the chain tells; the break's own when there is no chain."""
+    frames = [frame for frame in request.site.chain if frame.kind == "code"]
+    sources: dict[str, Source] = {source.path: source}
+    found: list[tuple[Source, Function]] = []
+    for index, frame in enumerate(frames):
+        text = request.sources.get(frame.path)
+        if text is None:
+            if index:
+                continue
+            return (
+                f"This must wait for the end of the compiled function `{_plain(frame.function)}`, whose file "
+                "may not be edited; add the file to what is mended."
+            )
+        one = sources.get(frame.path) or read(frame.path, text)
+        if isinstance(one, Unreadable):
+            return one.reason
+        sources[frame.path] = one
+        place = _function_at(one, frame)
+        if place is not None:
+            found.append((one, place))
+        elif not index:
+            return f"The outermost compiled function, `{_plain(frame.function)}`, is not a `def` that can be edited."
+    if not found:
+        return Outermost(source, function)
+    first_source, first = found[0]
+    between = tuple((one, place) for one, place in found[1:] if place is not function and place is not first)
+    return Outermost(first_source, first, between)
+
+
+def _plain(name: str) -> str:
+    """A function's name without what Dynamo puts around it for the rest of a function."""
+    return name.rsplit(".", 1)[-1].removeprefix("torch_dynamo_resume_in_").split("_at_")[0]
+
+
+def _function_at(source: Source, frame: Frame) -> Function | None:
+    node = source.node_at(frame.span)
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return node
+    return source.function(node) if node is not None else None
