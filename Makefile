@@ -66,7 +66,7 @@ $(NODE_STAMP): package.json package-lock.json vscode-extension/package.json
 	touch $@
 
 rules: $(VENV)/.stamp
-	for rule in $$($(BIN)/graphmend-lsp rules | cut -d: -f1); do $(BIN)/graphmend-lsp rules $$rule > docs/rules/$$rule.md; done
+	$(BIN)/python docs/make_rules.py
 
 clean:
 	rm -rf $(VENV) node_modules .tools .mypy_cache .ruff_cache vscode-extension/out

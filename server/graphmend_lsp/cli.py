@@ -211,7 +211,7 @@ def _rules(arguments: argparse.Namespace) -> int:
     rules = rules_by_name()
     if arguments.name is None:
         for name, rule in rules.items():
-            print(f"{name}: {(rule.__doc__ or '').strip().splitlines()[0]}")
+            print(f"{name}: {rule.doc.strip().splitlines()[0]}")
         return DONE
     if arguments.name.upper() in break_pages():
         print(break_page(arguments.name.upper()), end="")

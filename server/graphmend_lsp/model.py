@@ -126,6 +126,11 @@ class Break:
         return self.root_gb_id or self.gb_id or self.gb_type
 
     @property
+    def ids(self) -> frozenset[str]:
+        """The ids that this break goes by: its own and its root cause's."""
+        return frozenset(one for one in (self.gb_id, self.root_gb_id) if one is not None)
+
+    @property
     def is_met(self) -> bool:
         """Whether a run on real data met it: ours, or one of the user's own."""
         return self.evidence in ("dynamo", "recorded")

@@ -84,9 +84,9 @@ def seedlings() -> tuple[_Seedling, ...]:
     for name, rule in rules_by_name().items():
         found += [
             _Seedling(name, one.before, one.run or _NO_RUN, one.gb_id, one.outermost, one.title)
-            for one in rule.EXAMPLES
+            for one in rule.examples
         ]
-        found += [_Seedling(name, one.source, _NO_RUN, one.gb_id, one.outermost, one.title) for one in rule.REFUSALS]
+        found += [_Seedling(name, one.source, _NO_RUN, one.gb_id, one.outermost, one.title) for one in rule.refusals]
     return tuple(found)
 
 

@@ -12,7 +12,7 @@ from graphmend_lsp.mending.syntax.source import Source, assigned, parameters, re
 
 from .conftest import PATH, unmark
 
-_EXAMPLES = [(name, one) for name, rule in rules_by_name().items() for one in rule.EXAMPLES]
+_EXAMPLES = [(name, one) for name, rule in rules_by_name().items() for one in rule.examples]
 
 
 @pytest.mark.parametrize(("rule", "case"), _EXAMPLES, ids=[f"{name}-{case.title}" for name, case in _EXAMPLES])

@@ -17,8 +17,8 @@ from graphmend_lsp.worker.compiling import leave_guards_untimed
 
 from .conftest import PATH, mended, unmark
 
-_EXAMPLES = [(name, one) for name, rule in rules_by_name().items() for one in rule.EXAMPLES]
-_REFUSALS = [(name, one) for name, rule in rules_by_name().items() for one in rule.REFUSALS]
+_EXAMPLES = [(name, one) for name, rule in rules_by_name().items() for one in rule.examples]
+_REFUSALS = [(name, one) for name, rule in rules_by_name().items() for one in rule.refusals]
 _RUNS = [(name, one) for name, one in _EXAMPLES if one.run is not None]
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from graphmend_lsp.mending import rules_by_name
-from graphmend_lsp.report.manual import break_page, break_pages, rule_page
+from graphmend_lsp.report.manual import break_page, break_pages, rule_page, rules_table, with_table
 
 PAGES = Path(__file__).parents[2] / "docs" / "rules"
 
@@ -20,6 +20,12 @@ def test_the_page_is_the_rule_s_own(name: str) -> None:
     assert "⟦" not in page
 
 
+def test_the_guide_s_table_is_made_of_what_the_rules_declare() -> None:
+    guide = (PAGES.parent / "guide" / "mending.md").read_text("utf-8")
+    assert with_table(guide, rules_table()) == guide
+    assert all(f"| [{name}]" in guide for name in rules_by_name())
+
+
 def test_there_is_a_page_for_every_rule_and_no_other() -> None:
     assert {path.stem for path in PAGES.glob("*.md")} == set(rules_by_name())
 
@@ -28,5 +34,5 @@ def test_there_is_a_page_for_every_rule_and_no_other() -> None:
 def test_the_page_of_a_break_names_the_rules_that_mend_it(name: str) -> None:
     """`isolate` mends what no other rule does and is left out."""
     named = "".join(line for line in break_page(name).splitlines() if line.startswith("**GraphMend**"))
-    mends = {rule for rule, one in rules_by_name().items() if any(each.gb_id == name for each in one.EXAMPLES)}
+    mends = {rule for rule, one in rules_by_name().items() if any(each.gb_id == name for each in one.examples)}
     assert {rule for rule in mends - {"isolate"} if f"`{rule}`" not in named} == set()

@@ -153,7 +153,7 @@ def explain_rule(rule: str) -> str:
     from graphmend_lsp.mending import rules_by_name
 
     found = rules_by_name().get(rule)
-    return " ".join((getattr(found, "__doc__", None) or "").split("\n\n")[0].split()) if found else ""
+    return " ".join(found.doc.split("\n\n")[0].split()) if found else ""
 
 
 def project_entries(folder: str) -> tuple[tuple[Entry, ...], tuple[str, ...]]:

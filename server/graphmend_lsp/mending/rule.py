@@ -1,16 +1,48 @@
-"""What a mending rule is: what it is given, what it gives back, and the examples that are its tests and its manual.
+"""What a mending rule is: what it declares, what it is asked, what it answers, and the examples that are its tests and its page.
 
-A rule is a module of this room with `NAME` (a short noun), `propose`, `EXAMPLES` and `REFUSALS`, and a docstring with the
-sections *What it does*, *Why it costs*, *Safety* and *When it is refused*; the user guide prints that text and the examples.
+A rule is a folder of `rules/`. Its ``__init__`` holds `RULE`, a `Declaration`; its module ``rule`` holds `propose`, `EXAMPLES`
+and `REFUSALS`, and a docstring with the sections *What it does*, *Why it costs*, *Safety* and *When it is refused*; the user
+guide prints that text and the examples.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal
 
 from graphmend_lsp.model import Break, Declined, Mend
+
+Tier = Literal["first choice", "second choice", "last resort"]
+"""When a mend is offered.
+
+A *second choice* stands behind every first choice of the same safety and does not keep the last resort away. A *last resort*
+removes no break; it is asked only where no other rule has a mend that may be proven safe, or where a frame is lost.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What the registry knows of a rule before its code is loaded.
+
+    `order` is where its mends stand among those of equal safety, least first. `breaks` are the ids of the graph breaks that it
+    is about, None for a rule that looks at each; `branching` adds every break that Dynamo calls data-dependent branching.
+    `what_breaks` and `becomes` are Markdown for the guide's table.
+    """
+
+    name: str
+    order: int
+    what_breaks: str
+    becomes: str
+    breaks: frozenset[str] | None
+    tier: Tier = "first choice"
+    branching: bool = False
+
+    def is_about(self, site: Break) -> bool:
+        """Whether the rule is asked about a break."""
+        if self.breaks is None or not self.breaks.isdisjoint(site.ids):
+            return True
+        return self.branching and "branching" in site.gb_type.lower()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +84,6 @@ class Refusal:
     reason: str
     outermost: str | None = None
     gb_id: str = "GB0170"
-
-
-class Rule(Protocol):
-    """A rule's module."""
-
-    NAME: str
-    EXAMPLES: tuple[Example, ...]
-    REFUSALS: tuple[Refusal, ...]
-
-    def propose(self, request: Request) -> tuple[Mend | Declined, ...]:
-        """The mends of this break best first, or why there is none; empty when the rule is not about such breaks."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,21 +9,41 @@ import inspect
 from functools import cache
 from pathlib import Path
 
-from graphmend_lsp.mending.rule import Rule
+from graphmend_lsp.mending import DECLARATIONS, Rule
 
 PAGES = Path(__file__).resolve().parent.parent / "pages"
 
 
 def rule_page(rule: Rule) -> str:
     """The page in Markdown."""
-    parts = [f"# {rule.NAME}", _sections(inspect.cleandoc(rule.__doc__ or ""))]
+    parts = [f"# {rule.declaration.name}", _sections(inspect.cleandoc(rule.doc))]
     parts.append("## Examples")
-    for example in rule.EXAMPLES:
+    for example in rule.examples:
         parts += [f"### {example.title}", _code(unmarked(example.before)), "becomes", _code(example.after)]
     parts.append("## Declined")
-    for refusal in rule.REFUSALS:
+    for refusal in rule.refusals:
         parts += [f"### {refusal.title}", _code(unmarked(refusal.source)), f"“… {refusal.reason} …”"]
     return "\n\n".join(parts) + "\n"
+
+
+def rules_table() -> str:
+    """The guide's table of all rules, in Markdown, made of what they declare."""
+    rows = [f"| [{one.name}](../rules/{one.name}.md) | {one.what_breaks} | {one.becomes} |\n" for one in DECLARATIONS]
+    return "| rule | what breaks | what it becomes |\n|---|---|---|\n" + "".join(rows)
+
+
+def with_table(page: str, table: str) -> str:
+    """The guide's page with that table of the rules in the place of the one that it has.
+
+    Raises:
+        ValueError: when the page has no such table.
+    """
+    head, found, rest = page.partition("| rule | what breaks |")
+    if not found:
+        raise ValueError("the page has no table of the rules")
+    lines = (found + rest).splitlines(keepends=True)
+    end = next((index for index, line in enumerate(lines) if not line.startswith("|")), len(lines))
+    return head + table + "".join(lines[end:])
 
 
 @cache

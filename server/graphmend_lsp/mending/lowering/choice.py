@@ -41,13 +41,13 @@ from graphmend_lsp.mending.lowering.numbers import (
     uses_of,
 )
 from graphmend_lsp.mending.lowering.stored import stored
-from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.syntax import edits
-from graphmend_lsp.mending.syntax.branches import BRANCH_IDS, branch_of, comments_of, returns, without_parentheses
+from graphmend_lsp.mending.syntax.branches import branch_of, comments_of, returns, without_parentheses
+from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.mending.syntax.formatting import operand, render, verbatim
 from graphmend_lsp.mending.syntax.imports import is_builtin, spell
 from graphmend_lsp.mending.syntax.refused import Refused
-from graphmend_lsp.mending.syntax.source import Source, Unreadable, loaded, read
+from graphmend_lsp.mending.syntax.source import Source, loaded
 from graphmend_lsp.model import Declined, Mend, TextEdit
 
 _CUT = frozenset(("detach", "detach_", "data"))
@@ -56,27 +56,23 @@ _TITLE = "Choose both sides with torch.where"
 DOUBLE = "Choose both sides with torch.where, gradients kept finite"
 
 
-def choices(request: Request, rule: str) -> tuple[Mend | Declined, ...]:
-    """The mends of a branch on a tensor, best first; empty when the break is no such branch."""
-    site = request.site
-    if not BRANCH_IDS & {site.gb_id, site.root_gb_id} and "branching" not in site.gb_type.lower():
+def choices(rule: str, place: Place) -> tuple[Mend | Declined, ...]:
+    """The mends of a branch on a tensor, best first; empty when the break is no such branch.
+
+    Raises:
+        Refused: when the values of the two sides cannot be chosen between.
+    """
+    source, node = place.source, place.node
+    if isinstance(node, ast.stmt) and source.span(node).start != place.span.start:
         return ()
-    source = read(site.path, request.sources.get(site.path, ""))
-    if isinstance(source, Unreadable):
-        return (Declined(rule, source.reason),)
-    place = source.site(site.span)
-    if place is None:
-        return ()
-    if isinstance(place.node, ast.stmt) and source.span(place.node).start != site.span.start:
-        return ()
-    target = branch_of(source, place.node)
+    target = branch_of(source, node)
     if target is None:
         return ()
     try:
-        return _Mending(rule, source, target, place.node, frozenset({site.gb_id, site.root_gb_id})).mends()
+        return _Mending(rule, source, target, node, place.gb_ids).mends()
     except Refused as refused:
         by_hand = advice(source, target, place.function) if place.function is not None else None
-        return (Declined(rule, by_hand or str(refused)),)
+        raise Refused(by_hand or str(refused)) from refused
 
 
 @dataclass
@@ -87,7 +83,7 @@ class _Mending:
     source: Source
     target: ast.If | ast.While | ast.IfExp | ast.BoolOp | ast.Compare
     node: ast.AST
-    ids: frozenset[str | None] = frozenset()
+    ids: frozenset[str] = frozenset()
     taken: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:

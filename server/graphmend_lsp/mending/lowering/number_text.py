@@ -16,11 +16,12 @@ from graphmend_lsp.mending.lowering.choice import choices
 from graphmend_lsp.mending.lowering.number_flow import Flow, conditions
 from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.syntax import edits
+from graphmend_lsp.mending.syntax.break_site import Place, answers_of
 from graphmend_lsp.mending.syntax.formatting import is_atom, render
 from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, Unreadable, read
-from graphmend_lsp.model import Mend, TextEdit
+from graphmend_lsp.model import Declined, Mend, TextEdit
 from graphmend_lsp.text import apply_edits
 
 _CONDITION = "GB0170"
@@ -105,7 +106,7 @@ def chained(
         site = replace(
             request.site, gb_id=_CONDITION, gb_type="Data-dependent branching", root_gb_id=None, span=now.span(test)
         )
-        answers = choices(Request(site, {source.path: text}), "where")
+        answers = answers_of("where", _choose, Request(site, {source.path: text}))
         mend = next((one for one in answers if isinstance(one, Mend)), None)
         if mend is None:
             reasons = [one.reason for one in answers if not isinstance(one, Mend)]
@@ -114,6 +115,10 @@ def chained(
         changes += mend.changes
         cautions += mend.cautions
     return by_lines(source, text), changes, cautions
+
+
+def _choose(place: Place) -> tuple[Mend | Declined, ...]:
+    return choices("where", place)
 
 
 def _test_left(now: Source, wanted: set[str], functions: set[str]) -> ast.expr | None:

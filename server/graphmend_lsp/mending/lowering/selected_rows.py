@@ -15,6 +15,7 @@ from graphmend_lsp.mending.lowering.counted import indices
 from graphmend_lsp.mending.lowering.number_text import by_lines
 from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.syntax import edits
+from graphmend_lsp.mending.syntax.break_site import Propose, answers_of
 from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source, Unreadable, local_names, parameters, read
@@ -25,8 +26,6 @@ NAME = "mask"
 _TITLE = "Keep the mask instead of the rows' numbers"
 _FLAT = "A mask that lists rows must have one dimension, or others of size 1 only; it raises for any other."
 _MOST = 8
-
-Propose = Callable[[Request], tuple[Mend | Declined, ...]]
 
 
 def listed(request: Request, source: Source, node: ast.AST, propose: Propose) -> Mend | None:
@@ -78,7 +77,7 @@ def mended_all(
         if found is None:
             return text, cautions
         site = replace(request.site, span=now.span(found), gb_id="GB0036", root_gb_id=None)
-        answers = propose(Request(site, {source.path: text}))
+        answers = answers_of(NAME, propose, Request(site, {source.path: text}))
         mend = next((one for one in answers if isinstance(one, Mend)), None)
         if mend is None:
             declined = next((one.reason for one in answers if isinstance(one, Declined)), "")

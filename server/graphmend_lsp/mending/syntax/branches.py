@@ -12,9 +12,6 @@ from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.formatting import operand
 from graphmend_lsp.mending.syntax.source import Source
 
-BRANCH_IDS = frozenset({"GB0170", "GB0124", "GB0033", "GB0036", "GB8335", "GB7000", "GB0066"})
-"""The breaks that a branch on a tensor may show as."""
-
 
 def branch_of(source: Source, node: ast.AST) -> ast.If | ast.While | ast.IfExp | ast.BoolOp | ast.Compare | None:
     """The statement or expression whose condition contains the node; None when the node is in no condition."""

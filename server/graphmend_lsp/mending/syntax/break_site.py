@@ -1,36 +1,64 @@
-"""The node a rule is asked about, when the break is of its kinds and the file can be read."""
+"""Where a break lies in its file, and what a rule answers about it: the prologue and the epilogue that all rules share."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Set
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from graphmend_lsp.mending.rule import Request
-from graphmend_lsp.mending.syntax.source import Source, Unreadable, read
-from graphmend_lsp.model import Declined
+from graphmend_lsp.mending.syntax.refused import Refused
+from graphmend_lsp.mending.syntax.source import Function, Site, Source, Unreadable, read
+from graphmend_lsp.model import Declined, Mend, Span
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The file of a break, the node at the break, and the ids that the break goes by."""
+    """A request with the file of the break, what is around it there, where exactly it is shown, and the ids that it goes by."""
 
+    request: Request
     source: Source
-    node: ast.AST
-    gb_ids: frozenset[str | None]
+    site: Site
+    span: Span
+    gb_ids: frozenset[str]
+
+    @property
+    def node(self) -> ast.AST:
+        """The operand or statement that stands at the break."""
+        return self.site.node
+
+    @property
+    def function(self) -> Function | None:
+        """The innermost ``def`` around the break."""
+        return self.site.function
 
 
-def place_of(request: Request, rule: str, gb_ids: Set[str]) -> Place | tuple[Declined, ...]:
-    """Where `rule`, which is about breaks with these ids, has to look.
+Propose = Callable[[Place], tuple[Mend | Declined, ...]]
+"""A rule: the mends of a break best first, or why there is none; empty when the rule is not about such breaks.
 
-    When there is nothing to look at, what the rule answers: that the file is unreadable, or nothing.
+It may raise `Refused`, which is one reason why there is none.
+"""
+
+
+def place_of(request: Request) -> Place | None:
+    """Where a rule has to look; None when nothing of the file stands there.
+
+    Raises:
+        Refused: when no rule may edit the file.
     """
-    site = request.site
-    ids = frozenset({site.gb_id, site.root_gb_id})
-    if not gb_ids & ids:
-        return ()
-    source = read(site.path, request.sources.get(site.path, ""))
+    break_ = request.site
+    source = read(break_.path, request.sources.get(break_.path, ""))
     if isinstance(source, Unreadable):
-        return (Declined(rule, source.reason),)
-    node = source.node_at(site.span)
-    return () if node is None else Place(source, node, ids)
+        raise Refused(source.reason)
+    site = source.site(break_.span)
+    return None if site is None else Place(request, source, site, break_.span, break_.ids)
+
+
+def answers_of(rule: str, propose: Propose, request: Request) -> tuple[Mend | Declined, ...]:
+    """What a rule answers: a refusal is a decline with its reason."""
+    try:
+        place = place_of(request)
+        found = () if place is None else propose(place)
+    except Refused as refused:
+        return (Declined(rule, str(refused)),)
+    return tuple(replace(one, rule=rule) for one in found)

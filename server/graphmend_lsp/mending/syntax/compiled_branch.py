@@ -8,22 +8,16 @@ from __future__ import annotations
 import ast
 import re
 
-from graphmend_lsp.mending.rule import Request
-from graphmend_lsp.mending.syntax.branches import BRANCH_IDS, branch_of, returns
+from graphmend_lsp.mending.syntax.branches import branch_of, returns
+from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.mending.syntax.refused import Refused
-from graphmend_lsp.mending.syntax.source import Source, Unreadable, read
+from graphmend_lsp.mending.syntax.source import Source
 
 
-def branch_without_twin(request: Request) -> tuple[Source, ast.AST, ast.AST] | None:
+def branch_without_twin(place: Place) -> tuple[Source, ast.AST, ast.AST] | None:
     """The source, the node that breaks and the branch or loop that it decides; None for other breaks and for twins."""
-    site = request.site
-    if not BRANCH_IDS & {site.gb_id, site.root_gb_id} and "branching" not in site.gb_type.lower():
-        return None
-    source = read(site.path, request.sources.get(site.path, ""))
-    if isinstance(source, Unreadable):
-        return None  # which the where rule tells
-    node = source.node_at(site.span)
-    if node is None or (isinstance(node, ast.stmt) and source.span(node).start != site.span.start):
+    source, node = place.source, place.node
+    if isinstance(node, ast.stmt) and source.span(node).start != place.span.start:
         return None
     branch = branch_of(source, node)
     if not isinstance(branch, (ast.If, ast.IfExp, ast.While)) or is_twin(source, branch):

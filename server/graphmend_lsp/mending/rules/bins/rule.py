@@ -28,38 +28,30 @@ import ast
 
 from graphmend_lsp.mending.facts.bindings import last_value
 from graphmend_lsp.mending.facts.kinds import Kinds
-from graphmend_lsp.mending.rule import Request
+from graphmend_lsp.mending.rules.bins import RULE
 from graphmend_lsp.mending.rules.bins.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.syntax import edits
+from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.imports import dotted, spell
 from graphmend_lsp.mending.syntax.refused import Refused
-from graphmend_lsp.mending.syntax.source import Source, Unreadable, read
+from graphmend_lsp.mending.syntax.source import Source
 from graphmend_lsp.model import Declined, Mend
 
-__all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
+__all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
-NAME = "bins"
 _SAME_VALUES = frozenset({"flatten", "view", "reshape", "contiguous", "ravel", "detach"})
 _INT64 = frozenset({"long", "argmax", "argmin"})
 
 
-def propose(request: Request) -> tuple[Mend | Declined, ...]:
+def propose(place: Place) -> tuple[Mend | Declined, ...]:
     """The mend of a count with a known number of bins; empty when the break is no such count."""
-    site = request.site
-    if "GB0036" not in (site.gb_id, site.root_gb_id):
-        return ()
-    source = read(site.path, request.sources.get(site.path, ""))
-    if isinstance(source, Unreadable):
-        return (Declined(NAME, source.reason),)
-    node = source.node_at(site.span)
+    source = place.source
+    node = place.node
     values = _counted(source, node) if isinstance(node, ast.Call) else None
     if not isinstance(node, ast.Call) or values is None:
         return ()
-    try:
-        return (_mend(source, node, values),)
-    except Refused as refused:
-        return (Declined(NAME, str(refused)),)
+    return (_mend(source, node, values),)
 
 
 def _counted(source: Source, call: ast.Call) -> ast.expr | None:
@@ -82,7 +74,7 @@ def _mend(source: Source, call: ast.Call, values: ast.expr) -> Mend:
     edit = edits.rewrite(source, call, f"{one_hot}({text}, {count}).sum(0)")
     told = f"A value below 0 or not below `{count}` would not be counted."
     return Mend(
-        rule=NAME,
+        rule=RULE.name,
         title=f"Count {count} bins with one_hot",
         path=source.path,
         span=source.span(call),

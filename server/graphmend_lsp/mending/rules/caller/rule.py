@@ -32,29 +32,23 @@ from __future__ import annotations
 import ast
 
 from graphmend_lsp.mending.lowering.number_text import read_at
-from graphmend_lsp.mending.rule import Request
+from graphmend_lsp.mending.rules.caller import RULE
 from graphmend_lsp.mending.rules.caller.call import Call, call_of
 from graphmend_lsp.mending.rules.caller.edits import with_keyword, with_parameter
 from graphmend_lsp.mending.rules.caller.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.rules.caller.read import read_in
 from graphmend_lsp.mending.syntax import edits
-from graphmend_lsp.mending.syntax.break_site import Place, place_of
+from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.mending.syntax.formatting import layout, line_limit, render
-from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source
 from graphmend_lsp.model import Declined, Mend
 
-__all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
-
-NAME = "caller"
-_IDS = frozenset({"GB0124", "GB0170"})
+__all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
 
-def propose(request: Request) -> tuple[Mend | Declined, ...]:
+def propose(place: Place) -> tuple[Mend | Declined, ...]:
     """The mend of a number that an inlined function reads first, or why there is none; empty for other breaks."""
-    place = place_of(request, NAME, _IDS)
-    if not isinstance(place, Place):
-        return place
+    request = place.request
     source = place.source
     found = read_at(source, place.node, place.gb_ids)
     statement = source.parents.get(found.call) if found is not None else None
@@ -63,11 +57,8 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
         return ()
     if len(statement.targets) != 1 or not isinstance(statement.targets[0], ast.Name):
         return ()
-    try:
-        call = call_of(request, source, statement, frames[-2])
-        return (_mend(source, statement, statement.targets[0].id, found.call, call),)
-    except Refused as refused:
-        return (Declined(NAME, str(refused)),)
+    call = call_of(request, source, statement, frames[-2])
+    return (_mend(source, statement, statement.targets[0].id, found.call, call),)
 
 
 def _mend(source: Source, statement: ast.Assign, name: str, number: ast.expr, call: Call) -> Mend:
@@ -91,7 +82,7 @@ def _mend(source: Source, statement: ast.Assign, name: str, number: ast.expr, ca
             f"A hook of `{render(source, call.node.func)}` that exchanges its arguments does not change `{name}`."
         )
     return Mend(
-        rule=NAME,
+        rule=RULE.name,
         title=f"Read the number in {caller}, before the call",
         path=source.path,
         span=source.span(number),

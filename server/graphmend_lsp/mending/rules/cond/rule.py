@@ -39,11 +39,12 @@ from graphmend_lsp.mending.lowering.choice import DOUBLE, choices
 from graphmend_lsp.mending.lowering.choice_values import Leaf, Old, Value
 from graphmend_lsp.mending.lowering.conditions import Conditions, Test
 from graphmend_lsp.mending.lowering.merge import refuse_later_change
-from graphmend_lsp.mending.rule import Request
+from graphmend_lsp.mending.rules.cond import RULE
 from graphmend_lsp.mending.rules.cond import examples as cond_examples
 from graphmend_lsp.mending.rules.cond.sides import sides_of
 from graphmend_lsp.mending.rules.cond.text import Writer
 from graphmend_lsp.mending.syntax.branches import returns
+from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.mending.syntax.compiled_branch import branch_without_twin, not_training
 from graphmend_lsp.mending.syntax.formatting import render
 from graphmend_lsp.mending.syntax.imports import spell
@@ -51,11 +52,10 @@ from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source
 from graphmend_lsp.model import Declined, Mend, TextEdit
 
-__all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
+__all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
 EXAMPLES = cond_examples.EXAMPLES
 REFUSALS = cond_examples.REFUSALS
-NAME = "cond"
 _SINGULAR = frozenset(
     ("norm", "vector_norm", "matrix_norm", "std", "dist", "cdist", "pairwise_distance", "hypot", "atan2")
 )
@@ -68,22 +68,30 @@ _RAISES = (
 _IN_TRAINING = "In training the `if` stays, and breaks the graph as before."
 
 
-def propose(request: Request) -> tuple[Mend | Declined, ...]:
+def propose(place: Place) -> tuple[Mend | Declined, ...]:
     """The mend of a branch on a tensor that `torch.where` does not serve well; empty where it does, or for other breaks."""
-    found = branch_without_twin(request)
+    found = branch_without_twin(place)
     if found is None:
         return ()
     source, node, target = found
     if not isinstance(target, (ast.If, ast.IfExp)):
         return ()
-    chosen = [answer for answer in choices(request, NAME) if isinstance(answer, Mend)]
+    chosen = _chosen(place)
     guarded = any(mend.title == DOUBLE for mend in chosen)
     if chosen and not (guarded or any(_is_heavy(source, side) for side in _sides(source, target))):
         return ()
     try:
         return (_Mending(source, target, node).mend(),)
     except Refused as refused:
-        return () if chosen else (Declined(NAME, str(refused)),)
+        return () if chosen else (Declined(RULE.name, str(refused)),)
+
+
+def _chosen(place: Place) -> list[Mend]:
+    """The mends by `torch.where`, if any."""
+    try:
+        return [answer for answer in choices("where", place) if isinstance(answer, Mend)]
+    except Refused:
+        return []
 
 
 def _statement(source: Source, node: ast.AST) -> ast.stmt:
@@ -147,7 +155,7 @@ class _Mending:
         spots = [imported, *spots] if imported is not None else spots
         told = [_RAISES, *([_IN_TRAINING] if writer.training else []), *writer.changes]
         return Mend(
-            rule=NAME,
+            rule=RULE.name,
             title=_TITLE,
             path=self.source.path,
             span=self.source.span(self.target),

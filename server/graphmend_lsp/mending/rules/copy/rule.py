@@ -26,41 +26,37 @@ import ast
 
 from graphmend_lsp.mending.facts.bindings import last_value
 from graphmend_lsp.mending.facts.kinds import Kinds
-from graphmend_lsp.mending.rule import Request
+from graphmend_lsp.mending.rules.copy import RULE
 from graphmend_lsp.mending.rules.copy.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.syntax import edits
+from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.imports import dotted
-from graphmend_lsp.mending.syntax.source import Source, Unreadable, read
+from graphmend_lsp.mending.syntax.source import Source
 from graphmend_lsp.model import Declined, Mend
 
-__all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
-
-NAME = "copy"
+__all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
 
-def propose(request: Request) -> tuple[Mend | Declined, ...]:
+def propose(place: Place) -> tuple[Mend | Declined, ...]:
     """The mend of a copied tensor; empty when the break is no such copy."""
-    site = request.site
-    source = read(site.path, request.sources.get(site.path, ""))
-    if isinstance(source, Unreadable):
-        return (Declined(NAME, source.reason),)
-    node = source.node_at(site.span)
+    source = place.source
+    node = place.node
     name = dotted(source, node.func) if isinstance(node, ast.Call) else None
     if not isinstance(node, ast.Call) or name != "copy.deepcopy":
         return ()
     if len(node.args) != 1 or node.keywords:
-        return (Declined(NAME, f"`{render(source, node)}` passes a memo; copy the tensors one by one."),)
+        return (Declined(RULE.name, f"`{render(source, node)}` passes a memo; copy the tensors one by one."),)
     tensor = node.args[0]
     text = render(source, tensor)
     if problem := _unfit(source, tensor):
-        return (Declined(NAME, f"`{text}` {problem}."),)
+        return (Declined(RULE.name, f"`{text}` {problem}."),)
     base = operand(text)
     if not _is_detached(source, tensor):
         base = f"{base}.detach()"
     return (
         Mend(
-            rule=NAME,
+            rule=RULE.name,
             title="Copy with clone",
             path=source.path,
             span=source.span(node),

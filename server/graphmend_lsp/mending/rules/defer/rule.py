@@ -36,23 +36,22 @@ from graphmend_lsp.mending.facts.effects import Effect, effect_of, statements_in
 from graphmend_lsp.mending.lowering.deferral import collect, expressions, is_deferred, unsuited
 from graphmend_lsp.mending.lowering.tail import Item, at_end, move
 from graphmend_lsp.mending.rule import Request
+from graphmend_lsp.mending.rules.defer import RULE
 from graphmend_lsp.mending.rules.defer.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.rules.defer.once import Once, once
+from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.mending.syntax.outermost import outermost
-from graphmend_lsp.mending.syntax.source import Function, Source, Unreadable, read
+from graphmend_lsp.mending.syntax.source import Function, Source
 from graphmend_lsp.model import Declined, Mend, TextEdit
 
-__all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
-
-NAME = "defer"
+__all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
 
-def propose(request: Request) -> tuple[Mend | Declined, ...]:
+def propose(place: Place) -> tuple[Mend | Declined, ...]:
     """The mends of an effect that breaks the graph, best first, or why there is none; empty for other breaks."""
+    request = place.request
     site = request.site
-    source = read(site.path, request.sources.get(site.path, ""))
-    if isinstance(source, Unreadable):
-        return (Declined(NAME, source.reason),)
+    source = place.source
     effect = _effect(source, request)
     if effect is None:
         return ()
@@ -73,7 +72,9 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
     moved = _to_end(source, function, effect) if not isinstance(outer, str) and outer.function is function else None
     if isinstance(moved, _AtEnd) and not answers:
         return (
-            Declined(NAME, f"{effect.label} already stands at the end of `{function.name}`; there it costs no graph."),
+            Declined(
+                RULE.name, f"{effect.label} already stands at the end of `{function.name}`; there it costs no graph."
+            ),
         )
     if isinstance(moved, _Moved):
         answers.append(_mend(request, f"move {effect.label} to the end of {function.name}", moved.edits, moved.changes))
@@ -88,7 +89,7 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
         else:
             title = f"run {effect.label} after {outer.function.name}"
             answers.append(_mend(request, title, collected.edits, collected.changes))
-    return tuple(answers) or tuple(Declined(NAME, reason) for reason in dict.fromkeys(reasons))
+    return tuple(answers) or tuple(Declined(RULE.name, reason) for reason in dict.fromkeys(reasons))
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,4 +185,4 @@ def _item(source: Source, statement: ast.stmt) -> Item | None:
 
 def _mend(request: Request, title: str, edits: tuple[TextEdit, ...], changes: tuple[str, ...]) -> Mend:
     site = request.site
-    return Mend(NAME, f"Mend graph break: {title}", site.path, site.span, edits, (), changes)
+    return Mend(RULE.name, f"Mend graph break: {title}", site.path, site.span, edits, (), changes)

@@ -25,46 +25,36 @@ elements have effects.
 
 from __future__ import annotations
 
-from graphmend_lsp.mending.rule import Request
+from graphmend_lsp.mending.rules.flow import RULE
 from graphmend_lsp.mending.rules.flow.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.rules.flow.order import ordered
 from graphmend_lsp.mending.rules.flow.truth import truth
 from graphmend_lsp.mending.syntax import edits
-from graphmend_lsp.mending.syntax.refused import Refused
-from graphmend_lsp.mending.syntax.source import Unreadable, read
+from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.model import Declined, Mend
 
-__all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
+__all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
-NAME = "flow"
 _TRUTH = frozenset({"GB0170", "GB0033", "GB8335", "GB7000", "GB0088"})
 _ORDER = frozenset({"GB0207", "GB0193", "GB0170", "GB7000"})
 
 
-def propose(request: Request) -> tuple[Mend | Declined, ...]:
+def propose(place: Place) -> tuple[Mend | Declined, ...]:
     """The mend of a value that Python computes from tensors' truth or order; empty when the break is about no such value."""
-    site = request.site
-    ids = {site.gb_id, site.root_gb_id}
-    if not ids & (_TRUTH | _ORDER):
-        return ()
-    source = read(site.path, request.sources.get(site.path, ""))
-    if isinstance(source, Unreadable):
-        return (Declined(NAME, source.reason),)
-    node = source.node_at(site.span)
+    ids = place.gb_ids
+    source = place.source
+    node = place.node
     if node is None:
         return ()
-    try:
-        made = ordered(source, node) if ids & _ORDER else None
-        if made is None and ids & _TRUTH:
-            made = truth(source, node)
-    except Refused as refused:
-        return (Declined(NAME, str(refused)),)
+    made = ordered(source, node) if ids & _ORDER else None
+    if made is None and ids & _TRUTH:
+        made = truth(source, node)
     if made is None:
         return ()
     spots = [edits.rewrite(source, made.node, made.text), *([made.added] if made.added else [])]
     return (
         Mend(
-            rule=NAME,
+            rule=RULE.name,
             title=made.title,
             path=source.path,
             span=source.span(made.node),

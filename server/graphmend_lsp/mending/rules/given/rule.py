@@ -28,47 +28,39 @@ import ast
 from graphmend_lsp.mending.facts.bindings import defaults_to_none
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.lowering.conditions import Conditions
-from graphmend_lsp.mending.rule import Request
+from graphmend_lsp.mending.rules.given import RULE
 from graphmend_lsp.mending.rules.given.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.rules.given.use import needs
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.branches import branch_of
+from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.mending.syntax.formatting import layout, line_limit, operand, render
 from graphmend_lsp.mending.syntax.imports import spell
 from graphmend_lsp.mending.syntax.refused import Refused
-from graphmend_lsp.mending.syntax.source import Function, Source, Unreadable, assigned, loaded, read
+from graphmend_lsp.mending.syntax.source import Function, Source, assigned, loaded
 from graphmend_lsp.model import Declined, Mend, TextEdit
 
-__all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
+__all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
-NAME = "given"
 _TITLE = "Ask for the argument first"
 
 
-def propose(request: Request) -> tuple[Mend | Declined, ...]:
+def propose(place: Place) -> tuple[Mend | Declined, ...]:
     """The mend of a condition that needs an argument, or why there is none; empty where no argument may be None."""
-    site = request.site
-    if "GB0170" not in (site.gb_id, site.root_gb_id):
-        return ()
-    source = read(site.path, request.sources.get(site.path, ""))
-    if isinstance(source, Unreadable):
-        return (Declined(NAME, source.reason),)
-    node = source.node_at(site.span)
-    function = source.function(node) if node is not None else None
-    branch = branch_of(source, node) if node is not None else None
-    if node is None or function is None or not isinstance(branch, ast.If):
+    source = place.source
+    node = place.node
+    function = source.function(node)
+    branch = branch_of(source, node)
+    if function is None or not isinstance(branch, ast.If):
         return ()
     used = frozenset(name for statement in branch.body for name in loaded(statement))
     names = [one for one in sorted(used) if _may_be_none(source, function, branch, one)]
     if not names:
         return ()
     name = next((one for one in names if needs(source, branch.body, one)), None)
-    try:
-        if name is None:
-            raise Refused(f"The block may run without `{names[0]}`, or does something else before it uses it.")
-        return (_mend(source, node, branch, name),)
-    except Refused as refused:
-        return (Declined(NAME, str(refused)),)
+    if name is None:
+        raise Refused(f"The block may run without `{names[0]}`, or does something else before it uses it.")
+    return (_mend(source, node, branch, name),)
 
 
 def _may_be_none(source: Source, function: Function, branch: ast.If, name: str) -> bool:
@@ -106,7 +98,7 @@ def _mend(source: Source, node: ast.AST, branch: ast.If, name: str) -> Mend:
     spots.append(edits.insert_before(source, branch, [f"if {alone}:", *(one.removeprefix(base) for one in lines)]))
     spots.append(edits.rewrite(source, branch.test, f"{name} is not None and {kept}"))
     return Mend(
-        rule=NAME,
+        rule=RULE.name,
         title=_TITLE,
         path=source.path,
         span=source.span(branch.test),

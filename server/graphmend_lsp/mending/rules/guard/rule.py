@@ -40,52 +40,54 @@ from graphmend_lsp.mending.facts.later import later
 from graphmend_lsp.mending.lowering.deferral import is_deferred
 from graphmend_lsp.mending.lowering.tail import Item, at_end, move
 from graphmend_lsp.mending.rule import Request
+from graphmend_lsp.mending.rules.guard import RULE
 from graphmend_lsp.mending.rules.guard import truth as guard_truth
 from graphmend_lsp.mending.rules.guard.checks import Assertion, Check, Raise, check_of, on_tensors
 from graphmend_lsp.mending.rules.guard.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.rules.guard.graph import InGraph, assert_in_graph, raise_in_graph
 from graphmend_lsp.mending.rules.guard.operator import raise_in_operator
+from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.outermost import outermost
-from graphmend_lsp.mending.syntax.source import Function, Site, Source, Unreadable, parameters, read
+from graphmend_lsp.mending.syntax.source import Function, Site, Source, parameters, read
 from graphmend_lsp.model import Declined, Mend
 
-__all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
-
-NAME = "guard"
+__all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
 
-def propose(request: Request) -> tuple[Mend | Declined, ...]:
+def propose(place: Place) -> tuple[Mend | Declined, ...]:
     """The mends of a check that breaks the graph, or why there is none; empty for other breaks.
 
     The operator comes first, because it leaves no break; then the check at the end, which leaves one that costs no graph.
     """
+    request = place.request
     site = request.site
-    source = read(site.path, request.sources.get(site.path, ""))
-    if isinstance(source, Unreadable):
-        return (Declined(NAME, source.reason),)
-    place = source.site(site.span)
-    check = _check(source, place)
-    if place is None or check is None or place.function is None:
+    source = place.source
+    check = _check(source, place.site)
+    if check is None or place.function is None:
         return ()
-    if isinstance(check, Assertion) and guard_truth.GB_IDS & {site.gb_id, site.root_gb_id}:
+    if isinstance(check, Assertion) and guard_truth.GB_IDS & place.gb_ids:
         if guard_truth.is_asked(check):
             return ()
-        edit = guard_truth.truth(source, place, check)
+        edit = guard_truth.truth(source, place.site, check)
         if edit is not None:
             title = f"Mend graph break: ask `bool({source.code(check.statement.test)})`"
-            return (Mend(NAME, title, site.path, site.span, (edit,)),)
-    if not _stays_uncaught(place):
+            return (Mend(RULE.name, title, site.path, site.span, (edit,)),)
+    if not _stays_uncaught(place.site):
         return (
-            Declined(NAME, "The check stands in a `try` that may catch its exception; it must be raised right there."),
+            Declined(
+                RULE.name, "The check stands in a `try` that may catch its exception; it must be raised right there."
+            ),
         )
     if _in_graph_already(source, check):
         return (
-            Declined(NAME, "The check is an `assert` of a tensor with a constant message; it already is in the graph."),
+            Declined(
+                RULE.name, "The check is an `assert` of a tensor with a constant message; it already is in the graph."
+            ),
         )
     if (lists := _of_lists(source, check)) is not None:
         words = f"`{source.code(lists.left)}` is compared as a list, in Python; a tensor in it must be a number before that."
-        return (Declined(NAME, words),)
+        return (Declined(RULE.name, words),)
     late: list[Mend] = []
     reasons: list[str] = []
     outer = outermost(request, source, place.function)
@@ -98,7 +100,8 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
         if ended is None:
             return (
                 Declined(
-                    NAME, f"The check already stands at the end of `{place.function.name}`; there it costs no graph."
+                    RULE.name,
+                    f"The check already stands at the end of `{place.function.name}`; there it costs no graph.",
                 ),
             )
         if isinstance(ended, str):
@@ -122,7 +125,7 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
         answers.append(_mend(request, source, check, title, graph))
     else:
         reasons.append(graph)
-    return tuple(answers) or tuple(Declined(NAME, reason) for reason in dict.fromkeys(reasons))
+    return tuple(answers) or tuple(Declined(RULE.name, reason) for reason in dict.fromkeys(reasons))
 
 
 def _check(source: Source, place: Site | None) -> Check | None:
@@ -279,4 +282,4 @@ def _error_name(source: Source, check: Raise) -> str:
 def _mend(request: Request, source: Source, check: Check, title: str, what: InGraph) -> Mend:
     site = request.site
     test = (site.path, source.span(check.statement.test))
-    return Mend(NAME, f"Mend graph break: {title}", site.path, site.span, what.edits, (test,), what.changes)
+    return Mend(RULE.name, f"Mend graph break: {title}", site.path, site.span, what.edits, (test,), what.changes)

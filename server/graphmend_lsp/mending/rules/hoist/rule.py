@@ -29,48 +29,41 @@ import ast
 
 from graphmend_lsp.mending.facts.calls import Kind, kind_of, may_draw, needs
 from graphmend_lsp.mending.lowering.tail import leaves
-from graphmend_lsp.mending.rule import Request
+from graphmend_lsp.mending.rules.hoist import RULE
 from graphmend_lsp.mending.rules.hoist.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.syntax import edits
+from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.mending.syntax.formatting import first_line, render
 from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.outermost import outermost
 from graphmend_lsp.mending.syntax.refused import Refused
-from graphmend_lsp.mending.syntax.source import Function, Source, Unreadable, assigned, loaded, parameters, read
+from graphmend_lsp.mending.syntax.source import Function, Source, assigned, loaded, parameters
 from graphmend_lsp.model import Declined, Mend, TextEdit
 
-__all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
-
-NAME = "hoist"
+__all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
 
-def propose(request: Request) -> tuple[Mend | Declined, ...]:
+def propose(place: Place) -> tuple[Mend | Declined, ...]:
     """The mend of a call that is made too late; empty when the break is no such call."""
-    site = request.site
-    source = read(site.path, request.sources.get(site.path, ""))
-    if isinstance(source, Unreadable):
-        return (Declined(NAME, source.reason),)
-    place = source.site(site.span)
-    call = place.node.value if place is not None and isinstance(place.node, ast.Expr) else place and place.node
-    if place is None or place.function is None or not isinstance(call, ast.Call):
+    request = place.request
+    source = place.source
+    call = place.node.value if isinstance(place.node, ast.Expr) else place.node
+    if place.function is None or not isinstance(call, ast.Call):
         return ()
     kind = kind_of(source, call)
     if kind is None:
         return ()
-    try:
-        if kind == "clock":
-            raise Refused(
-                f"`{render(source, call)}` reads a clock, and elsewhere it would measure something else; time the compiled "
-                "call from outside."
-            )
-        outer = outermost(request, source, place.function)
-        if isinstance(outer, str):
-            raise Refused(outer)
-        if outer.function is not place.function:
-            raise Refused(f"`{place.function.name}` is inlined, so its start is in the middle of a graph.")
-        return (_hoisted(source, place.function, call, kind),)
-    except Refused as refused:
-        return (Declined(NAME, str(refused)),)
+    if kind == "clock":
+        raise Refused(
+            f"`{render(source, call)}` reads a clock, and elsewhere it would measure something else; time the compiled "
+            "call from outside."
+        )
+    outer = outermost(request, source, place.function)
+    if isinstance(outer, str):
+        raise Refused(outer)
+    if outer.function is not place.function:
+        raise Refused(f"`{place.function.name}` is inlined, so its start is in the middle of a graph.")
+    return (_hoisted(source, place.function, call, kind),)
 
 
 def _hoisted(source: Source, function: Function, call: ast.Call, kind: Kind) -> Mend:
@@ -92,7 +85,7 @@ def _hoisted(source: Source, function: Function, call: ast.Call, kind: Kind) -> 
             raise Refused(f"`{render(source, drawing)}` stands in front of it and may use the same generator.")
     changes = ("What raises in front of the call now raises after it.",)
     return Mend(
-        rule=NAME,
+        rule=RULE.name,
         title=f"Call {dotted(source, call.func) or render(source, call.func)} at the start of {function.name}",
         path=source.path,
         span=source.span(call),

@@ -31,28 +31,24 @@ import ast
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.lowering.number_text import followed, mend, read_at, written
 from graphmend_lsp.mending.lowering.picked import picked
-from graphmend_lsp.mending.rule import Request
+from graphmend_lsp.mending.rules.index import RULE
 from graphmend_lsp.mending.rules.index.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.branches import branch_of
-from graphmend_lsp.mending.syntax.break_site import Place, place_of
+from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.mending.syntax.formatting import render
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source
 from graphmend_lsp.model import Declined, Mend
 
-__all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
+__all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
-NAME = "index"
 _TITLE = "Index with the tensor"
-_IDS = frozenset({"GB0124", "GB0033", "GB0070"})
 
 
-def propose(request: Request) -> tuple[Mend | Declined, ...]:
+def propose(place: Place) -> tuple[Mend | Declined, ...]:
     """The mend of an index that is read from a tensor, or why there is none; empty when the break is no index."""
-    place = place_of(request, NAME, _IDS)
-    if not isinstance(place, Place):
-        return place
+    request = place.request
     source, node, ids = place.source, place.node, place.gb_ids
     if source.function(node) is None:
         return ()
@@ -66,9 +62,9 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
         flow = followed(source, Kinds(source, frozenset({found.tensor})), found)
         if not flow.indices:
             return ()
-        return (mend(NAME, _TITLE, request, source, flow, written(source, flow), found.call),)
+        return (mend(RULE.name, _TITLE, request, source, flow, written(source, flow), found.call),)
     except Refused as refused:
-        return (Declined(NAME, str(refused)),) if subscript is not None else ()
+        return (Declined(RULE.name, str(refused)),) if subscript is not None else ()
 
 
 def _subscript(node: ast.AST) -> ast.Subscript | None:
@@ -96,7 +92,7 @@ def _direct(source: Source, subscript: ast.Subscript, of_tensor: bool) -> tuple[
     spots = [edits.rewrite(source, subscript, place.text(render(source, indices[0])))]
     if place.imported is not None:
         spots.append(place.imported)
-    return (Mend(NAME, _TITLE, source.path, source.span(subscript), tuple(spots)),)
+    return (Mend(RULE.name, _TITLE, source.path, source.span(subscript), tuple(spots)),)
 
 
 def _has_dimensions(node: ast.expr) -> bool:

@@ -34,18 +34,19 @@ import ast
 from dataclasses import replace
 
 from graphmend_lsp.mending.rule import Request
+from graphmend_lsp.mending.rules.isolate import RULE
 from graphmend_lsp.mending.rules.isolate.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.rules.isolate.part import part_in
 from graphmend_lsp.mending.rules.isolate.run import Run, is_all, run_around, text_of
 from graphmend_lsp.mending.syntax import edits
+from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.mending.syntax.imports import add_function, spell
 from graphmend_lsp.mending.syntax.refused import Refused
-from graphmend_lsp.mending.syntax.source import Function, Source, Unreadable, read
+from graphmend_lsp.mending.syntax.source import Function, Source
 from graphmend_lsp.model import Declined, Mend, TextEdit
 
-__all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
+__all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
-NAME = "isolate"
 _DOC = '"""Runs uncompiled, in one piece: TorchDynamo cannot trace it."""'
 _DOC_OF_CALLS = '"""Runs uncompiled, TorchDynamo cannot trace it; what it calls is compiled by itself."""'
 _DOC_AROUND = '"""Runs uncompiled: TorchDynamo cannot go on behind a break in it."""'
@@ -59,30 +60,24 @@ _CHANGE_OF_PART = (
 )
 
 
-def propose(request: Request) -> tuple[Mend | Declined, ...]:
+def propose(place: Place) -> tuple[Mend | Declined, ...]:
     """The boundary around a break; empty when the break is in no function or is one that a boundary would not help."""
-    site = request.site
-    source = read(site.path, request.sources.get(site.path, ""))
-    if isinstance(source, Unreadable):
-        return (Declined(NAME, source.reason),)
-    place = source.site(site.span)
-    if place is None or place.function is None or _is_disabled(source, place.function):
+    request = place.request
+    source = place.source
+    if place.function is None or _is_disabled(source, place.function):
         return ()
     if isinstance(place.function, ast.AsyncFunctionDef):
         words = (
             f"`{place.function.name}` is a coroutine, and Dynamo goes on behind no break in one; compile what it calls."
         )
-        return (Declined(NAME, words),)
-    try:
-        run = run_around(source, place)
-        if run is None:
-            return ()
-        part = part_in(source, place, run)
-        if part is None and is_all(source, place.function, run):
-            raise Refused("Nothing that could be compiled stands beside these statements.")
-        return (_mend(request, source, place.function, run, part),)
-    except Refused as refused:
-        return (Declined(NAME, str(refused)),)
+        return (Declined(RULE.name, words),)
+    run = run_around(source, place.site)
+    if run is None:
+        return ()
+    part = part_in(source, place.site, run)
+    if part is None and is_all(source, place.function, run):
+        raise Refused("Nothing that could be compiled stands beside these statements.")
+    return (_mend(request, source, place.function, run, part),)
 
 
 def _mend(request: Request, source: Source, function: Function, run: Run, part: Run | None) -> Mend:
@@ -104,7 +99,7 @@ def _mend(request: Request, source: Source, function: Function, run: Run, part: 
     spots.append(edits.replace(source, run.first, run.last, [_call(name, run)]))
     beside = f", compile {_places(source, part)} by themselves" if part is not None else ""
     return Mend(
-        rule=NAME,
+        rule=RULE.name,
         title=f"Isolate {_places(source, run)} behind torch.compiler.disable{beside} (still a break)",
         path=source.path,
         span=request.site.span,

@@ -34,38 +34,30 @@ import ast
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.python_callers import python_elsewhere
 from graphmend_lsp.mending.lowering.number_text import followed, mend, read_at, written
-from graphmend_lsp.mending.rule import Request
+from graphmend_lsp.mending.rules.item import RULE
 from graphmend_lsp.mending.rules.item.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.syntax.branches import branch_of
-from graphmend_lsp.mending.syntax.break_site import Place, place_of
-from graphmend_lsp.mending.syntax.refused import Refused
+from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.model import Declined, Mend
 
-__all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
+__all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
-NAME = "item"
 _TITLE = "Keep the number as a tensor"
-_IDS = frozenset({"GB0124", "GB0033", "GB0109"})
 
 
-def propose(request: Request) -> tuple[Mend | Declined, ...]:
+def propose(place: Place) -> tuple[Mend | Declined, ...]:
     """The mend of a number read from a tensor, or why there is none; empty when the break is no such read."""
-    place = place_of(request, NAME, _IDS)
-    if not isinstance(place, Place):
-        return place
+    request = place.request
     source, node = place.source, place.node
     found = read_at(source, node, place.gb_ids)
     if found is None or branch_of(source, node) is not None:
         return ()
     if source.function(node) is None:
-        return (Declined(NAME, "The number is not read inside a function."),)
+        return (Declined(RULE.name, "The number is not read inside a function."),)
     asked = isinstance(found.call, ast.Call) and isinstance(found.call.func, ast.Name)
     if asked and (words := python_elsewhere(source, found.tensor)) is not None:
-        return (Declined(NAME, words),)
-    try:
-        flow = followed(source, Kinds(source, frozenset({found.tensor})), found)
-        if flow.indices:
-            return ()
-        return (mend(NAME, _TITLE, request, source, flow, written(source, flow), found.call),)
-    except Refused as refused:
-        return (Declined(NAME, str(refused)),)
+        return (Declined(RULE.name, words),)
+    flow = followed(source, Kinds(source, frozenset({found.tensor})), found)
+    if flow.indices:
+        return ()
+    return (mend(RULE.name, _TITLE, request, source, flow, written(source, flow), found.call),)

@@ -27,53 +27,42 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from graphmend_lsp.mending.rule import Request
+from graphmend_lsp.mending.rules.known import RULE
 from graphmend_lsp.mending.rules.known.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.rules.known.loop import turns
 from graphmend_lsp.mending.rules.known.mirror import mirror_of, told_of
 from graphmend_lsp.mending.rules.known.python import Writer, python_of
 from graphmend_lsp.mending.syntax import edits
+from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.mending.syntax.formatting import operand, render
-from graphmend_lsp.mending.syntax.refused import Refused
-from graphmend_lsp.mending.syntax.source import Source, Unreadable, read
+from graphmend_lsp.mending.syntax.source import Source
 from graphmend_lsp.model import Declined, Mend, TextEdit
 
-__all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
-
-NAME = "known"
-_IDS = frozenset({"GB0170", "GB0124", "GB0109", "GB0033", "GB0036", "GB7000", "GB0207"})
+__all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
 
-def propose(request: Request) -> tuple[Mend | Declined, ...]:
+def propose(place: Place) -> tuple[Mend | Declined, ...]:
     """The mend of a read of known integers; empty when the break reads other values."""
-    site = request.site
-    if not _IDS & {site.gb_id, site.root_gb_id}:
-        return ()
-    source = read(site.path, request.sources.get(site.path, ""))
-    if isinstance(source, Unreadable):
-        return (Declined(NAME, source.reason),)
-    node = source.node_at(site.span)
+    source = place.source
+    node = place.node
     if node is None:
         return ()
     if isinstance(node, (ast.If, ast.While)):
         node = node.test
     if not isinstance(node, ast.expr):
         return ()
-    try:
-        looped = turns(source, node)
-        if looped is not None:
-            return (_mend(source, node, *looped),)
-        target = next((one for one in _outwards(source, node) if _reads_known(source, one)), None)
-        if target is None:
-            return ()
-        value, writer = python_of(source, target)
-        parent = source.parents.get(target)
-        inside = isinstance(parent, (ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp))
-        compound = isinstance(target, (ast.BinOp, ast.Compare))
-        text = operand(value.text) if inside and not compound else value.text
-        return (_mend(source, target, [*writer.added, edits.rewrite(source, target, text)], _told(writer)),)
-    except Refused as refused:
-        return (Declined(NAME, str(refused)),)
+    looped = turns(source, node)
+    if looped is not None:
+        return (_mend(source, node, *looped),)
+    target = next((one for one in _outwards(source, node) if _reads_known(source, one)), None)
+    if target is None:
+        return ()
+    value, writer = python_of(source, target)
+    parent = source.parents.get(target)
+    inside = isinstance(parent, (ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp))
+    compound = isinstance(target, (ast.BinOp, ast.Compare))
+    text = operand(value.text) if inside and not compound else value.text
+    return (_mend(source, target, [*writer.added, edits.rewrite(source, target, text)], _told(writer)),)
 
 
 def _outwards(source: Source, node: ast.expr) -> Iterator[ast.expr]:
@@ -105,7 +94,7 @@ def _told(writer: Writer) -> tuple[str, ...]:
 
 def _mend(source: Source, node: ast.expr, spots: list[TextEdit], changes: tuple[str, ...]) -> Mend:
     return Mend(
-        rule=NAME,
+        rule=RULE.name,
         title=f"Take `{_short(render(source, node))}` from the Python values",
         path=source.path,
         span=source.span(node),

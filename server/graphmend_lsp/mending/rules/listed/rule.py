@@ -33,21 +33,20 @@ import ast
 
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.lowering.counted import indices
-from graphmend_lsp.mending.rule import Request
+from graphmend_lsp.mending.rules.listed import RULE
 from graphmend_lsp.mending.rules.listed.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.rules.listed.modules import batch_statistics
 from graphmend_lsp.mending.rules.listed.uses import Stored, handed_to, stores_of
 from graphmend_lsp.mending.syntax import edits
+from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.mending.syntax.formatting import layout, line_limit, operand, render
 from graphmend_lsp.mending.syntax.imports import add_function, spell
 from graphmend_lsp.mending.syntax.refused import Refused
-from graphmend_lsp.mending.syntax.source import Function, Source, Unreadable, parameters, read
+from graphmend_lsp.mending.syntax.source import Function, Source, parameters
 from graphmend_lsp.model import Declined, Mend, TextEdit
 
-__all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
+__all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
-NAME = "listed"
-_IDS = frozenset({"GB0036"})
 _DOC = '"""The numbers of all rows; one that is not chosen counts from the end, so that it is negative."""'
 _ZEROED = '"""The rows of these numbers; zeros for a row that is not chosen, so that nothing comes from it or goes back to it."""'
 _FLAT = "The mask must have one dimension, or others of size 1 only; it raises for any other."
@@ -57,30 +56,22 @@ _MORE = (
 )
 
 
-def propose(request: Request) -> tuple[Mend | Declined, ...]:
+def propose(place: Place) -> tuple[Mend | Declined, ...]:
     """The mend of a list of rows that another function uses; empty when the break is no such list."""
-    site = request.site
-    if not _IDS & {site.gb_id, site.root_gb_id}:
-        return ()
-    source = read(site.path, request.sources.get(site.path, ""))
-    if isinstance(source, Unreadable):
-        return (Declined(NAME, source.reason),)
-    node = source.node_at(site.span)
-    function = source.function(node) if node is not None else None
-    if node is None or function is None:
+    source = place.source
+    node = place.node
+    function = source.function(node)
+    if function is None:
         return ()
     listed = _listed(source, node)
     if listed is None:
         return ()
     statement, mask = listed
-    try:
-        uses = handed_to(source, function, statement)
-        if not uses:
-            return ()
-        stored = [one for callee, name in uses for one in stores_of(source, callee, name)]
-        return (_mend(source, function, statement, mask, stored),)
-    except Refused as refused:
-        return (Declined(NAME, str(refused)),)
+    uses = handed_to(source, function, statement)
+    if not uses:
+        return ()
+    stored = [one for callee, name in uses for one in stores_of(source, callee, name)]
+    return (_mend(source, function, statement, mask, stored),)
 
 
 def _listed(source: Source, node: ast.AST) -> tuple[ast.Assign, ast.expr] | None:
@@ -151,7 +142,7 @@ def _mend(source: Source, function: Function, statement: ast.Assign, mask: ast.e
     gathered = dict.fromkeys((*read, *(source.code(one.target.value) for one in stored)))
     modules = dict.fromkeys(text for one in stored for text in one.modules)
     return Mend(
-        rule=NAME,
+        rule=RULE.name,
         title="Hand on all rows, and keep those of the mask",
         path=source.path,
         span=source.span(statement),

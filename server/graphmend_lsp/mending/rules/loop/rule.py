@@ -38,21 +38,20 @@ from graphmend_lsp.mending.facts.purity import needing_elements, with_history, w
 from graphmend_lsp.mending.facts.static_loops import iterates_statically
 from graphmend_lsp.mending.lowering.choice_values import with_caution
 from graphmend_lsp.mending.lowering.conditions import Conditions, Test
-from graphmend_lsp.mending.rule import Request
+from graphmend_lsp.mending.rules.loop import RULE
 from graphmend_lsp.mending.rules.loop.body import Body
 from graphmend_lsp.mending.rules.loop.end import behind, else_lines, returned
 from graphmend_lsp.mending.rules.loop.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.syntax import edits
+from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.imports import spell
 from graphmend_lsp.mending.syntax.refused import Refused
-from graphmend_lsp.mending.syntax.source import Site, Source, Unreadable, assigned, loaded, read
+from graphmend_lsp.mending.syntax.source import Site, Source, assigned, loaded
 from graphmend_lsp.model import Declined, Mend, TextEdit
 
-__all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
+__all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
-NAME = "loop"
-_IDS = frozenset({"GB0170", "GB0124", "GB0033", "GB0036", "GB8335", "GB7000"})
 _TITLES = {
     "done": "Carry a mask through the loop",
     "count": "Run the loop over its largest number of turns",
@@ -61,29 +60,20 @@ _TITLES = {
 _COST = "Every turn of the loop runs in every call, also those behind the one at which it ended."
 
 
-def propose(request: Request) -> tuple[Mend | Declined, ...]:
+def propose(place: Place) -> tuple[Mend | Declined, ...]:
     """The mends of a loop that data ends, best first; empty when the break is about no such loop."""
-    site = request.site
-    if not _IDS & {site.gb_id, site.root_gb_id} and "branching" not in site.gb_type.lower():
+    source = place.source
+    if place.function is None:
         return ()
-    source = read(site.path, request.sources.get(site.path, ""))
-    if isinstance(source, Unreadable):
-        return (Declined(NAME, source.reason),)
-    place = source.site(site.span)
-    if place is None or place.function is None:
+    target = _target(source, place.site)
+    if target is None:
         return ()
-    try:
-        target = _target(source, place)
-        if target is None:
-            return ()
-        made: list[Mend] = []
-        for double in (True, False):
-            mend, guarded = _Mending(source, target, place.node, double).mend()
-            if guarded or not double:
-                made.append(mend)
-        return with_caution(made)
-    except Refused as refused:
-        return (Declined(NAME, str(refused)),)
+    made: list[Mend] = []
+    for double in (True, False):
+        mend, guarded = _Mending(source, target, place.node, double).mend()
+        if guarded or not double:
+            made.append(mend)
+    return with_caution(made)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +155,7 @@ class _Mending:
         spans = [span for test in body.tests for span in test.spans(self.source)]
         title = _TITLES["done" if body.done else "count" if body.on else "skip"]
         return Mend(
-            rule=NAME,
+            rule=RULE.name,
             title=f"{title}, gradients kept finite" if body.guarded else title,
             path=self.source.path,
             span=self.source.span(self.node),

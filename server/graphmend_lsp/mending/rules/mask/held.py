@@ -10,9 +10,10 @@ import ast
 from graphmend_lsp.mending.facts.effects import changed_by
 from graphmend_lsp.mending.lowering.number_text import by_lines
 from graphmend_lsp.mending.lowering.selected import Chosen, chosen
-from graphmend_lsp.mending.lowering.selected_rows import Propose, mended_all
+from graphmend_lsp.mending.lowering.selected_rows import mended_all
 from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.syntax import edits
+from graphmend_lsp.mending.syntax.break_site import Propose
 from graphmend_lsp.mending.syntax.formatting import render
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source, local_names, parameters

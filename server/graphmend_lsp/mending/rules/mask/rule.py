@@ -39,32 +39,23 @@ from graphmend_lsp.mending.rules.mask.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.rules.mask.held import held
 from graphmend_lsp.mending.rules.mask.reduce import reduced
 from graphmend_lsp.mending.rules.mask.update import updated
+from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.mending.syntax.formatting import render
 from graphmend_lsp.mending.syntax.refused import Refused
-from graphmend_lsp.mending.syntax.source import Source, Unreadable, read
+from graphmend_lsp.mending.syntax.source import Source
 from graphmend_lsp.model import Declined, Mend
 
-__all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
-
-NAME = "mask"
-_IDS = frozenset({"GB0036"})
+__all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
 
-def propose(request: Request) -> tuple[Mend | Declined, ...]:
+def propose(place: Place) -> tuple[Mend | Declined, ...]:
     """The mend of what a mask chooses, or why there is none; empty when the break is no mask."""
-    site = request.site
-    if not _IDS & {site.gb_id, site.root_gb_id}:
+    request = place.request
+    source = place.source
+    node = place.node
+    if source.function(node) is None:
         return ()
-    source = read(site.path, request.sources.get(site.path, ""))
-    if isinstance(source, Unreadable):
-        return (Declined(NAME, source.reason),)
-    node = source.node_at(site.span)
-    if node is None or source.function(node) is None:
-        return ()
-    try:
-        return _mends(request, source, node)
-    except Refused as refused:
-        return (Declined(NAME, str(refused)),)
+    return _mends(request, source, node)
 
 
 def _mends(request: Request, source: Source, node: ast.AST) -> tuple[Mend | Declined, ...]:

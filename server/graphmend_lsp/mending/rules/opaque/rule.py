@@ -27,39 +27,31 @@ neither a tensor nor a whole number; and inside other loops.
 from __future__ import annotations
 
 from graphmend_lsp.mending.rule import Request
+from graphmend_lsp.mending.rules.opaque import RULE
 from graphmend_lsp.mending.rules.opaque.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.rules.opaque.run import Run, run_at
 from graphmend_lsp.mending.syntax import edits
+from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.mending.syntax.imports import add_function, spell
 from graphmend_lsp.mending.syntax.operator_names import qualified
 from graphmend_lsp.mending.syntax.refused import Refused
-from graphmend_lsp.mending.syntax.source import Function, Source, Unreadable, read
+from graphmend_lsp.mending.syntax.source import Function, Source
 from graphmend_lsp.model import Declined, Mend, TextEdit
 
-__all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
+__all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
-NAME = "opaque"
-_IDS = frozenset({"GB0036", "GB0124", "GB0170", "GB0033", "GB0109", "GB7000"})
 _WIDTH = 100
 _DOC = '"""Runs uncompiled, as one operator of the graph: what it does depends on data."""'
 
 
-def propose(request: Request) -> tuple[Mend | Declined, ...]:
+def propose(place: Place) -> tuple[Mend | Declined, ...]:
     """The operator around a break; empty when the break is about no statements that only write in tensors."""
-    site = request.site
-    if not _IDS & {site.gb_id, site.root_gb_id}:
+    request = place.request
+    source = place.source
+    if place.function is None or _is_operator(source, place.function):
         return ()
-    source = read(site.path, request.sources.get(site.path, ""))
-    if isinstance(source, Unreadable):
-        return (Declined(NAME, source.reason),)
-    place = source.site(site.span)
-    if place is None or place.function is None or _is_operator(source, place.function):
-        return ()
-    try:
-        run = run_at(source, place)
-        return () if run is None else (_mend(request, source, place.function, run),)
-    except Refused as refused:
-        return (Declined(NAME, str(refused)),)
+    run = run_at(source, place.site)
+    return () if run is None else (_mend(request, source, place.function, run),)
 
 
 def _mend(request: Request, source: Source, function: Function, run: Run) -> Mend:
@@ -86,7 +78,7 @@ def _mend(request: Request, source: Source, function: Function, run: Run) -> Men
     spots += [edits.remove(source, one) for one in run.statements[:-1]]
     spots.append(edits.replace(source, run.statements[-1], run.statements[-1], [f"{name}({handed})"]))
     return Mend(
-        rule=NAME,
+        rule=RULE.name,
         title=f"Run {_places(source, run)} as one operator in the graph",
         path=source.path,
         span=request.site.span,

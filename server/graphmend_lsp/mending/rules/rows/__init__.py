@@ -1,1 +1,12 @@
-"""The rule `rows`: `rule` says what it does and proposes, `examples` are its tests and its page."""
+"""The rule `rows`: what it declares. `rule` says what it does and proposes, `examples` are its tests and its page."""
+
+from graphmend_lsp.mending.rule import Declaration
+
+RULE = Declaration(
+    name="rows",
+    order=110,
+    tier="first choice",
+    breaks=frozenset({"GB0036", "GB0124", "GB0033", "GB0109", "GB0170"}),
+    what_breaks="experts of a mixture, padding taken out: rows that go through modules",
+    becomes="all rows, the mask decides",
+)

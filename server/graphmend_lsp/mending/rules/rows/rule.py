@@ -44,7 +44,9 @@ from contextlib import suppress
 
 from graphmend_lsp.mending.lowering.number_text import by_lines
 from graphmend_lsp.mending.rule import Request
+from graphmend_lsp.mending.rules.mask import RULE as MASK
 from graphmend_lsp.mending.rules.mask import rule as mask
+from graphmend_lsp.mending.rules.rows import RULE
 from graphmend_lsp.mending.rules.rows import call_examples as rows_call_examples
 from graphmend_lsp.mending.rules.rows import examples as rows_examples
 from graphmend_lsp.mending.rules.rows.call import Form, through
@@ -52,14 +54,14 @@ from graphmend_lsp.mending.rules.rows.flow import put_back
 from graphmend_lsp.mending.rules.rows.list import Selection, again, selections
 from graphmend_lsp.mending.rules.rows.loop import over_all, without_emptiness
 from graphmend_lsp.mending.rules.rows.padding import taken_out
+from graphmend_lsp.mending.syntax.break_site import Place, answers_of
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source, Unreadable, read
 from graphmend_lsp.model import Declined, Mend
 from graphmend_lsp.text import apply_edits
 
-__all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
+__all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
-NAME = "rows"
 EXAMPLES = (*rows_examples.EXAMPLES, *rows_call_examples.EXAMPLES)
 REFUSALS = (*rows_examples.REFUSALS, *rows_call_examples.REFUSALS)
 _IDS = frozenset({"GB0036"})
@@ -76,30 +78,23 @@ Written = tuple[str, list[str], set[str]]
 """A file's new text, what is taken for granted, and the tests for having no row that are gone, as `ast.dump` tells them."""
 
 
-def propose(request: Request) -> tuple[Mend | Declined, ...]:
+def propose(place: Place) -> tuple[Mend | Declined, ...]:
     """The mend of rows that a mask chooses, or why there is none; empty when the break is no such choice."""
-    site = request.site
-    ids = frozenset({site.gb_id, site.root_gb_id})
-    if not (_IDS | _NUMBERS | _TESTS) & ids:
+    request = place.request
+    ids = place.gb_ids
+    source = place.source
+    node = place.node
+    function = source.function(node)
+    if function is None:
         return ()
-    source = read(site.path, request.sources.get(site.path, ""))
-    if isinstance(source, Unreadable):
-        return (Declined(NAME, source.reason),)
-    node = source.node_at(site.span)
-    function = source.function(node) if node is not None else None
-    if node is None or function is None:
-        return ()
-    try:
-        forms: list[Form] = through(source, node) if (_IDS | _TESTS) & ids else []
-        if not _IDS & ids:
-            forms = [one for one in forms if one[2]]  # the test must go, which is the break
-        if not forms and (_IDS | _NUMBERS) & ids:
-            forms = _mended_rows(request, source, node, function)
-    except Refused as refused:
-        return (Declined(NAME, str(refused)),)
+    forms: list[Form] = through(source, node) if (_IDS | _TESTS) & ids else []
+    if not _IDS & ids:
+        forms = [one for one in forms if one[2]]  # the test must go, which is the break
+    if not forms and (_IDS | _NUMBERS) & ids:
+        forms = _mended_rows(request, source, node, function)
     return tuple(
         Mend(
-            rule=NAME,
+            rule=RULE.name,
             title=_TITLE,
             path=source.path,
             span=source.span(source.statement(node) or node),
@@ -108,6 +103,13 @@ def propose(request: Request) -> tuple[Mend | Declined, ...]:
             cautions=(_MORE, *dict.fromkeys(cautions)),
         )
         for spots, cautions, tests in forms
+    )
+
+
+def _is_reduced(request: Request) -> bool:
+    """Whether the mask rule mends the break, which costs less than all rows."""
+    return MASK.is_about(request.site) and any(
+        isinstance(one, Mend) for one in answers_of(MASK.name, mask.propose, request)
     )
 
 
@@ -133,7 +135,7 @@ def _mended(request: Request, source: Source, node: ast.AST, function: str) -> W
         text, cautions, tests = _written(source, function, _named(source, function, padding[1]))
         return text, [_COUNTED, *cautions], tests
     found = selections(source, node) if lists else []
-    if not found or any(isinstance(one, Mend) for one in mask.propose(request)):
+    if not found or _is_reduced(request):
         return None
     return _written(source, function, found)
 

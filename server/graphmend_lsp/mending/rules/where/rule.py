@@ -30,15 +30,14 @@ When it is refused
 from __future__ import annotations
 
 from graphmend_lsp.mending.lowering.choice import choices
-from graphmend_lsp.mending.rule import Request
-from graphmend_lsp.mending.rules.where import examples, numbers_examples, stored_examples
+from graphmend_lsp.mending.rules.where import RULE, examples, numbers_examples, stored_examples
+from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.model import Declined, Mend
 
 EXAMPLES = (*examples.EXAMPLES, *numbers_examples.EXAMPLES, *stored_examples.EXAMPLES)
 REFUSALS = (*examples.REFUSALS, *numbers_examples.REFUSALS, *stored_examples.REFUSALS)
-NAME = "where"
 
 
-def propose(request: Request) -> tuple[Mend | Declined, ...]:
+def propose(place: Place) -> tuple[Mend | Declined, ...]:
     """The mends of a branch on a tensor, best first; empty when the break is no such branch."""
-    return choices(request, NAME)
+    return choices(RULE.name, place)

@@ -38,7 +38,7 @@ from graphmend_lsp.mending.facts.region import assigned_in
 from graphmend_lsp.mending.lowering.choice_values import Old
 from graphmend_lsp.mending.lowering.conditions import Conditions, Test, operand_of_junction
 from graphmend_lsp.mending.lowering.merge import refuse_later_change
-from graphmend_lsp.mending.rule import Request
+from graphmend_lsp.mending.rules.while_loop import RULE
 from graphmend_lsp.mending.rules.while_loop import examples as while_loop_examples
 from graphmend_lsp.mending.rules.while_loop.text import Writer
 from graphmend_lsp.mending.rules.while_loop.turn import (
@@ -50,6 +50,7 @@ from graphmend_lsp.mending.rules.while_loop.turn import (
     step_of,
     turn_of,
 )
+from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.mending.syntax.compiled_branch import branch_without_twin, not_training
 from graphmend_lsp.mending.syntax.formatting import render
 from graphmend_lsp.mending.syntax.imports import spell
@@ -57,11 +58,10 @@ from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, loaded
 from graphmend_lsp.model import Declined, Mend, Span
 
-__all__ = ["EXAMPLES", "NAME", "REFUSALS", "propose"]
+__all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
 EXAMPLES = while_loop_examples.EXAMPLES
 REFUSALS = while_loop_examples.REFUSALS
-NAME = "while_loop"
 _TITLE = "Turn with torch.while_loop when compiled without gradients"
 _SERVES = "it serves calls without gradients only (`torch.no_grad()`)"
 _WITH_GRADIENTS = "With gradients the loop stays, and breaks the graph as before."
@@ -73,18 +73,15 @@ _RAISES = (
 _COPIES = "When compiled, a loop that takes no turn gives copies."
 
 
-def propose(request: Request) -> tuple[Mend | Declined, ...]:
+def propose(place: Place) -> tuple[Mend | Declined, ...]:
     """The mend of a ``while`` on a tensor; empty for other breaks."""
-    found = branch_without_twin(request)
+    found = branch_without_twin(place)
     if found is None:
         return ()
     source, node, loop = found
     if not isinstance(loop, ast.While):
         return ()
-    try:
-        return (_Mending(source, loop, node).mend(),)
-    except Refused as refused:
-        return (Declined(NAME, str(refused)),)
+    return (_Mending(source, loop, node).mend(),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +144,7 @@ class _Mending:
         spots = [writer.twin()]
         told = [_WITH_GRADIENTS, *([_IN_TRAINING] if turn.calls_modules else []), _RAISES, _COPIES, *writer.changes]
         return Mend(
-            rule=NAME,
+            rule=RULE.name,
             title=_TITLE,
             path=self.source.path,
             span=self.source.span(self.loop.test),
