@@ -58,3 +58,22 @@ def test_a_rule_is_a_folder_with_its_examples() -> None:
         if folder.is_dir() and folder.name != "__pycache__":
             assert (folder / "rule.py").is_file(), folder.name
             assert list(folder.glob("*examples.py")), folder.name
+
+
+MOST_LINES = 60
+"""Of a function, its docstring included."""
+
+LONGER_FILES = {"rules/rows/apart.py": 425, "lowering/number_flow.py": 435}
+"""Files past 400 lines, and how long they may be; no other joins them."""
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(MENDING)))
+def test_files_and_functions_stay_short(path: Path) -> None:
+    if path.name.endswith("examples.py"):
+        return
+    text = path.read_text("utf-8")
+    assert text.count("\n") <= LONGER_FILES.get(str(path.relative_to(MENDING)), 400)
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            assert node.end_lineno is not None
+            assert node.end_lineno - node.lineno < MOST_LINES, f"{node.name} has too many lines"

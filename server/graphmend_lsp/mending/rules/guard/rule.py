@@ -88,28 +88,11 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
     if (lists := _of_lists(source, check)) is not None:
         words = f"`{source.code(lists.left)}` is compared as a list, in Python; a tensor in it must be a number before that."
         return (Declined(RULE.name, words),)
-    late: list[Mend] = []
-    reasons: list[str] = []
-    outer = outermost(request, source, place.function)
-    if isinstance(outer, str):
-        reasons.append(outer)
-    elif outer.function is not place.function:
-        reasons.append(f"`{place.function.name}` is inlined, so its end is not the end of the graph.")
-    else:
-        ended = _at_the_end(source, place.function, check)
-        if ended is None:
-            return (
-                Declined(
-                    RULE.name,
-                    f"The check already stands at the end of `{place.function.name}`; there it costs no graph.",
-                ),
-            )
-        if isinstance(ended, str):
-            reasons.append(ended)
-        else:
-            what = "assert" if isinstance(check, Assertion) else f"raise {_error_name(source, check)}"
-            title = f"{what} at the end of {place.function.name}"
-            late.append(_mend(request, source, check, title, ended))
+    late = _at_its_end(place, place.function, check)
+    if late is None:
+        words = f"The check already stands at the end of `{place.function.name}`; there it costs no graph."
+        return (Declined(RULE.name, words),)
+    reasons = [late] if isinstance(late, str) else []
     answers: list[Mend | Declined] = []
     catching = _catching(request)
     operator = catching if catching is not None else raise_in_operator(source, place.function, check)
@@ -118,7 +101,7 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
         answers.append(_mend(request, source, check, f"raise {what} in the graph", operator))
     else:
         reasons.append(operator)
-    answers += late
+    answers += [] if isinstance(late, str) else [late]
     graph = raise_in_graph(source, check) if isinstance(check, Raise) else assert_in_graph(source, check)
     if isinstance(graph, InGraph):
         title = "assert a tensor, in the graph" if isinstance(check, Assertion) else "check in the graph"
@@ -126,6 +109,20 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
     else:
         reasons.append(graph)
     return tuple(answers) or tuple(Declined(RULE.name, reason) for reason in dict.fromkeys(reasons))
+
+
+def _at_its_end(place: Place, function: Function, check: Check) -> Mend | str | None:
+    """The check at the end of its function, or why not; None where it already stands there."""
+    outer = outermost(place.request, place.source, function)
+    if isinstance(outer, str):
+        return outer
+    if outer.function is not function:
+        return f"`{function.name}` is inlined, so its end is not the end of the graph."
+    ended = _at_the_end(place.source, function, check)
+    if ended is None or isinstance(ended, str):
+        return ended
+    what = "assert" if isinstance(check, Assertion) else f"raise {_error_name(place.source, check)}"
+    return _mend(place.request, place.source, check, f"{what} at the end of {function.name}", ended)
 
 
 def _check(source: Source, place: Site | None) -> Check | None:

@@ -30,6 +30,7 @@ the file, or is not the only one that the call can mean.
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
 
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.lowering.counted import indices
@@ -88,56 +89,21 @@ def _listed(source: Source, node: ast.AST) -> tuple[ast.Assign, ast.expr] | None
 
 
 def _mend(source: Source, function: Function, statement: ast.Assign, mask: ast.expr, stored: list[Stored]) -> Mend:
-    where, imported = spell(source, "torch.where", source.tree)
-    torch = where.removesuffix(".where")
-    if torch == where:
-        raise Refused("`where` is imported by its own name; import torch.")
     if any(one.statement is statement for one in stored):
         raise Refused("The function hands the list to itself.")
-    name = source.fresh("_all_rows")
-    zeroed = source.fresh("_chosen_rows")
-    inner = source.indent
-    lines = [
-        f"def {name}(chosen):",
-        inner + _DOC,
-        f"{inner}numbers = {torch}.arange(len(chosen), device=chosen.device)",
-        f"{inner}return {where}(chosen.reshape(len(chosen)), numbers, numbers - len(numbers))",
-        "",
-        "",
-        f"def {zeroed}(rows, numbers):",
-        inner + _ZEROED,
-        f"{inner}return rows.masked_fill((numbers < 0).reshape(-1, *[1] * (rows.dim() - 1)), 0)",
-    ]
-    text = render(source, mask)
-    chosen = text if Kinds(source).is_bool(mask) else f"{operand(text)} != 0"
-    call = f"{name}({chosen})"
+    names = _Names(source, *_spelled(source))
     owner = source.owner(function)
     is_method = "self" in parameters(function) and owner is not None and bool(owner.bases)
-    for one in stored:
-        for module in one.modules:
-            made = batch_statistics(source, one.statement, module, in_training=not is_method)
-            if made is not None:
-                raise Refused(f"`{module}` takes statistics over the chosen rows (`{made}`).")
+    _refuse_statistics(source, stored, in_training=not is_method)
+    text = render(source, mask)
+    chosen = text if Kinds(source).is_bool(mask) else f"{operand(text)} != 0"
+    call = f"{names.numbers}({chosen})"
     old = render(source, statement.value)
     value = f"{old} if self.training else {call}" if is_method else call
-    spots: list[TextEdit] = [imported] if imported is not None else []
-    spots.append(add_function(source, lines))
+    spots: list[TextEdit] = [names.imported] if names.imported is not None else []
+    spots.append(add_function(source, _functions(names)))
     spots.append(edits.rewrite(source, statement.value, value))
-    texts: dict[ast.AST, str] = {
-        rows: f"{zeroed}({render(source, rows)}, {one.name})" for one in stored for rows in one.gathered
-    }
-    stores = {one.statement for one in stored}
-    makers = dict.fromkeys(source.statement(rows) for rows in texts)
-    spots += [
-        _value(source, one, render(source, one.value, texts))
-        for one in makers
-        if isinstance(one, ast.Assign) and one not in stores
-    ]
-    for one in stored:
-        out, index = source.code(one.target.value), one.name
-        shape = f"({index} >= 0).reshape(-1, *[1] * ({out}.dim() - 1))"
-        kept = f"{where}({shape}, {render(source, one.value, texts)}, {out}[{index}])"
-        spots.append(_value(source, one.statement, kept))
+    spots += _stores(names, stored)
     read = (source.code(rows.value) for one in stored for rows in one.gathered)
     gathered = dict.fromkeys((*read, *(source.code(one.target.value) for one in stored)))
     modules = dict.fromkeys(text for one in stored for text in one.modules)
@@ -158,6 +124,72 @@ def _mend(source: Source, function: Function, statement: ast.Assign, mask: ast.e
             ),
         ),
     )
+
+
+@dataclass
+class _Names:
+    """How the mend spells ``torch.where``, and the names of the two functions that it adds."""
+
+    source: Source
+    where: str
+    imported: TextEdit | None
+
+    def __post_init__(self) -> None:
+        self.torch = self.where.removesuffix(".where")
+        self.numbers = self.source.fresh("_all_rows")
+        self.zeroed = self.source.fresh("_chosen_rows")
+
+
+def _spelled(source: Source) -> tuple[str, TextEdit | None]:
+    where, imported = spell(source, "torch.where", source.tree)
+    if not where.endswith(".where"):
+        raise Refused("`where` is imported by its own name; import torch.")
+    return where, imported
+
+
+def _functions(names: _Names) -> list[str]:
+    """The lines of the two functions."""
+    inner, torch = names.source.indent, names.torch
+    return [
+        f"def {names.numbers}(chosen):",
+        inner + _DOC,
+        f"{inner}numbers = {torch}.arange(len(chosen), device=chosen.device)",
+        f"{inner}return {names.where}(chosen.reshape(len(chosen)), numbers, numbers - len(numbers))",
+        "",
+        "",
+        f"def {names.zeroed}(rows, numbers):",
+        inner + _ZEROED,
+        f"{inner}return rows.masked_fill((numbers < 0).reshape(-1, *[1] * (rows.dim() - 1)), 0)",
+    ]
+
+
+def _refuse_statistics(source: Source, stored: list[Stored], in_training: bool) -> None:
+    for one in stored:
+        for module in one.modules:
+            made = batch_statistics(source, one.statement, module, in_training=in_training)
+            if made is not None:
+                raise Refused(f"`{module}` takes statistics over the chosen rows (`{made}`).")
+
+
+def _stores(names: _Names, stored: list[Stored]) -> list[TextEdit]:
+    """The rows that are read become zeros where they are not chosen, and what is stored keeps the others."""
+    source = names.source
+    texts: dict[ast.AST, str] = {
+        rows: f"{names.zeroed}({render(source, rows)}, {one.name})" for one in stored for rows in one.gathered
+    }
+    stores = {one.statement for one in stored}
+    makers = dict.fromkeys(source.statement(rows) for rows in texts)
+    spots = [
+        _value(source, one, render(source, one.value, texts))
+        for one in makers
+        if isinstance(one, ast.Assign) and one not in stores
+    ]
+    for one in stored:
+        out, index = source.code(one.target.value), one.name
+        shape = f"({index} >= 0).reshape(-1, *[1] * ({out}.dim() - 1))"
+        kept = f"{names.where}({shape}, {render(source, one.value, texts)}, {out}[{index}])"
+        spots.append(_value(source, one.statement, kept))
+    return spots
 
 
 def _value(source: Source, statement: ast.Assign, value: str) -> TextEdit:
