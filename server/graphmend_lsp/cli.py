@@ -306,6 +306,7 @@ def _request(arguments: argparse.Namespace) -> tuple[CheckRequest, WorkerConfig]
         made_up=not arguments.no_guess,
         analysis=getattr(arguments, "run", "real"),
         shard=_shard(arguments),
+        assume=config.assume,
     )
     return request, WorkerConfig(
         python=arguments.python or config.python,

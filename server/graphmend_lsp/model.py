@@ -8,6 +8,7 @@ Units. A `Position` is 1-based in both line and column; columns count Unicode co
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -19,6 +20,53 @@ Outcome = Literal["resumed", "rest skipped", "frame skipped", "raised", "unknown
 Safety = Literal["safe", "unsafe", "wrong", "unverified"]
 Likeness = Literal["bit-equal", "close", "different", "not compared"]
 Effects = Literal["equal", "moved", "different", "not compared"]
+AssumptionKind = Literal[
+    "dtype",
+    "device",
+    "number-range",
+    "float64",
+    "late-reading",
+    "message-order",
+    "raised-between",
+    "caught",
+    "identity",
+    "shared-buffer",
+    "backward",
+    "shapes",
+    "layout",
+    "inside-effects",
+    "zero-gradients",
+    "callers",
+    "settings",
+    "one-name",
+    "warning-filters",
+    "constant-dimension",
+    "not-tried",
+]
+ASSUMPTIONS: Mapping[AssumptionKind, str] = {
+    "dtype": "the dtype of the model and its inputs stays",
+    "device": "the device stays",
+    "number-range": "integers stay in the range of their dtype",
+    "float64": "no number needs more than the dtype of its tensor holds",
+    "late-reading": "nothing changes what is read late",
+    "message-order": "nothing else is said in between",
+    "raised-between": "nothing raises in between",
+    "caught": "nobody catches this",
+    "identity": "nobody asks which tensor object or memory this is",
+    "shared-buffer": "nothing else holds this buffer",
+    "backward": "gradients are taken once, and nothing is changed in place before",
+    "shapes": "the shapes agree for every input",
+    "layout": "tensors lie in memory as they do in the entry",
+    "inside-effects": "no hook, no effect and no lazy state is inside",
+    "zero-gradients": "gradients of zeros may stand for none",
+    "callers": "all callers and overrides take this",
+    "settings": "flags and settings stay as the entry has them",
+    "one-name": "no other file is loaded under this name",
+    "warning-filters": "no warning filter matters",
+    "constant-dimension": "this dimension may be constant",
+    "not-tried": "nothing differs in what there was no time to try",
+}
+"""What a mend may take for granted, each with the clause that follows "assumes that"."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -157,6 +205,23 @@ class NewName:
 
 
 @dataclass(frozen=True, slots=True)
+class Assumption:
+    """Something that a mend takes for granted. `text` is the clause that follows "assumes that", of the kind when empty.
+
+    `places` are pairs (file, span) in the original text that it is about; may be empty.
+    """
+
+    kind: AssumptionKind
+    text: str = ""
+    places: tuple[tuple[str, Span], ...] = ()
+
+    @property
+    def words(self) -> str:
+        """The clause that follows "assumes that"."""
+        return self.text or ASSUMPTIONS[self.kind]
+
+
+@dataclass(frozen=True, slots=True)
 class Mend:
     """A proposed rewrite of one break.
 
@@ -165,6 +230,7 @@ class Mend:
     `cautions` say what may differ for values or sizes that no call shows (another order of a sum): never safe then.
     `names` are those that it brings into its files, which no other mend made together with it may use.
     `serves` says in which calls alone it gains anything ("" for all); it is told where a verdict shows no gain.
+    `assumes` is what it takes for granted; what neither the source nor a run discharges makes it unsafe.
     """
 
     rule: str
@@ -177,6 +243,7 @@ class Mend:
     cautions: tuple[str, ...] = ()
     names: tuple[NewName, ...] = ()
     serves: str = ""
+    assumes: tuple[Assumption, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +274,8 @@ class Verdict:
     `reasons` say, in words for the user, why it is not safe, or what is told although it is safe.
     `unreached` are conditions of which one side never ran, with the value that was never seen.
     `results` is what `safety` would be if it did not matter whether the mended program is cut less.
+    `assumes` are the assumptions that nothing discharged: each makes it unsafe. `discharged` are those that the source or
+    a run showed to hold, `accepted` those that the user accepts for the project.
     """
 
     safety: Safety
@@ -221,6 +290,17 @@ class Verdict:
     unreached: tuple[tuple[Span, bool], ...] = ()
     seconds: float = 0.0
     results: Safety = "unverified"
+    assumes: tuple[Assumption, ...] = ()
+    discharged: tuple[Assumption, ...] = ()
+    accepted: tuple[Assumption, ...] = ()
+
+    @property
+    def assuming(self) -> str:
+        """What is taken for granted, for a title: empty where it is not that alone which makes the mend unsafe."""
+        if self.safety != "unsafe" or not self.assumes or not self.reasons[0].startswith("assumes that "):
+            return ""
+        more = f" and {len(self.assumes) - 1} more" if len(self.assumes) > 1 else ""
+        return f"assumes that {self.assumes[0].words}{more}"
 
 
 @dataclass(frozen=True, slots=True)

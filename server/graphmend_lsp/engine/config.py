@@ -41,7 +41,7 @@ class CheckRequest:
     installed packages left out of edits). `texts` are unsaved documents by absolute path. `entries` were told by the user;
     the ones found in `paths` are added, with `made_up` also those whose inputs are invented. `roots` go on the program's
     sys.path. `analysis`: ``real`` runs on the entry's data; ``fake`` runs without, both sides of branches; ``both`` the real
-    run, and what only a fake run meets.
+    run, and what only a fake run meets. `assume` are the kinds of assumptions that count as safe here.
     """
 
     paths: tuple[str, ...]
@@ -57,6 +57,7 @@ class CheckRequest:
     packages: bool = False  # also show and mend breaks inside installed packages, where they are
     within: str | None = None  # mend only what is in this file or folder
     shard: Shard | None = None  # run this part of the entries only
+    assume: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from graphmend_lsp.analysis.entries import find_entries
 from graphmend_lsp.analysis.entry_guesses import guess_entries
 from graphmend_lsp.engine.files import Sources
-from graphmend_lsp.model import Entry, Failure
+from graphmend_lsp.model import ASSUMPTIONS, Entry, Failure
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -27,13 +27,17 @@ class BadEntryError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ProjectConfig:
-    """``[tool.graphmend]`` of the nearest ``pyproject.toml``: entries as written, and the folder they are relative to."""
+    """``[tool.graphmend]`` of the nearest ``pyproject.toml``: entries as written, and the folder they are relative to.
+
+    `assume` are the kinds of assumptions (`model.ASSUMPTIONS`) that the project accepts.
+    """
 
     folder: str
     entries: tuple[str, ...] = ()
     device: str | None = None
     mode: str | None = None
     python: str | None = None
+    assume: tuple[str, ...] = ()
 
 
 def parse_entry(written: str, folder: str) -> Entry:
@@ -74,8 +78,15 @@ def read_config(start: str) -> ProjectConfig:
         words = {key: table.get(key) for key in ("device", "mode", "python")}
         if bad := [key for key, word in words.items() if not (word is None or isinstance(word, str))]:
             raise BadEntryError(f"{file}: [tool.graphmend] {bad[0]} must be a string.")
-        return ProjectConfig(str(folder), tuple(entries), **words)
+        return ProjectConfig(str(folder), tuple(entries), **words, assume=_assumed(table.get("assume", []), file))
     return ProjectConfig(str(path if path.is_dir() else path.parent))
+
+
+def _assumed(kinds: object, file: Path) -> tuple[str, ...]:
+    if not isinstance(kinds, list) or any(kind not in ASSUMPTIONS for kind in kinds):
+        known = ", ".join(ASSUMPTIONS)
+        raise BadEntryError(f"{file}: [tool.graphmend] assume must be a list of these: {known}.")
+    return tuple(kinds)
 
 
 def python_files(paths: Iterable[str]) -> Iterator[str]:

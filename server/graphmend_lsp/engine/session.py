@@ -289,7 +289,10 @@ class Session:
         if failure is not None:
             return [], failure
         return [
-            (judge(results[candidate["id"]], mends, sources), mended_run(results[candidate["id"]], before))
+            (
+                judge(results[candidate["id"]], mends, sources, request.assume),
+                mended_run(results[candidate["id"]], before),
+            )
             for mends, candidate in zip(programs, candidates, strict=True)
         ], None
 
@@ -316,7 +319,10 @@ class Session:
         ]
         _tell(on_progress, f"proving with {key[0].name}, which may run what is mended")
         results, _ = await self._verify(request, key, candidates, before, on_progress, reached=True)
-        judged = {number: elsewhere(judge(result, (), sources), key[0].name) for number, result in results.items()}
+        judged = {
+            number: elsewhere(judge(result, (), sources, request.assume), key[0].name)
+            for number, result in results.items()
+        }
         return [
             (mend, judged[str(number)])
             for number, program in enumerate(programs)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from graphmend_lsp.engine.assumed import standing_of, words_of
 from graphmend_lsp.engine.breaks import span_of
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.mending import LAST_RESORT
@@ -16,11 +17,12 @@ _ORDER: tuple[Safety, ...] = ("safe", "unverified", "unsafe", "wrong")
 _SHOWN = 3
 
 
-def judge(result: CandidateResult, mends: Sequence[Mend], sources: Sources) -> Verdict:
-    """The verdict on one mend (or several together); `sources` are the old texts.
+def judge(result: CandidateResult, mends: Sequence[Mend], sources: Sources, accepted: Collection[str] = ()) -> Verdict:
+    """The verdict on one mend (or several together); `sources` are the old texts, `accepted` kinds of assumptions.
 
     *Safe*: everything bit-equal, effects equal or moved (told). *Unsafe*: close outputs, outputs that are rounded
-    otherwise, an exception or a text that differs, a side of a condition that never ran, what the rule itself warns of.
+    otherwise, an exception or a text that differs, a side of a condition that never ran, what the rule itself warns of,
+    an assumption that nothing discharged: what a probe found different, above all.
     *Wrong*: anything else that differs, or nothing gained.
     """
     before, after = _counts(result["before"]), _counts(result["after"])
@@ -41,15 +43,15 @@ def judge(result: CandidateResult, mends: Sequence[Mend], sources: Sources) -> V
         lower("unverified" if stopped else "wrong", f"the mended program failed: {failure['message']}")
     for words in result["unlike_sides"][:_SHOWN]:
         lower("wrong", f"the two sides differ: {words}")
-    grave = [one for one in result["differences"] if one["severity"] == "different"]
-    for one in grave[:_SHOWN]:
-        lower("unsafe" if _is_text(one) else "wrong", _words(one))
-    for one in _first(result["differences"], "exception"):
-        lower("unsafe", _words(one))
-    for one in [one for one in result["differences"] if one.get("rounded")][:_SHOWN]:
-        lower("unsafe", f"{_words(one)} (rounded otherwise: in float64 both give the same)")
-    for one in _first([one for one in result["differences"] if not one.get("rounded")], "close"):
-        lower("unsafe", f"{_words(one)} (close, not bit-equal)")
+    differences = [one for one in result["differences"] if "assumes" not in one]
+    for one in [one for one in differences if one["severity"] == "different"][:_SHOWN]:
+        lower("unsafe" if _is_text(one) else "wrong", words_of(one))
+    for one in _first(differences, "exception"):
+        lower("unsafe", words_of(one))
+    for one in [one for one in differences if one.get("rounded")][:_SHOWN]:
+        lower("unsafe", f"{words_of(one)} (rounded otherwise: in float64 both give the same)")
+    for one in _first([one for one in differences if not one.get("rounded")], "close"):
+        lower("unsafe", f"{words_of(one)} (close, not bit-equal)")
     if result["failure"] is None and (result["calls"] == 0 or result["outputs"] == "not compared"):
         lower("unverified", "no call of the two programs could be compared")
     if not gained:
@@ -68,7 +70,10 @@ def judge(result: CandidateResult, mends: Sequence[Mend], sources: Sources) -> V
                 lower("unsafe", f"no call made `{_shorten(text.slice(span))}` {value}, so that side was not compared")
     for caution in dict.fromkeys(caution for mend in mends for caution in mend.cautions):
         lower("unsafe", caution)
-    reasons += [_words(one) for one in _first(result["differences"], "moved")]
+    standing = standing_of(result, mends, accepted)
+    for assumption in standing.open:
+        lower("unsafe", standing.told(assumption))
+    reasons += [words_of(one) for one in _first(differences, "moved")]
     changes = [change for mend in mends for change in mend.changes]
     return Verdict(
         safety=safety if gained else "wrong",
@@ -83,6 +88,9 @@ def judge(result: CandidateResult, mends: Sequence[Mend], sources: Sources) -> V
         unreached=tuple(unreached),
         seconds=result["seconds"],
         results=safety,
+        assumes=standing.open,
+        discharged=standing.discharged,
+        accepted=standing.accepted,
     )
 
 
@@ -152,11 +160,6 @@ def _is_lost(difference: Difference) -> bool:
 
 def _first(differences: Sequence[Difference], severity: str) -> list[Difference]:
     return [one for one in differences if one["severity"] == severity][:_SHOWN]
-
-
-def _words(one: Difference) -> str:
-    where = f" {one['where']}" if one["where"] else ""
-    return f"{one['what']}{where} in {one['call']}: {one['detail']}"
 
 
 def _shorten(words: str, width: int = 60) -> str:

@@ -7,7 +7,18 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from graphmend_lsp.model import Candidate, Counts, EntryResult, Failure, Finding, Measurement, Plan, Report, ShardMark
+from graphmend_lsp.model import (
+    Candidate,
+    Counts,
+    EntryResult,
+    Failure,
+    Finding,
+    Measurement,
+    Plan,
+    Report,
+    ShardMark,
+    Verdict,
+)
 from graphmend_lsp.report.words import speed
 
 SCHEMA = 1
@@ -45,6 +56,7 @@ def mend_record(plan: Plan, measured: Sequence[Measurement] = ()) -> dict[str, A
             "effects": verdict.effects,
             "calls": verdict.calls,
             "reasons": list(verdict.reasons),
+            **_assumed(verdict),
         },
         "applied": [
             {"rule": one.mend.rule, "title": one.mend.title, "safety": one.safety, "path": one.mend.path,
@@ -146,7 +158,9 @@ def _break(finding: Finding) -> dict[str, Any]:
 
 def _mend(candidate: Candidate) -> dict[str, Any]:
     verdict = candidate.verdict
-    known = {} if verdict is None else {"before": _counts(verdict.before), "after": _counts(verdict.after)}
+    known: dict[str, Any] = {}
+    if verdict is not None:
+        known = {"before": _counts(verdict.before), "after": _counts(verdict.after), **_assumed(verdict)}
     return {
         "rule": candidate.mend.rule,
         "safety": candidate.safety,
@@ -154,6 +168,23 @@ def _mend(candidate: Candidate) -> dict[str, Any]:
         "changes": [*candidate.mend.changes, *candidate.mend.cautions],
         "reasons": list(verdict.reasons) if verdict else [],
         **known,
+    }
+
+
+def _assumed(verdict: Verdict) -> dict[str, list[dict[str, Any]]]:
+    """What a mend takes for granted, by what became of it; nothing where there is nothing."""
+    groups = {"assumes": verdict.assumes, "discharged": verdict.discharged, "accepted": verdict.accepted}
+    return {
+        name: [
+            {
+                "kind": one.kind,
+                "text": one.words,
+                "places": [{"path": path, "line": span.start.line} for path, span in one.places],
+            }
+            for one in those
+        ]
+        for name, those in groups.items()
+        if those
     }
 
 

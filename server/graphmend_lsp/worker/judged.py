@@ -13,6 +13,7 @@ from .compare import Comparison, Shown
 from .recipes import Recipe
 from .rounding import Call
 from .trials import Planned, Trial, Way
+from .used import probed_kinds
 from .weigh import Programs, compare_trial, distinct
 from .wire import Candidate, CandidateResult, CountsData, Difference, FailureData, Place, SideData
 
@@ -82,6 +83,8 @@ def judged(
         calls=sum(len(trial.observations) for trial in mended.trials),
         seconds=time.monotonic() - started,
         failure=mended.failed,
+        probed=probed_kinds(uncompiled.recipes, uncompiled.observations) if uncompiled else [],
+        untried=list(original.planned.plan.untried) if original.planned else [],
     )
 
 

@@ -18,6 +18,7 @@ from .effects import Listener
 from .manners import fitting, subject_in
 from .observe import Observation, Raised, Subject, fresh_calls, observe
 from .probe import Sides
+from .probes import Kept, limited, probed, probing
 from .recipes import (
     Arguments,
     Recipe,
@@ -35,25 +36,34 @@ from .snapshot import Store, tensors_of
 from .variants import SPOTS, make
 
 STANDARD_SHARE = 0.1  # of the time limit, for values that any mend is tried with
+LARGEST_SHARE = 0.4  # of the time limit: as much as `STANDARD_CALLS` may take where one call is slow
+STANDARD_CALLS = 150  # about as many as a mend is tried with, of which each counts as what the latest one took
 SEARCH_SHARE = 0.25  # of the time limit, until the search for unseen sides ends
 RUNS = 6  # how often each chosen call is run again, at most: two programs, three ways
 MOST_RESHAPED = 2
 MOST_NEAR = 2  # calls that showed a side, from which others are made with single elements changed
 PATIENCE = 20  # times the longest call so far that a made-up call may take
 LEAST_PATIENCE = 1.0  # seconds
+PROBE_SECONDS = 10.0  # that one probe may take
+MOST_PROBED = 3  # calls that are probed
+PROBE_RUNS = 2  # how often each is run: two programs
+FIRST = "as the first call"
 
 
 @dataclass(frozen=True)
 class Plan:
     """The calls, in order. `telling` are the numbers of those that showed a side for the first time.
 
-    `late` are made behind them, uncompiled only: what they show does not depend on how a program is compiled.
+    `late` are made behind them, uncompiled only: what they show does not depend on how a program is compiled. `probes`
+    come last, each from the state that the program was loaded in. `untried` says what there was no time for.
     """
 
     recipes: tuple[Recipe, ...]
     telling: frozenset[int]
     failed: Observation | None = None  # the last of the entry's calls when all of them raised
     late: tuple[Recipe, ...] = ()
+    probes: tuple[Recipe, ...] = ()
+    untried: tuple[str, ...] = ()
 
     @property
     def own(self) -> tuple[Recipe, ...]:
@@ -63,7 +73,7 @@ class Plan:
     @property
     def uncompiled(self) -> tuple[Recipe, ...]:
         """The calls that are made uncompiled."""
-        return (*self.recipes, *self.late)
+        return (*self.recipes, *self.late, *self.probes)
 
     def unshaped(self) -> tuple[Recipe, ...]:
         """All calls but those of another shape that showed no new side."""
@@ -93,8 +103,10 @@ class Plan:
     def everything(self) -> tuple[Recipe, ...]:
         """All calls, and behind them the forms of them that only the shorter lists have."""
         return (
-            *self.uncompiled,
+            *self.recipes,
+            *self.late,
             *dict.fromkeys(one for one in (*self.lean(), *self.leanest()) if one not in self.recipes),
+            *self.probes,
         )
 
 
@@ -114,17 +126,44 @@ def perform(
     ear: Listener,
     *,
     double: bool = False,
+    kept: Kept | None = None,
 ) -> Observation:
     """Make the call of a recipe and observe it. `calls` are the entry's own objects, `pristine` their copies.
 
-    `double`: in float64; then `calls` are in it already.
+    `double`: in float64; then `calls` are in it already. `kept` is the state from which probes are made.
     """
+    if recipe.probe:
+        return _probe(subject, recipe, pristine, store, ear, kept)
     args, kwargs = calls[recipe.base] if recipe.own else make(recipe, pristine)
     if double and not recipe.own:
         args, kwargs = widened((args, kwargs))
     made = subject_in(recipe.manner, subject, (args, kwargs))
     with other_weights(recipe.weights, subject.modules), other_mode(recipe.mode, subject.modules):
         return observe(made, recipe.label, args, kwargs, store, ear)
+
+
+def _probe(
+    subject: Subject, recipe: Recipe, pristine: Sequence[Arguments], store: Store, ear: Listener, kept: Kept | None
+) -> Observation:
+    """A call in a use that the entry does not show, from the state that the program was loaded in."""
+    if kept is not None:
+        kept.put_back()
+    try:
+        with (
+            limited(),
+            interrupted_after(PROBE_SECONDS),
+            probed(recipe.probe, subject, make(recipe, pristine)) as (used, (args, kwargs)),
+            other_weights(recipe.weights, subject.modules),
+            other_mode(recipe.mode, subject.modules),
+        ):
+            return observe(used, recipe.label, args, kwargs, store, ear)
+    except TooLongError:
+        return Observation(recipe.label, {}, ear.take(), Raised(TooLongError.__name__, "it did not end"))
+    except Exception as error:  # the use could not be made at all: it says nothing
+        return Observation(recipe.label, {}, ear.take(), Raised(TooLongError.__name__, str(error)))
+    finally:
+        if kept is not None:
+            kept.put_back()
 
 
 class _Search:
@@ -143,6 +182,9 @@ class _Search:
         self.refused: list[Recipe] = []  # made-up values for which the program raises
         self.raising: set[int] = set()  # the entry's calls that raise as they are
         self.checks: dict[Recipe, str] = {}  # the types of what calls raise that are kept for what they show
+        self.fresh: list[Recipe] = []  # what is refused behind other calls, to be made as the first one
+        self.untried: list[str] = []
+        self.probed = 0
         self.gradients = False
         self.started = time.monotonic()
         self.longest = 0.0  # seconds; the first call pays what is set up once
@@ -158,8 +200,8 @@ class _Search:
         for base in bases:
             chosen = standard(base, self.pristine[base])
             for recipe in chosen if base == bases[0] else chosen[:1]:
-                if self.spent() > self.seconds * STANDARD_SHARE and not self.missing:
-                    break
+                if not self.missing and not self.affords(recipe):
+                    continue
                 seen = self.try_out(recipe)
                 if (
                     seen.raised is not None
@@ -185,7 +227,27 @@ class _Search:
             *self.made_unusual(bases),
             *self.refused,
         )
-        return Plan(tuple(self.recipes), frozenset(self.telling), late=late), own, self.store
+        probes = self.probe(bases)
+        untried = tuple(dict.fromkeys(self.untried))
+        return Plan(tuple(self.recipes), frozenset(self.telling), None, late, probes, untried), own, self.store
+
+    def probe(self, bases: Sequence[int]) -> tuple[Recipe, ...]:
+        """Uses that the entry does not show, as many as there is time for."""
+        wanted = probing(self.subject, self.near(bases)[:MOST_PROBED], self.pristine, gradients=self.gradients)
+        chosen: list[Recipe] = []
+        for one in (*self.fresh, *wanted):
+            self.probed = len(chosen)
+            if self.affords(one):
+                chosen.append(one)
+        return tuple(chosen)
+
+    def affords(self, recipe: Recipe, share: float = STANDARD_SHARE) -> bool:
+        """Whether there is time for one more call; what there is none for is told."""
+        allowed = max(self.seconds * share, min(self.seconds * LARGEST_SHARE, STANDARD_CALLS * self.latest))
+        if self.spent() <= allowed:
+            return True
+        self.untried.append(recipe.use)
+        return False
 
     @property
     def missing(self) -> bool:
@@ -193,7 +255,8 @@ class _Search:
 
     def spent(self) -> float:
         """Seconds since the start, and those that the chosen calls will take when they are run again."""
-        return time.monotonic() - self.started + RUNS * self.latest * len(self.recipes) / 2
+        again = RUNS * self.latest * len(self.recipes) / 2 + PROBE_RUNS * self.latest * self.probed
+        return time.monotonic() - self.started + again
 
     def find_gradients(self) -> None:
         """Whether floating inputs may ask for gradients: the program must take them as well as without."""
@@ -212,9 +275,9 @@ class _Search:
             if not any(part.is_floating_point() for _, part in tensors_of(self.pristine[recipe.base])):
                 continue
             for spot in SPOTS:
-                if self.spent() > self.seconds * STANDARD_SHARE:
-                    return tuple(found)
                 one = replace(recipe, spot=spot, gradients=self.gradients)
+                if not self.affords(one):
+                    continue
                 if self.observe(one).raised is None:
                     found.append(one)
         return tuple(found)
@@ -228,9 +291,9 @@ class _Search:
         found: list[Recipe] = []
         raising = [Recipe(base) for base in sorted(self.raising)[:MOST_NEAR]]
         for recipe in (*self.near(bases), *raising):
-            if self.spent() > self.seconds * STANDARD_SHARE:
-                break
             one = replace(recipe, mode=mode, gradients=self.gradients)
+            if not self.affords(one):
+                continue
             # A check that fails leaves what it leaves in this mode, too (running statistics, for one).
             if (raised := self.observe(one).raised) is None or raised.type == self.checks.get(recipe):
                 found.append(one)
@@ -241,14 +304,13 @@ class _Search:
         found: list[Recipe] = []
         refused: set[str] = set()
         for recipe in odd(base, self.pristine[base]):
-            if self.spent() > self.seconds * STANDARD_SHARE:
-                break
-            if recipe.dtype in refused:
+            if recipe.dtype in refused or not self.affords(recipe):
                 continue
             if self.observe(recipe).raised is None:
                 found.append(recipe)
             elif recipe.dtype:
                 refused.add(recipe.dtype)
+                self.fresh.append(replace(recipe, probe=FIRST))  # what earlier calls left behind may be the reason
         return tuple(found)
 
     def with_history(self, bases: Sequence[int]) -> tuple[Recipe, ...]:
@@ -261,9 +323,7 @@ class _Search:
     def with_other_flags(self, bases: Sequence[int]) -> tuple[Recipe, ...]:
         """The entry's calls with their flags the other way round: what is traced for one call says nothing of them."""
         others = [one for base in bases[:MOST_NEAR] for one in reflagging(base, self.pristine[base])]
-        return tuple(
-            one for one in others if self.spent() <= self.seconds * STANDARD_SHARE and self.observe(one).raised is None
-        )
+        return tuple(one for one in others if self.affords(one) and self.observe(one).raised is None)
 
     def made_unusual(self, bases: Sequence[int]) -> tuple[Recipe, ...]:
         """Calls near those that showed a side, in another manner and with smaller inputs, where the program takes them."""
@@ -271,9 +331,9 @@ class _Search:
         for recipe in self.near(bases):
             call = self.pristine[recipe.base]
             for one in unusual(recipe, call, fitting(call, self.subject, self.gradients)):
-                if self.spent() > self.seconds * STANDARD_SHARE:
-                    return tuple(found)
                 one = replace(one, gradients=self.gradients and one.manner == "twice")
+                if not self.affords(one):
+                    continue
                 if self.observe(one).raised is None:
                     found.append(one)
         return tuple(found)
@@ -281,7 +341,7 @@ class _Search:
     def renumber(self, base: int) -> None:
         """Other Python numbers, compiled as well: Dynamo traces those that change in another way."""
         for recipe in renumbering(base, self.pristine[base]):
-            if self.spent() <= self.seconds * SEARCH_SHARE:
+            if self.affords(recipe, SEARCH_SHARE):
                 self.try_out(recipe)
 
     def near(self, bases: Sequence[int]) -> list[Recipe]:
@@ -293,8 +353,10 @@ class _Search:
     def reshape(self, base: int) -> None:
         accepted: set[int | None] = set()
         for recipe in reshaping(base, self.pristine[base]):
-            if len(accepted) >= MOST_RESHAPED or self.spent() > self.seconds * SEARCH_SHARE:
+            if len(accepted) >= MOST_RESHAPED:
                 return
+            if not self.affords(recipe, SEARCH_SHARE):
+                continue
             if recipe.axis not in accepted and self.try_out(recipe).raised is None:
                 accepted.add(recipe.axis)
 

@@ -37,7 +37,7 @@ class Recipe:
     `raises`: the original raises, and only that is compared. `dtype` is that of floating tensors, where another is given.
     `draw` numbers calls that differ in nothing but their random numbers. `history`: with `gradients`, floating inputs are
     results of an operation and no leaves. `numbers`: the Python floats, integers or flags among the arguments are others.
-    `manner` is how the call is made, of `manners`.
+    `manner` is how the call is made, of `manners`. `probe` names the use, of `probes`, that the entry does not show.
     """
 
     base: int
@@ -59,11 +59,14 @@ class Recipe:
     history: bool = False
     numbers: Literal["", "floats", "integers", "flags"] = ""
     manner: Manner = ""
+    probe: str = ""
 
     @property
     def odd(self) -> bool:
         """Whether it is one of `odd` or `unusual`: a mend may be no *safe* one in it, but it shows no side of a condition."""
-        return bool(self.dtype or self.manner) or (self.resize is not None and self.resize[1] < self.resize[0])
+        return bool(self.dtype or self.manner or self.probe) or (
+            self.resize is not None and self.resize[1] < self.resize[0]
+        )
 
     @property
     def label(self) -> str:
@@ -93,9 +96,20 @@ class Recipe:
         if self.draw:
             words += f", draw {self.draw}"
         words += WORDS[self.manner]
+        words += f" {self.probe}" if self.probe else ""
         if self.again:
             words += ", again"
         return words
+
+    @property
+    def use(self) -> str:
+        """What of the call is other than in the entry, in words that many calls share."""
+        words = [self.probe] if self.probe else []
+        words += [f"floats in {self.dtype}"] if self.dtype else []
+        words += ["other sizes"] if self.resize else []
+        words += [f"{self.mode} mode"] if self.mode else []
+        words += [WORDS[self.manner].strip(" ,")] if self.manner else []
+        return ", ".join(words) or "other values"
 
     @property
     def seed(self) -> int:

@@ -26,6 +26,7 @@ from .observe import Observation, Subject, find_modules, fresh_calls, state_of
 from .places import canonical, kind_of
 from .plan import Plan, choose, perform
 from .probe import watch_conditions, watch_wheres
+from .probes import Kept
 from .program import build, install_texts, load_module, set_threads
 from .recipes import Arguments, Recipe
 from .recorder import Recorder
@@ -189,10 +190,13 @@ def run(
         sides = watch_conditions(conditions, text_of)
         wheres = watch_wheres(changed or {}, text_of)
         made = tuple(recipes or chosen.uncompiled)
+        kept = Kept(subject) if any(one.probe for one in made) else None
         with _uncompiled(subject):
             for one in made:
                 with sides.believed(not one.odd), wheres.believed(not one.odd):
-                    observations.append(perform(subject, one, calls, pristine, store, listener, double=double))
+                    observations.append(
+                        perform(subject, one, calls, pristine, store, listener, double=double, kept=kept)
+                    )
         return Trial(
             way, made, tuple(observations), store.blobs, _NOTHING, sides=tuple(sides.data()),
             unlike=tuple(wheres.unlike), start=start, modules=frozenset(subject.modules),

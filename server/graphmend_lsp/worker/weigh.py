@@ -14,6 +14,7 @@ from .effects import Effect
 from .observe import Observation
 from .recipes import Recipe, gradient_of
 from .trials import Trial, Way
+from .used import marked, probe_differences
 from .wire import Difference
 
 CALLED: Mapping[Way, str] = {
@@ -83,10 +84,13 @@ def compare_trial(
     found = paired(programs, new)
     comparison = Comparison(differences=list(found.told))
     for pair in found.pairs:
-        if pair.refused:
+        if pair.recipe.probe:
+            comparison.differences += [one for one in probe_differences(pair) if not _is_helper(one, new)]
+        elif pair.refused:
             comparison.differences += compare_refusals(pair.mended.seen.label, pair.original.seen, pair.mended.seen)
         elif pair.recipe.odd:
-            comparison.differences += [_lighter(one) for one in pair.compare(Comparison()).differences]
+            differences = pair.compare(Comparison()).differences
+            comparison.differences += [marked(_lighter(one), pair.recipe) for one in differences if _counts(one)]
         else:
             pair.compare(comparison, (shown or {}).get((new.way, pair.recipe)))
     return comparison, not found.like and (bool(comparison.differences) or not found.complete)
@@ -121,9 +125,19 @@ def paired(programs: Programs, new: Trial) -> Pairs:
 
 
 def changes_state(trial: Trial) -> bool:
-    """Whether the state is not the same after every call."""
-    first, *others = (one.parts.get("state", {}) for one in trial.observations)
+    """Whether the state is not the same after every call, but for probes, behind which it is put back."""
+    seen = zip(trial.recipes, trial.observations, strict=False)
+    first, *others = (one.parts.get("state", {}) for recipe, one in seen if not recipe.probe)
     return any(state != first for state in others)
+
+
+def _is_helper(one: Difference, new: Trial) -> bool:
+    """Whether it is a global that the mended program has from the start."""
+    return one["what"] == "state" and one["where"] in new.start and one["detail"].startswith("new")
+
+
+def _counts(one: Difference) -> bool:
+    return one["severity"] != "moved"
 
 
 def _lighter(one: Difference) -> Difference:
@@ -137,7 +151,8 @@ def distinct(differences: Sequence[Difference]) -> list[Difference]:
     for one in differences:
         words = one["detail"] if one["what"] in _TEXTS else ""
         kind = "rounded" if one.get("rounded") else one["severity"]
-        found.setdefault((one["what"], one["where"], kind, words), one)
+        broken = one.get("assumes")
+        found.setdefault(("assumes", broken) if broken else (one["what"], one["where"], kind, words), one)
     return sorted(found.values(), key=lambda one: (_GRAVEST.index(one["severity"]), not one.get("rounded")))
 
 

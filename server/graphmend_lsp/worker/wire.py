@@ -289,11 +289,12 @@ class CountsData(TypedDict):
     recompiles: int
 
 
-class _Rounded(TypedDict, total=False):
+class _Marked(TypedDict, total=False):
     rounded: bool  # it is more than the bound for close, and shown to be rounding: the same in float64
+    assumes: str  # seen only in a use that the entry does not show: the kind of assumption that it breaks
 
 
-class Difference(_Rounded):
+class Difference(_Marked):
     """One thing that was not equal. `what`: output, gradient, state, stdout, stderr, log, warning, exception, graphs ...
 
     `where` names the part (``output[0].logits``), `call` the call's index and what was varied, `detail` both values.
@@ -314,7 +315,12 @@ class SideData(TypedDict):
     false: bool
 
 
-class CandidateResult(TypedDict):
+class _Probed(TypedDict, total=False):
+    probed: list[str]  # kinds of assumptions that probes were made for, all of them to the end
+    untried: list[str]  # calls that were planned and not made, in words
+
+
+class CandidateResult(_Probed):
     """What the comparison of one candidate showed. `events` are the breaks that the mended program still has."""
 
     id: str

@@ -1,0 +1,66 @@
+"""What becomes of the assumptions of a mend: open, discharged by a probe, or accepted by the user. Pure.
+
+A mend declares its own (`Mend.assumes`); the worker adds those that a probe found to be broken, and says for which kinds
+every probe came to its end with nothing different.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import get_args
+
+from graphmend_lsp.model import Assumption, AssumptionKind, Mend
+from graphmend_lsp.worker.wire import CandidateResult, Difference
+
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The assumptions of a verdict. `shown` is what a probe showed of an open one, in words."""
+
+    open: tuple[Assumption, ...] = ()
+    discharged: tuple[Assumption, ...] = ()
+    accepted: tuple[Assumption, ...] = ()
+    shown: Mapping[AssumptionKind, str] = field(default_factory=dict)
+
+    def told(self, one: Assumption) -> str:
+        """An open assumption as a reason."""
+        shown = self.shown.get(one.kind)
+        return f"assumes that {one.words}" + (f" ({shown})" if shown else "")
+
+
+def standing_of(result: CandidateResult, mends: Sequence[Mend], accepted: Collection[str] = ()) -> Standing:
+    """What a run showed of what these mends assume."""
+    broken: dict[AssumptionKind, str] = {}
+    for one in result["differences"]:
+        if (kind := kind_of(one.get("assumes", ""))) is not None:
+            broken.setdefault(kind, words_of(one))
+    declared = list(dict.fromkeys(one for mend in mends for one in mend.assumes))
+    known = {one.kind for one in declared}
+    declared += [Assumption(kind) for kind in broken if kind not in known]
+    if untried := result.get("untried"):
+        more = f" and {len(untried) - _SHOWN} more" if len(untried) > _SHOWN else ""
+        words = f"nothing differs in what there was no time to try ({'; '.join(untried[:_SHOWN])}{more})"
+        declared.append(Assumption("not-tried", words))
+    held = {kind for kind in result.get("probed", ()) if kind not in broken} - ({"not-tried"} if untried else set())
+    discharged = tuple(one for one in declared if one.kind in held)
+    left = [one for one in declared if one.kind not in held]
+    return Standing(
+        tuple(one for one in left if one.kind not in accepted),
+        discharged,
+        tuple(one for one in left if one.kind in accepted),
+        broken,
+    )
+
+
+def kind_of(word: str) -> AssumptionKind | None:
+    """A kind as the worker or a user writes it; None when there is no such kind."""
+    return next((kind for kind in get_args(AssumptionKind) if kind == word), None)
+
+
+def words_of(one: Difference) -> str:
+    """A difference in words."""
+    where = f" {one['where']}" if one["where"] else ""
+    return f"{one['what']}{where} in {one['call']}: {one['detail']}"

@@ -1,0 +1,68 @@
+"""The model as a whole in another dtype, parameters, buffers and inputs.
+
+Catches ``boost = 2.0 if x.max() > 1 else 0.5`` as ``torch.where(c, 2.0, 0.5)``: what met a number meets a float32 tensor,
+which wins over a bfloat16 parameter without dimensions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+from ..observe import Subject
+from ..snapshot import tensors_of
+from ..variants import substitute
+from .base import Arguments, Around, Probe
+
+
+def _has_floats(subject: Subject, call: Arguments) -> bool:
+    return any(_casts(tensor) for _, tensor in tensors_of(call)) or any(map(_casts, _weights(subject)))
+
+
+def _weights(subject: Subject) -> list[torch.Tensor]:
+    return [one for module in subject.modules.values() for one in (*module.parameters(), *module.buffers())]
+
+
+def _casts(tensor: torch.Tensor) -> bool:
+    return tensor.dtype in (torch.float32, torch.float64)
+
+
+def _cast(dtype: torch.dtype) -> Around:
+    @contextmanager
+    def around(subject: Subject, _call: Arguments) -> Iterator[Subject]:
+        weights = [(one, one.data) for one in _weights(subject) if one.is_floating_point()]
+        try:
+            for one, data in weights:
+                one.data = data.to(dtype)
+            yield subject
+        finally:
+            for one, data in weights:
+                one.data = data
+
+    return around
+
+
+def _inputs_in(dtype: torch.dtype, call: Arguments) -> Arguments:
+    made = {
+        id(tensor): tensor.detach().to(dtype).requires_grad_(tensor.requires_grad)
+        for _, tensor in tensors_of(call)
+        if _casts(tensor) and not isinstance(tensor, torch.nn.Parameter)
+    }
+    args, kwargs = substitute(call, made)
+    return args, kwargs
+
+
+def _in(dtype: torch.dtype) -> Probe:
+    name = str(dtype).removeprefix("torch.")
+    return Probe(
+        f"with model and inputs cast to {name}",
+        "dtype",
+        _has_floats,
+        lambda call: _inputs_in(dtype, call),
+        _cast(dtype),
+    )
+
+
+PROBES = tuple(map(_in, (torch.bfloat16, torch.float16, torch.float64)))

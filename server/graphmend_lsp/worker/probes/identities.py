@@ -1,0 +1,61 @@
+"""Which tensor objects and memories come out of a call, and which state is bound anew by it; the first call of all.
+
+Catches ``return x`` on one side as ``torch.where(...)``, behind which an in-place change arrives at nobody; a buffer that is
+bound anew in every call, so that a module that shares it keeps the old one; a cache that is built on a side not taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from ..observe import Subject
+from ..snapshot import tensors_of
+from .base import Arguments, Probe
+
+
+def _state(subject: Subject) -> dict[str, torch.Tensor]:
+    """Buffers, parameters and tensors that are plain attributes, by name."""
+    found: dict[str, torch.Tensor] = {}
+    for root, module in subject.modules.items():
+        for prefix, part in module.named_modules(prefix=root):
+            named = {**part._parameters, **part._buffers, **vars(part)}
+            found.update({f"{prefix}.{key}": one for key, one in named.items() if isinstance(one, torch.Tensor)})
+    return found
+
+
+def _memory(tensor: torch.Tensor) -> int:
+    if type(tensor) not in (torch.Tensor, torch.nn.Parameter) or tensor.layout != torch.strided or not tensor.numel():
+        return 0
+    return tensor.untyped_storage().data_ptr()
+
+
+@contextmanager
+def _told(subject: Subject, _call: Arguments) -> Iterator[Subject]:
+    """The result, with what in it is an input's or the state's memory, and which state is another tensor than before."""
+
+    def called(*args: Any, **kwargs: Any) -> tuple[Any, list[str], list[str]]:
+        before = _state(subject)
+        known = {f"input{path}": tensor for path, tensor in tensors_of((args, kwargs))} | before
+        result = subject.function(*args, **kwargs)
+        after = _state(subject)
+        anew = [name for name, one in after.items() if name in before and one is not before[name]]
+        aliases = [
+            f"result{path} is {'' if tensor is one else 'in the memory of '}{name}"
+            for path, tensor in tensors_of(result)
+            for name, one in known.items()
+            if tensor is one or (_memory(tensor) and _memory(tensor) == _memory(one))
+        ]
+        return result, sorted(aliases), sorted(anew)
+
+    yield replace(subject, function=called)
+
+
+PROBES = (
+    Probe("as the first call, with what is the same tensor", "identity", lambda _subject, _call: True, around=_told),
+    Probe("as the first call", "inside-effects", lambda _subject, _call: True),
+)

@@ -1,0 +1,72 @@
+"""Integers at the ends of their dtype, in narrower dtypes, and too large for float32.
+
+Catches ``labels.max().item() + 1``, which is 256 of uint8 as a number and 0 as a tensor; ``abs(q.min().item())`` of int8;
+``step.item() / 64``, which Python divides in float64.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from ..observe import Subject
+from ..snapshot import tensors_of
+from ..variants import substitute
+from .base import Arguments, Probe
+
+_INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+_NARROW = (torch.uint8, torch.int8, torch.int16)
+BEYOND_FLOAT32 = (1 << 24) + 1
+"""The least positive integer that float32 does not hold."""
+
+
+def _integers(call: Arguments) -> list[torch.Tensor]:
+    return [tensor for _, tensor in tensors_of(call) if tensor.dtype in _INTEGERS and tensor.numel()]
+
+
+def _has_integers(_subject: Subject, call: Arguments) -> bool:
+    return bool(_integers(call))
+
+
+def _has_wide(_subject: Subject, call: Arguments) -> bool:
+    return any(tensor.dtype in (torch.int32, torch.int64) for tensor in _integers(call))
+
+
+def _ended(tensor: torch.Tensor, dtype: torch.dtype, *, largest: bool) -> torch.Tensor:
+    """In that dtype, with one number at an end of it."""
+    made = tensor.detach().clamp(torch.iinfo(dtype).min, torch.iinfo(dtype).max).to(dtype)
+    made = made.clone(memory_format=torch.contiguous_format)
+    made.view(-1)[made.numel() // 2] = torch.iinfo(dtype).max if largest else torch.iinfo(dtype).min
+    return made
+
+
+def _at_ends(call: Arguments, *, largest: bool) -> Arguments:
+    """Integers of 8 and 16 bits; wider ones would be sizes that no machine has."""
+    made = {id(one): _ended(one, one.dtype, largest=largest) for one in _integers(call) if one.dtype in _NARROW}
+    args, kwargs = substitute(call, made)
+    return args, kwargs
+
+
+def _in(dtype: torch.dtype, call: Arguments) -> Arguments:
+    args, kwargs = substitute(call, {id(one): _ended(one, dtype, largest=True) for one in _integers(call)})
+    return args, kwargs
+
+
+def _beyond_float32(call: Arguments) -> Arguments:
+    made = {id(one): one + BEYOND_FLOAT32 for one in _integers(call) if one.dtype in (torch.int32, torch.int64)}
+    args, kwargs = substitute(call, made)
+    return args, kwargs
+
+
+def _narrow(_subject: Subject, call: Arguments) -> bool:
+    return any(one.dtype in _NARROW for one in _integers(call))
+
+
+PROBES = (
+    Probe("with an integer at the upper end of its dtype", "number-range", _narrow,
+          lambda call: _at_ends(call, largest=True)),
+    Probe("with an integer at the lower end of its dtype", "number-range", _narrow,
+          lambda call: _at_ends(call, largest=False)),
+    Probe("with integers in uint8", "number-range", _has_integers, lambda call: _in(torch.uint8, call)),
+    Probe("with integers in int8", "number-range", _has_integers, lambda call: _in(torch.int8, call)),
+    Probe("with integers that float32 does not hold", "float64", _has_wide, _beyond_float32),
+)  # fmt: skip

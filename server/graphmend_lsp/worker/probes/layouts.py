@@ -1,0 +1,83 @@
+"""Inputs laid out otherwise, without elements, and tensors that are used where no gradient is known.
+
+Catches ``x.view(...)`` behind a ``torch.where``, which is contiguous where the branch gave a transposed or an expanded
+tensor as it was, and refused it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from ..manners import transposed
+from ..observe import Subject
+from ..snapshot import tensors_of
+from ..variants import substitute
+from .base import Arguments, Probe
+
+
+def _plain(call: Arguments) -> list[torch.Tensor]:
+    return [one for _, one in tensors_of(call) if type(one) is torch.Tensor and one.layout == torch.strided]
+
+
+def _turns(_subject: Subject, call: Arguments) -> bool:
+    return any(transposed(one) is not one for one in _plain(call))
+
+
+def _transposed(call: Arguments) -> Arguments:
+    args, kwargs = substitute(call, {id(one): transposed(one) for one in _plain(call)})
+    return args, kwargs
+
+
+def _middles(call: Arguments) -> list[torch.Tensor]:
+    return [one for one in _plain(call) if one.dim() > 1 and one.numel() and one.is_leaf]
+
+
+def _expanded(call: Arguments) -> Arguments:
+    """Every tensor with dimensions repeats the first element of its second one, without a memory of its own for it."""
+    made = {
+        id(one): one.detach().narrow(1, 0, 1).expand(one.shape).requires_grad_(one.requires_grad)
+        for one in _middles(call)
+    }
+    args, kwargs = substitute(call, made)
+    return args, kwargs
+
+
+def _is_image(_subject: Subject, call: Arguments) -> bool:
+    return any(one.dim() == 4 for one in _plain(call))
+
+
+def _channels_last(call: Arguments) -> Arguments:
+    made = {
+        id(one): one.detach().contiguous(memory_format=torch.channels_last).requires_grad_(one.requires_grad)
+        for one in _plain(call)
+        if one.dim() == 4
+    }
+    args, kwargs = substitute(call, made)
+    return args, kwargs
+
+
+@contextmanager
+def _inference(subject: Subject, _call: Arguments) -> Iterator[Subject]:
+    def called(*args: Any, **kwargs: Any) -> Any:
+        with torch.inference_mode():
+            return subject.function(*args, **kwargs)
+
+    yield replace(subject, function=called)
+
+
+def strides(value: Any) -> list[tuple[int, ...]]:
+    """Of each tensor in a result."""
+    return [one.stride() for one in _plain(((value,), {}))]
+
+
+PROBES = (
+    Probe("with tensors that lie transposed in memory", "layout", _turns, _transposed, refusals=True),
+    Probe("with expanded tensors", "layout", lambda _subject, call: bool(_middles(call)), _expanded, refusals=True),
+    Probe("with channels last", "layout", _is_image, _channels_last, refusals=True),
+    Probe("in inference mode", "layout", lambda _subject, _call: True, around=_inference, refusals=True),
+)
