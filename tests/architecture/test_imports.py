@@ -15,9 +15,10 @@ STDLIB = set(sys.stdlib_module_names) | {"__future__"}
 ALLOWED: dict[str, set[str]] = {
     "model": set(),
     "text": {"model"},
+    "values": {"model"},
     "analysis": {"model", "text"},
-    "mending": {"model", "text", "libcst"},
-    "engine": {"model", "text", "analysis", "mending", "worker.wire", "tomli", "platformdirs"},
+    "mending": {"model", "text", "values", "libcst"},
+    "engine": {"model", "text", "values", "analysis", "mending", "worker.wire", "tomli", "platformdirs"},
     "worker": {"torch", "numpy"},
     "report": {"model", "text", "mending", "rich", ""},
     "lsp": {"model", "text", "analysis", "mending", "engine", "report", "pygls", "lsprotocol", ""},

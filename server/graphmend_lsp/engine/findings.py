@@ -12,8 +12,10 @@ from graphmend_lsp.engine.config import CheckRequest
 from graphmend_lsp.engine.explored import fake_breaks, with_modes
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.mender import Mender
+from graphmend_lsp.engine.noted import facts_of
 from graphmend_lsp.engine.runs import Key, Run
 from graphmend_lsp.model import Break, Candidate, Declined, EntryResult, Finding, Mend, Report
+from graphmend_lsp.values import NOTHING
 
 
 def unmet(report: Report, result: EntryResult, run: Run | None) -> list[Mend]:
@@ -73,6 +75,7 @@ def findings_of(
     faked = fake_breaks(explored, real, runs, scope, sources)
     met = with_modes(sorted((*real, *faked), key=lambda site: (site.path, site.span)), {**explored, **runs})
     ran = any(run.failure is None for run in (*runs.values(), *explored.values()))
+    facts = facts_of((run.noted for run in runs.values()), sources) if mender is not None else NOTHING
     found: list[Finding] = []
     for site in (*met, *_static(files, met, sources)):
         text = sources.get(site.path)
@@ -87,7 +90,7 @@ def findings_of(
             continue
         paths = dict.fromkeys((site.path, *(frame.path for frame in site.chain if scope.contains(frame.path))))
         texts = {path: value for path in paths if (value := sources.get(path)) is not None}
-        mends, refusals = mender.propose(site, texts, request.rules)
+        mends, refusals = mender.propose(site, texts, request.rules, facts.only(texts))
         found.append(Finding(site, tuple(Candidate(mend) for mend in mends), refusals))
     return tuple(found)
 

@@ -19,6 +19,7 @@ from typing import IO, Any
 from graphmend_lsp.analysis.reasons import remedy_for
 from graphmend_lsp.model import Break, Declined, Mend
 from graphmend_lsp.text import Text
+from graphmend_lsp.values import NOTHING, Facts
 
 Proposed = tuple[tuple[Mend, ...], tuple[Declined, ...]]
 _START = "import sys; sys.path[:] = sys.argv[1:]; from graphmend_lsp.engine.mender import serve; serve()"
@@ -31,7 +32,9 @@ class Mender:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
 
-    def propose(self, site: Break, sources: Mapping[str, str], rules: Sequence[str] = ()) -> Proposed:
+    def propose(
+        self, site: Break, sources: Mapping[str, str], rules: Sequence[str] = (), facts: Facts = NOTHING
+    ) -> Proposed:
         """What mending offers for a break, and why it declines; waits without holding the interpreter."""
         if self._process is None or self._process.poll() is not None:
             self._process = self._started()
@@ -39,7 +42,7 @@ class Mender:
         assert process.stdin is not None
         assert process.stdout is not None
         try:
-            _write(process.stdin, (site, dict(sources), tuple(rules)))
+            _write(process.stdin, (site, dict(sources), tuple(rules), facts))
             answer: Proposed = _read(process.stdout)
         except (OSError, EOFError, pickle.UnpicklingError):
             process.kill()
@@ -73,10 +76,10 @@ def serve() -> None:
 
     while True:
         try:
-            site, sources, rules = _read(source)
+            site, sources, rules, facts = _read(source)
         except EOFError:
             return
-        proposals = propose(site, sources, rules)
+        proposals = propose(site, sources, rules, facts)
         _write(
             sink, (proposals.mends, proposals.declined or (() if proposals.mends else (no_rule_for(site, sources),)))
         )

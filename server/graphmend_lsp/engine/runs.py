@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from graphmend_lsp.engine.client import failure_of
 from graphmend_lsp.model import Entry, Failure, Mode, RunKind
-from graphmend_lsp.worker.wire import AnalyseResult, BreakData, CandidateResult, CountsData, GraphData
+from graphmend_lsp.worker.wire import AnalyseResult, BreakData, CandidateResult, CountsData, GraphData, NotedFunction
 
 Key = tuple[Entry, Mode]
 
@@ -36,6 +36,7 @@ class Run:
     cached: bool = False
     ended: bool = True  # False of one that is under way
     loaded: frozenset[str] = frozenset()  # files, when they are known
+    noted: tuple[NotedFunction, ...] = ()  # what values were in functions that hold a break
 
     @property
     def most_graphs(self) -> int:
@@ -80,6 +81,7 @@ def run_of(result: AnalyseResult, kind: RunKind = "real", cached: bool = False) 
         available_bytes=result.get("available_bytes"),
         cached=cached,
         loaded=frozenset(one["file"] for one in result.get("loaded", ())),
+        noted=tuple(result.get("noted", ())),
     )
 
 

@@ -19,6 +19,7 @@ from graphmend_lsp.mending.syntax import soundness
 from graphmend_lsp.mending.syntax.break_site import Propose, answers_of
 from graphmend_lsp.mending.syntax.new_names import new_names
 from graphmend_lsp.model import Break, Declined, Mend
+from graphmend_lsp.values import NOTHING, Facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +64,12 @@ def rules_by_name() -> dict[str, Rule]:
     return {one.name: _loaded(one) for one in DECLARATIONS}
 
 
-def propose(site: Break, sources: Mapping[str, str], rules: Sequence[str] = ()) -> Proposals:
-    """What the rules (all, or those named) offer for a break, best first, and why the others do not. Never raises."""
-    request = Request(site, sources)
+def propose(site: Break, sources: Mapping[str, str], rules: Sequence[str] = (), facts: Facts = NOTHING) -> Proposals:
+    """What the rules (all, or those named) offer for a break, best first, and why the others do not. Never raises.
+
+    `facts` is what a run showed of the values in `sources`.
+    """
+    request = Request(site, sources, facts)
     mends: list[Mend] = []
     declined: list[Declined] = []
     lost = site.outcome in ("frame skipped", "rest skipped")  # worth a second choice, should the first be wrong

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from graphmend_lsp.model import Break, Declined, Mend
+from graphmend_lsp.values import NOTHING, Facts
 
 Tier = Literal["first choice", "second choice", "last resort"]
 """When a mend is offered.
@@ -52,10 +53,12 @@ class Request:
     `site` is the break; its `path`/`span` are where to mend, its `chain` how the program came there (outermost first; the
     first frame whose kind is ``code`` is the outermost compiled function when `evidence` is ``dynamo``).
     `sources` holds the current text of every editable file, at least the site's; a rule edits no other file.
+    `facts` is what a run showed of the values in those texts; ask through `mending.facts.seen`. It may know nothing.
     """
 
     site: Break
     sources: Mapping[str, str]
+    facts: Facts = NOTHING
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,6 +150,64 @@ class SkipData(TypedDict):
     call: int
 
 
+class TensorData(TypedDict, total=False):
+    """See `graphmend_lsp.values.TensorFact`; `shape` is left out when there were several."""
+
+    dtypes: list[str]
+    ranks: list[int]
+    shape: list[int]
+    gradients: list[bool]
+    devices: list[str]
+    layouts: list[str]
+    contiguous: list[bool]
+
+
+class FactData(TypedDict, total=False):
+    """See `graphmend_lsp.values.ValueFact`; `kinds` is always there, what is empty is left out."""
+
+    kinds: list[str]
+    classes: list[str]
+    tensor: TensorData
+    constant: list[bool | int | float | str | None]
+    lengths: list[int]
+    keys: list[str]
+    items: list[FactData]
+    element: FactData
+    storages: list[int] | None
+
+
+class NotedValue(TypedDict):
+    """What was noted at a place, ``[line, column, end line, end column]``.
+
+    With a `name`: the place is a compound statement, and the name's value before it is told.
+    """
+
+    at: list[int]
+    name: str
+    value: FactData
+
+
+class CallerData(TypedDict):
+    """From where a function was entered, how many times."""
+
+    file: str
+    line: int
+    function: str
+    times: int
+
+
+class NotedFunction(TypedDict):
+    """A function that holds a break, as it was run uncompiled with the entry's calls; `line` is its ``def``'s."""
+
+    file: str
+    function: str
+    line: int
+    entered: int
+    raised: int
+    callers: list[CallerData]
+    values: list[NotedValue]
+
+
 class Limits(TypedDict):
     """Wall-clock seconds and MiB of resident memory one request may use; None: no limit."""
 
@@ -228,6 +286,7 @@ class _Seen(_Needing, total=False):
     unexplored: int  # of a fake run: sides of conditions that were not taken because the budget was spent
     tensor_bytes: int  # of a fake run: what parameters, buffers and inputs would take
     available_bytes: int  # of a fake run: memory that is free on the worker's machine
+    noted: list[NotedFunction]  # of a real run that met a break, where it could be noted
 
 
 class AnalyseResult(_Seen):
