@@ -16,6 +16,7 @@ from .ahead import looking_ahead
 from .backward import backward
 from .compiling import compiled, force_backend
 from .failures import FailedError, failure_of
+from .noting import ready
 from .program import Call, Program, build, install_texts, load_module, seed, set_threads
 from .recorder import Recorder
 from .wire import AnalyseParams, AnalyseResult, FailureData, FailureStage
@@ -70,13 +71,18 @@ def _run_real(
     say(("calls", len(program.calls)))
     say(("device", program.device))
     enter("call")
+    begun = time.perf_counter()
     with contextlib.ExitStack() as stack:
-        if params.get("live") is True and params["limits"]["memory_mb"] is None:  # a fork's memory is counted, too
+        alone = params["limits"]["memory_mb"] is None  # a fork's memory is counted, too
+        noting = stack.enter_context(ready(program, params["mode"])) if alone else None
+        if params.get("live") is True and alone:
             stack.enter_context(
                 looking_ahead(program, partial(_first_call, program), lambda event: say(("ahead", event)))
             )
         recorder.install()
         result["failure"] = _calls(program, params["mode"], recorder, enter)
+        if noting is not None:
+            result["noted"] = noting.take(recorder.events, time.perf_counter() - begun)
 
 
 def _calls(
