@@ -1,0 +1,64 @@
+"""Operators of Python on tensors, and builtins. Read by `operator.read`; the classes of `ast` by their names."""
+
+OPERATORS = """
+[elementwise promoted]
+Add Sub Mult
+[elementwise promoted raises]       # of integers by zero
+FloorDiv Mod
+[elementwise float]
+Div
+[elementwise promoted]
+Pow BitAnd BitOr BitXor LShift RShift
+[promoted]
+MatMult
+[elementwise same]
+USub Invert
+[elementwise same maybe]
+UAdd
+[elementwise bool]
+Eq NotEq Lt LtE Gt GtE
+[flag]
+Is IsNot
+[flag raises]
+In NotIn Not
+[layout same maybe raises]
+Subscript
+"""
+
+IN_PLACE = {
+    "Add": "add_", "Sub": "sub_", "Mult": "mul_", "Div": "div_", "FloorDiv": "floor_divide_", "Mod": "remainder_",
+    "Pow": "pow_", "BitAnd": "bitwise_and_", "BitOr": "bitwise_or_", "BitXor": "bitwise_xor_",
+    "LShift": "bitwise_left_shift_", "RShift": "bitwise_right_shift_",
+}  # fmt: skip
+"""The method that ``x += y`` calls of a tensor, by the class of the operator (``@`` has none)."""
+
+BUILTINS = """
+[elementwise same]
+abs
+[elementwise]
+pow
+[elementwise same maybe]
+round                               # a number as such, a tensor by its method
+[number raises]
+int float complex hash ord
+[flag raises]
+bool all any
+[flag]
+callable hasattr isinstance issubclass
+[number]
+id
+[number raises]
+len
+[maybe raises]                      # gives one of what it is given
+max min next sum
+[object maybe]
+dict enumerate frozenset iter list range reversed set slice sorted tuple zip filter map
+[object]
+type repr str bytes chr ascii bin hex oct format
+[object maybe raises]
+getattr
+[none effect]
+print
+[object effect]
+open exec eval input setattr delattr globals locals vars __import__ super
+"""
