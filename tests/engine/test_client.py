@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from graphmend_lsp.engine.client import MAX_RESTARTS, WorkerClient, WorkerFailedError
+from graphmend_lsp.engine.config import WorkerConfig, WorkerStatus
+from graphmend_lsp.engine.session import Session
 
 FAKE = str(Path(__file__).with_name("fake_worker.py"))
 
@@ -52,6 +54,21 @@ async def test_failures_are_told(manner: str, kind: str, words: str) -> None:
     assert words in caught.value.failure.message
     assert caught.value.failure.remedy
     await worker.kill()
+
+
+async def test_a_worker_that_died_and_is_started_again_is_told() -> None:
+    said: list[WorkerStatus] = []
+    config = WorkerConfig(command=(sys.executable, FAKE, "dies at work", "{worker}"))
+    session = Session(config, said.append)
+    await session.start()
+    await session.start()
+    assert [one.message for one in said if one.state == "starting"] == [""]
+    with pytest.raises(WorkerFailedError):
+        await session._client.request("analyse", {}, 30)
+    await session.start()
+    words = [one.message for one in said if one.state == "starting"]
+    assert words == ["", "The worker ended unexpectedly; it is started again."]
+    await session.close()
 
 
 async def test_a_missing_interpreter_is_told() -> None:

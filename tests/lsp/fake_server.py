@@ -124,6 +124,8 @@ class FakeSession:
     ) -> Report:
         told = {word for text in request.texts.values() for word in orders(text)}
         self.on_status(WorkerStatus("busy", "2.13.0", "3.11", "cpu"))
+        if "died" in told:
+            self.on_status(WorkerStatus("starting", message="The worker ended unexpectedly; it is started again."))
         if "worker" in told:
             self.worker = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
             self.on_status(WorkerStatus("busy", message=f"pid {self.worker.pid}"))

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import sys
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -32,6 +35,36 @@ CASES = {
     ),
     "no lines of Python": ("B", "Segmentation fault\nat 0x00", ["model = B()", "return model, (x,)"], 4),
 }  # fmt: skip
+
+
+RUN: dict[str, tuple[str, str, str]] = {  # the source, what it is about, what was found so far
+    "a configuration that learns its names": (
+        "class A(nn.Module):\n    def __init__(self, config): self.width = config.width\n    def forward(self, x): return x\n",
+        "A",
+        "model = A(config=SimpleNamespace(width=8, inner=SimpleNamespace()))\nx = torch.randn(2, 8)",
+    ),
+    "layers and devices": (
+        "class A(nn.Module):\n    def __init__(self, norm, where, act): ...\n    def forward(self, ids): return ids\n",
+        "A",
+        "model = A(norm=torch.nn.LayerNorm, where=torch.device(type='cpu'), act=nn.ReLU())\nids = torch.zeros(2, dtype=torch.long)",
+    ),
+    "nothing but the file": ("class A(nn.Module):\n    def forward(self, x): return x\n", "", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_a_stub_whose_arguments_are_known_runs(name: str) -> None:
+    source, about, so_far = RUN[name]
+    nn = SimpleNamespace(Module=object, ReLU=int, LayerNorm=int)
+    torch = SimpleNamespace(nn=nn, device=dict, long=int, randn=lambda *_: 0, zeros=lambda *_, **__: 0)
+    stub = make_stub(Document("file:///a.py", "/a.py", "python", 1, Text(source)), about, so_far)
+    space: dict[str, Any] = {"nn": nn}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "torch", torch)  # type: ignore[misc]
+        exec(apply_edits(source, stub.edits), space)
+        model, inputs = space["graphmend_entry"]()
+    assert type(model).__name__ == "A"
+    assert len(inputs) == 1
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -509,6 +510,73 @@ def test_run_now_runs_when_saving_does_not(start: Start, uri: str) -> None:
     client.open(uri, f"x = foo\n{ENTRY}")
     client.result("workspace/executeCommand", {"command": "graphmend.runNow"})
     assert any(proven(m["params"]["diagnostics"]) for m in client.seen if m.get("method", "").endswith("Diagnostics"))
+
+
+RUN_NOW: dict[str, tuple[str, str, dict[str, Any], str]] = {  # the text, its language, settings, what is answered
+    "breaks": (f"x = foo\n{ENTRY}", "python", {}, "1 graph break in 2 graphs; 1 of them can be mended safely."),
+    "none": (f"x = 1\n{ENTRY}", "python", {}, "No graph breaks in 2 graphs."),
+    "a failure": (f"# fake: failure\nx = foo\n{ENTRY}", "python", {}, "ValueError: boom. Mend the entry."),
+    "a defect": (f"# fake: crash check\nx = foo\n{ENTRY}", "python", {}, "The run failed inside GraphMend; its log says how."),
+    "nothing to run": ("x = foo\n", "python", {}, "Write a graphmend_entry function in this file"),
+    "no Python": ("x = foo\n", "markdown", {}, "This is no Python file."),
+    "running is off": (f"x = foo\n{ENTRY}", "python", {"run": "off"}, "Nothing is run: running is turned off"),
+    "too large": (f"x = foo\n{ENTRY}" + "#\n" * 500_000, "python", {}, "This file is too large to be analysed."),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RUN_NOW)
+def test_run_now_always_answers(start: Start, uri: str, name: str) -> None:
+    text, language, settings, words = RUN_NOW[name]
+    client = start()
+    client.initialize(NEOVIM, initializationOptions={"settings": settings})
+    document = {"uri": uri, "languageId": language, "version": 1, "text": text}
+    client.notify("textDocument/didOpen", {"textDocument": document})
+    client.result("workspace/executeCommand", {"command": "graphmend.runNow", "arguments": [uri]})
+    assert shown_words(client)[-1].startswith(f"GraphMend: {words}")
+
+
+def test_run_now_answers_when_a_save_takes_its_place(start: Start, uri: str) -> None:
+    client = start()
+    client.initialize(NEOVIM)
+    client.open(uri, f"# fake: slow check\nx = foo\n{ENTRY}")
+    number = client.begin("workspace/executeCommand", {"command": "graphmend.runNow", "arguments": [uri]})
+    client.until_note("graphmend/status", lambda params: params["state"] == "busy")
+    client.save(uri)
+    client.until(lambda message: message.get("id") == number and "method" not in message)
+    assert "1 graph break in 2 graphs" in shown_words(client)[-1]
+
+
+def test_a_large_file_is_not_analysed_and_says_so(start: Start, uri: str) -> None:
+    large = f"# fake: slow static\nx = foo\n{ENTRY}" + "# a line\n" * 555_000
+    client = start()
+    client.initialize(NEOVIM)
+    began = time.monotonic()
+    client.open(uri, large)
+    [said] = client.published(uri)
+    assert "it has 5.0 MB, and the limit is 1 MB" in said["message"]
+    assert said["severity"] == INFORMATION
+    assert client.actions(uri, (1, 4)) == []
+    assert (
+        client.result("textDocument/hover", {"textDocument": {"uri": uri}, "position": {"line": 1, "character": 4}})
+        is None
+    )
+    place = {"line": 0, "character": 0}
+    client.change(uri, 2, [{"range": {"start": place, "end": place}, "text": "#"}])
+    client.published(uri)
+    assert time.monotonic() - began < 8  # 23 s when it was parsed
+    client.change(uri, 3, [{"text": f"x = foo\n{ENTRY}"}])
+    assert client.published(uri, typed)
+    client.save(uri)
+    assert client.published(uri, proven)
+
+
+def test_a_worker_that_is_started_again_is_told(start: Start, uri: str) -> None:
+    client = start()
+    client.initialize(NEOVIM)
+    client.open(uri, f"# fake: died\nx = foo\n{ENTRY}")
+    client.save(uri)
+    client.published(uri, proven)
+    assert shown_words(client) == ["GraphMend: The worker ended unexpectedly; it is started again."]
 
 
 def test_settings_are_asked_for_and_change(start: Start, uri: str) -> None:

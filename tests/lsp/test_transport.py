@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import signal
 import subprocess
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from graphmend_lsp.lsp.rpc import frames
 from tests.lsp.conftest import Start
 from tests.lsp.wire import FAKE, NEOVIM, REAL, VSCODE, Client, action_params
 
@@ -144,12 +146,59 @@ def test_what_cannot_be_done_is_answered_and_the_server_goes_on(
     assert client.result("textDocument/hover", PLACE) is None
 
 
-def test_a_header_without_length_is_told_and_survived(start: Start) -> None:
+HOVER = json.dumps(request("textDocument/hover", PLACE, 41)).encode()
+PRETTY = json.dumps(request("foo/bar", number=41), indent=2).replace("\n", "\r\n").encode()
+BROKEN: dict[str, tuple[bytes, bool]] = {  # what is sent, and whether it costs an error
+    "a length that is no number": (b"Content-Length: many\r\n\r\n", True),
+    "no number, and its body": (b"Content-Length: many\r\n\r\n" + HOVER, True),
+    "no length, and its body": (b"Content-Type: x\r\n\r\n" + HOVER, True),
+    "a length beyond all bounds": (b"Content-Length: 99999999999999\r\n\r\n" + HOVER, True),
+    "a negative length": (b"Content-Length: -3\r\n\r\n" + HOVER, True),
+    "too short by 1": (framed(HOVER, f"Content-Length: {len(HOVER) - 1}\r\n\r\n"), True),
+    "too short by 30": (framed(HOVER, f"Content-Length: {len(HOVER) - 30}\r\n\r\n"), True),
+    "too short, over lines": (framed(PRETTY, "Content-Length: 5\r\n\r\n"), True),
+    "none of it": (framed(HOVER, "Content-Length: 0\r\n\r\n"), True),
+    "too long by 3": (framed(HOVER, f"Content-Length: {len(HOVER) + 3}\r\n\r\n"), False),
+    "too long by a megabyte": (framed(HOVER, "Content-Length: 1000000\r\n\r\n"), False),
+    "too long, and no JSON": (b"Content-Length: 1000\r\n\r\n{bad", True),
+    "bytes between messages": (b"x" * 100_000, False),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_length_costs_its_own_message_only(start: Start, name: str) -> None:
+    sent, is_error = BROKEN[name]
     client = start()
-    client.initialize()
-    client.raw(b"Content-Length: many\r\n\r\n")
-    assert client.until(lambda got: "error" in got)["error"]["code"] == -32700
-    assert client.result("textDocument/hover", PLACE) is None
+    client.initialize(NEOVIM)
+    client.raw(sent)
+    client.open(URI, "foo\n")
+    assert client.published(URI)
+    assert client.result("shutdown") is None
+    client.notify("exit")
+    assert client.code() == 0
+    errors = [message["error"]["code"] for message in client.seen if "error" in message]
+    assert (bool(errors), set(errors) <= {-32700, -32601}) == (is_error, True), client.seen
+    assert len(errors) <= 3
+
+
+def test_a_message_that_is_said_to_be_longer_is_answered(start: Start) -> None:
+    client = start()
+    client.initialize(NEOVIM)
+    client.raw(framed(HOVER, f"Content-Length: {len(HOVER) + 3}\r\n\r\n"))
+    client.notify("$/nothing")
+    assert client.until(lambda message: message.get("id") == 41)["result"] is None
+
+
+@pytest.mark.parametrize("step", [1, 7, 100_000])
+def test_frames_are_read_in_pieces_of_any_size(step: int) -> None:
+    bodies = [b'{"a": "\\r\\n\\r\\n"}', b"x" * 70_000, b"", b'"Content-Length: 3"', b"[\r\n\r\n]"]
+    sent = b"".join(framed(body) for body in bodies)
+
+    class Slow(io.BytesIO):
+        def read1(self, _size: int | None = -1, /) -> bytes:
+            return self.read(step)
+
+    assert list(frames(Slow(sent))) == bodies
 
 
 def test_notifications_never_get_an_answer(start: Start) -> None:

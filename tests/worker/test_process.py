@@ -163,6 +163,20 @@ def test_cancel_ends_the_group(worker: Worker, tmp_path: Path) -> None:
     wait_until(lambda: not alive(pid) and worker.children() == [])
 
 
+def test_an_end_that_comes_right_after_an_answer_leaves_no_file(tmp_path: Path) -> None:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    worker = Worker({"TMPDIR": str(folder)})
+    try:
+        for _ in range(2):  # the second is carried out by the child that waits
+            worker.analyse(tmp_path / "model.py", text=program(ADD_ONE))
+        os.kill(worker.process.pid, signal.SIGTERM)
+        worker.process.wait(10)
+        assert list(folder.iterdir()) == []
+    finally:
+        worker.close()
+
+
 @each_worker
 def test_a_waiting_request_can_be_cancelled(worker: Worker, tmp_path: Path) -> None:
     sleeper = analyse_params(tmp_path / "model.py", text=program("time.sleep(1000)\n" + ADD_ONE))

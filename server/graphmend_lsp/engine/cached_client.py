@@ -18,6 +18,7 @@ from graphmend_lsp.engine.config import WorkerConfig
 from graphmend_lsp.model import Failure
 from graphmend_lsp.worker.wire import Hello
 
+OnStart = Callable[[str], None]  # told why the worker is started again; nothing at a first start
 CACHED = "cached"  # the key under which a result says that it was kept
 
 
@@ -27,6 +28,11 @@ class Client(Protocol):
     @property
     def running(self) -> bool:
         """Whether a process is there and has said hello."""
+        ...
+
+    @property
+    def death(self) -> str:
+        """What it said last, when it ended by itself and was not started since; empty otherwise."""
         ...
 
     async def start(self) -> Hello:
@@ -51,7 +57,7 @@ class CachedClient:
     """
 
     def __init__(
-        self, client: Client, cache: Cache | None, config: WorkerConfig, on_start: Callable[[], None] = lambda: None
+        self, client: Client, cache: Cache | None, config: WorkerConfig, on_start: OnStart = lambda _words: None
     ) -> None:
         self._client, self._cache, self._config, self._on_start = client, cache, config, on_start
         self._keeping: set[asyncio.Task[None]] = set()
@@ -125,7 +131,8 @@ class CachedClient:
             WorkerFailedError: see `WorkerClient.start`.
         """
         if not self._client.running:
-            self._on_start()
+            death = self._client.death
+            self._on_start(f"{death.rstrip('.')}; it is started again." if death else "")
         try:
             hello = await self._client.start()
         except WorkerFailedError as error:

@@ -75,6 +75,7 @@ class WorkerClient:
         self._last_id = 0
         self._deaths = 0
         self.hello: Hello | None = None
+        self.death = ""  # what it said last, when it ended by itself and was not started since
 
     @property
     def running(self) -> bool:
@@ -133,7 +134,7 @@ class WorkerClient:
         except asyncio.CancelledError:
             await self.kill(forget_deaths=False)
             raise
-        self.hello = hello
+        self.hello, self.death = hello, ""
         self._readers.append(asyncio.create_task(self._read_replies(self._process)))
         return hello
 
@@ -276,7 +277,8 @@ class WorkerClient:
         if self._process is process:
             self._deaths += 1
             await asyncio.sleep(0.05)
-            failure = self._dead("The worker ended unexpectedly" + (f": {self._stderr[-1]}" if self._stderr else "."))
+            self.death = "The worker ended unexpectedly" + (f": {self._stderr[-1]}" if self._stderr else "")
+            failure = self._dead(f"{self.death.rstrip('.')}.")
             for waiting in self._pending.values():
                 if not waiting.done():
                     waiting.set_exception(WorkerFailedError(failure))

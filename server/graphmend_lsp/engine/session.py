@@ -62,7 +62,7 @@ class Session:
         cache: Cache | None = None,
     ) -> None:
         self._config = config
-        self._client = CachedClient(client_of(config), cache, config, lambda: self._on_status(self._status("starting")))
+        self._client = CachedClient(client_of(config), cache, config, self._starts)
         self._on_status = on_status or (lambda _status: None)
         self._at_once = asyncio.Semaphore(AT_ONCE * max(1, config.jobs))
         self._mender = Mender()
@@ -86,16 +86,21 @@ class Session:
         early = on_real is not None and fake and real and self._small.issuperset(self._keys(request))
         explored = await self.explore(request, None, on_progress) if fake and not early else {}
         large = {key: why for key, run in explored.items() if (why := too_large(run)) is not None}
+        if on_real is not None and any(map(_is_out_of_time, explored.values())):
+            await on_real(await self.report(request, {}, explored, propose=False), False)
+        left = large.keys() | {key for key, run in explored.items() if _is_stuck(run)}
         live = Live(partial(self._tell_early, request, on_real)) if early and on_real is not None else None
         try:
-            runs = await self.run(request, on_progress, leave=large, live=live) if real else {}
+            runs = await self.run(request, on_progress, leave=left, live=live) if real else {}
         finally:
             if live is not None:
                 await live.end()
         self._checked = (request, runs)
         if early and on_real is not None:
             await self._tell_early(request, on_real, runs)
-            explored = await self.explore(request, None, on_progress)
+            explored = await self.explore(
+                request, [key for key, run in runs.items() if not _is_stuck(run)], on_progress
+            )
         self._small |= {key for key, run in explored.items() if too_large(run) is None}
         noted = {key: replace(run, note=large.get(key, "")) for key, run in explored.items()}
         return await self.report(request, runs, noted)
@@ -388,6 +393,9 @@ class Session:
         run = run_of(cast(AnalyseResult, answer), kind, answer.get(CACHED) is True)
         return replace(run, failure=excused(key[0], run.failure))
 
+    def _starts(self, words: str) -> None:
+        self._on_status(replace(self._status("starting"), message=words))
+
     def _limits(self, programs: int = 1) -> Limits:
         return Limits(seconds=self._config.seconds * programs, memory_mb=self._config.memory_mb)
 
@@ -403,6 +411,15 @@ class Session:
         hello = self._client.hello
         device = None if hello is None else "cuda" if hello["cuda"] else "cpu"
         return WorkerStatus(state, hello and hello["torch"], hello and hello["python"], device)
+
+
+def _is_out_of_time(run: Run) -> bool:
+    return run.failure is not None and run.failure.kind == "timeout"
+
+
+def _is_stuck(run: Run) -> bool:
+    """Whether it was out of time before the program had its inputs: with data and without, the same code runs until then."""
+    return run.failure is not None and run.failure.kind == "timeout" and run.failure.stage in ("load", "entry")
 
 
 def _keys(request: CheckRequest) -> list[Key]:

@@ -65,6 +65,11 @@ class WorkerPool:
         """Whether one of them runs."""
         return any(client.running for client in self._clients)
 
+    @property
+    def death(self) -> str:
+        """What the first of the workers that ended by themselves said last; empty when none did."""
+        return next((client.death for client in self._clients if client.death), "")
+
     async def start(self) -> Hello:
         """Start the first; what keeps it from starting would keep the others.
 

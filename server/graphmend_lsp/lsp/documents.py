@@ -15,6 +15,7 @@ from graphmend_lsp.lsp.uris import Encoding, path_of
 from graphmend_lsp.model import Position, Span
 from graphmend_lsp.text import Text
 
+LARGEST = 1_000_000  # characters of a source that is analysed; parsing holds the interpreter for seconds beyond
 _MANY = 256  # changes after which a journal is summed up
 
 
@@ -37,6 +38,16 @@ class Document:
     def is_python(self) -> bool:
         """Whether this is Python source."""
         return self.language == "python" or (self.language == "" and self.name.endswith((".py", ".pyi")))
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the text is too long to be looked at; that is said in its place."""
+        return len(self.text.value) > LARGEST
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the text is analysed, and takes part in runs as it stands in the editor."""
+        return self.is_python and not self.is_large
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +125,7 @@ class DocumentStore:
         done: list[Change] = []
         for change in changes:
             after = changed(text, change, encoding)
-            if after.value != text.value:
+            if len(after.value) <= LARGEST and after.value != text.value:
                 done.append(difference(text, after))
             text = after
         document = replace(document, version=version, text=text)

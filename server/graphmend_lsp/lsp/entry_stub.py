@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from graphmend_lsp.lsp.documents import Document
@@ -81,6 +81,7 @@ def _function(model: str, called: str, inputs: list[str], known: Mapping[str, st
         "",
     ]
     lines += [f"    model = {model}"] if model else []
+    lines[2:3] = [f"    {line}" for line in _imports([model, *known.values()])]
     inputs = inputs or list(known)
     lines += [f"    {name} = {known.get(name) or _input(name, called)}" for name in inputs]
     more = [name for name in known if name not in inputs]
@@ -89,6 +90,21 @@ def _function(model: str, called: str, inputs: list[str], known: Mapping[str, st
     if more or (inputs and all(name in known for name in inputs)):
         ending = "{" + ", ".join(f'"{name}": {name}' for name in [*inputs, *more]) + "}"
     return "\n".join([*lines, f"    return {called}, {ending}", ""])
+
+
+def _imports(expressions: Iterable[str]) -> list[str]:
+    """What a stub's expressions need besides the names of the file, as GraphMend writes them."""
+    names = {node.id for words in expressions for node in _walked(words) if isinstance(node, ast.Name)}
+    found = [f"import {name}" for name in sorted(names & {"collections", "enum", "math", "numpy"})]
+    found += ["from types import SimpleNamespace"] if "SimpleNamespace" in names else []
+    return [*found, *([""] if found else []), "import torch", *(["from torch import nn"] if "nn" in names else [])]
+
+
+def _walked(expression: str) -> Iterator[ast.AST]:
+    try:
+        return ast.walk(ast.parse(expression, mode="eval"))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return iter(())
 
 
 def _required(function: ast.FunctionDef | None, *, skip_self: bool) -> list[str]:

@@ -33,7 +33,7 @@ async def watch(ls: GraphMendServer) -> None:
 async def look(ls: GraphMendServer) -> None:
     """Show what has been recorded since the last look."""
     state = ls.state
-    open_now = [file for file in state.files.values() if file.document.path is not None and file.document.is_python]
+    open_now = [file for file in state.files.values() if file.document.path is not None and file.document.is_read]
     paths = [file.document.path for file in open_now if file.document.path is not None]
     if not paths or not await state.read_recordings(paths):
         return

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from lsprotocol import types
 
 from graphmend_lsp.lsp.client import Client
+from graphmend_lsp.lsp.documents import LARGEST
 from graphmend_lsp.lsp.found import Known, failure_line
 from graphmend_lsp.lsp.units import location, to_range
 from graphmend_lsp.model import Break, Candidate, Failure, Frame
@@ -55,6 +56,18 @@ def failure_diagnostic(failure: Failure, text: Text, client: Client) -> types.Di
         code=f"run-{failure.kind}",
         source=SOURCE,
         message=failure_words(failure),
+    )
+
+
+def large_diagnostic(characters: int) -> types.Diagnostic:
+    """What is said at the beginning of a file that is too long to be analysed."""
+    limit, size = f"{LARGEST / 1e6:g} MB", f"{characters / 1e6:.1f} MB"
+    return types.Diagnostic(
+        range=types.Range(types.Position(0, 0), types.Position(0, 0)),
+        severity=types.DiagnosticSeverity.Information,
+        code="file-too-large",
+        source=SOURCE,
+        message=f"GraphMend does not analyse this file: it has {size}, and the limit is {limit}.",
     )
 
 

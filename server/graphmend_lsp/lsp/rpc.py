@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import json
 import queue
+import re
 import sys
 import threading
 import time
@@ -161,30 +162,114 @@ class Connection:
 
 
 def frames(source: BinaryIO) -> Iterator[bytes | Malformed]:
-    """The bodies of the messages in a stream, up to its end; a header without a usable length is `Malformed`."""
+    """The bodies of the messages in a stream, up to its end; a header without a usable length is `Malformed`.
+
+    A length that is wrong costs its own message only: where the next header stands within a body, or behind what a body
+    was said to end before, that header counts.
+    """
+    stream = _Stream(source)
     while True:
         length: int | None = None
         seen = False
         while True:
-            line = source.readline(LONGEST_HEADER)
+            line = stream.line()
             if not line:
                 return
-            line = line.strip()
-            if not line:
+            if not line.strip():
                 if seen:
                     break
                 continue
             seen = True
-            name, _, value = line.partition(b":")
-            if name.strip().lower() == b"content-length":
-                length = int(value) if value.strip().isdigit() and len(value) < 16 else None
+            if (told := _LENGTH.search(line)) is not None:
+                length = int(told[1])
         if length is None or length > LARGEST_BODY:
             yield Malformed("a header needs a Content-Length that is a number")
             continue
-        body = source.read(length)
-        if len(body) < length:
+        body = stream.body(length)
+        if body is None:
             return
         yield body
+
+
+_LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*(\d{1,15})[ \t\r\n]*$", re.IGNORECASE)
+_INSIDE = re.compile(rb"content-length[ \t]*:[ \t]*\d{1,15}[ \t]*\r?\n(?:[!-9;-~]+:[^\r\n]*\r?\n)*$", re.IGNORECASE)
+_ENDS = (b"\n\r\n", b"\n\n")  # of a header
+_CHUNK = 64 * 1024
+
+
+class _Stream:
+    """A client's bytes. What stands before a header within a body is a message if it is JSON by itself."""
+
+    def __init__(self, source: BinaryIO) -> None:
+        self._source = source
+        self._bytes = bytearray()
+
+    def line(self) -> bytes:
+        """The next line with its end, or as much of it as a header may be long; empty at the end of the stream."""
+        start = 0
+        while (end := self._bytes.find(b"\n", start)) < 0 and len(self._bytes) < LONGEST_HEADER:
+            start = len(self._bytes)
+            if not self._more():
+                break
+        if end < 0 and len(self._bytes) >= LONGEST_HEADER:
+            return self._take(len(self._bytes) - _HEADER_MARK)  # a header may begin within its last bytes
+        return self._take(len(self._bytes) if end < 0 else end + 1)
+
+    def body(self, length: int) -> bytes | None:
+        """`length` bytes, fewer when the next header stands among them; None when the stream ends before."""
+        looked = 0
+        while True:
+            begins = self._header_within(looked, length)
+            if begins is not None:
+                return self._take(begins)
+            if len(self._bytes) >= length:
+                return self._take(length - len(_begun(self._bytes[max(0, length - _HEADER_MARK) : length])))
+            looked = max(0, len(self._bytes) - max(map(len, _ENDS)))
+            if not self._more():
+                return self._take(len(self._bytes)) if _is_json(self._bytes) else None
+
+    def _header_within(self, looked: int, length: int) -> int | None:
+        """Where the next header begins among the first `length` bytes. JSON holds no bare line ends in strings."""
+        for end in _ENDS:
+            found = self._bytes.find(end, looked, length)
+            while found >= 0:
+                first = max(0, found + 1 - _HEADER_MARK)
+                if (header := _INSIDE.search(bytes(self._bytes[first : found + 1]))) is not None:
+                    return first + header.start()
+                found = self._bytes.find(end, found + 1, length)
+        return None
+
+    def _more(self) -> bool:
+        read: Callable[[int], bytes] = getattr(self._source, "read1", self._source.read)
+        chunk = read(_CHUNK)
+        self._bytes += chunk
+        return bool(chunk)
+
+    def _take(self, count: int) -> bytes:
+        taken = bytes(self._bytes[:count])
+        del self._bytes[:count]
+        return taken
+
+
+_HEADER_MARK = 512  # bytes that a header with a length and a type takes at most
+_BEGUN = re.compile(
+    b"(?:"
+    + b"|".join(b"content-length"[:count] for count in range(14, 0, -1))
+    + rb")$|content-length[ \t]*:?[ \t]*\d*[ \t]*\r?\n?$",
+    re.IGNORECASE,
+)
+
+
+def _begun(tail: bytes | bytearray) -> bytes:
+    """The beginning of a header with which the end of a body ends; a message ends with a brace."""
+    if tail.rstrip().endswith((b"}", b"]")):
+        return b""
+    found = _BEGUN.search(tail)
+    return b"" if found is None else bytes(found[0])
+
+
+def _is_json(body: bytes | bytearray) -> bool:
+    return not isinstance(decode(bytes(body)), Malformed)
 
 
 def decode(body: bytes) -> Any:

@@ -19,6 +19,7 @@ from graphmend_lsp.lsp.services import SessionLike
 from graphmend_lsp.lsp.settings import Settings, told_entries
 from graphmend_lsp.lsp.workspace import OpenFile, Workspace, read_text
 from graphmend_lsp.model import Entry, Failure, Finding, Measurement, Plan, Report
+from graphmend_lsp.report.words import found
 from graphmend_lsp.text import Text
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class Runs:
         self._pending: set[str] = set()
         self._number = 0
         self._told: set[str] = set()
+        self.last = ""  # what the last run that came to its end found, as a sentence
         self.edited: set[str] = set()
 
     # Asking
@@ -72,14 +74,14 @@ class Runs:
         if self.why_not() or settings.run != "onSave" or settings.worker_command:
             return
         await file.analysed.wait()
-        if file.document.path is not None and file.document.is_python and self.entries(file):
+        if file.document.path is not None and file.document.is_read and self.entries(file):
             await self.session().start()
 
     def ask(self, uri: str) -> asyncio.Task[None] | None:
         """Run what reaches the document, soon, in place of a run under way. None when there is nothing to run."""
         workspace = self._workspace
         file = workspace.files.get(uri)
-        if file is None or file.document.path is None or not file.document.is_python or self.why_not():
+        if file is None or file.document.path is None or not file.document.is_read or self.why_not():
             return None
         if not self.entries(file):
             self.tell_status(
@@ -95,7 +97,7 @@ class Runs:
     async def recall(self, file: OpenFile) -> None:
         """Show what a run of the document would find, where that is kept and nothing has changed since. Runs nothing."""
         document, busy = file.document, self._task is not None and not self._task.done()
-        if busy or file.run is not None or document.path is None or not document.is_python or self.why_not():
+        if busy or file.run is not None or document.path is None or not document.is_read or self.why_not():
             return
         if not self.entries(file):
             return
@@ -107,6 +109,11 @@ class Runs:
             return
         if report is not None and self.is_known(number) and self._workspace.files.get(document.uri) is file:
             await self._install(run, report, [file])
+
+    async def settled(self) -> None:
+        """Wait for the run under way, or the newer one that takes its place."""
+        while self._task is not None and not self._task.done():
+            await asyncio.wait([self._task])
 
     def is_known(self, number: int) -> bool:
         """Whether a run is the newest."""
@@ -130,16 +137,17 @@ class Runs:
         except asyncio.CancelledError:
             if self.is_known(number):
                 self._pending.clear()  # cancelled by the user, not replaced by a newer run
+                self.last = "The run was cancelled."
             raise
         except Exception as error:
             log_exception("in a run", error)
             self._pending.clear()
-            self.tell_status(
-                "failed", message="the run failed inside GraphMend; its log says how. Restart to try again"
-            )
+            self.last = "The run failed inside GraphMend; its log says how. Restart to try again."
+            self.tell_status("failed", message=self.last)
 
     async def _check_and_prove(self, number: int, request: CheckRequest, run: Run, wanted: list[OpenFile]) -> None:
-        async with self._workspace.progress.bar("Finding graph breaks") as bar:
+        workspace = self._workspace
+        async with workspace.progress.bar("Finding graph breaks") as bar:
 
             async def on_real(report: Report, ended: bool) -> None:
                 if self.is_known(number):
@@ -153,6 +161,8 @@ class Runs:
             proven = await self.session().prove(request, report, lambda finding: self._settle(run, finding), bar.report)
             if self.is_known(number):
                 await self._install(run, proven, wanted)
+                self.last = found(proven)
+                workspace.log("info", f"{', '.join(sorted(Path(path).name for path in request.paths))}: {self.last}")
 
     def _request(self, files: Iterable[OpenFile]) -> CheckRequest:
         from graphmend_lsp.engine.config import CheckRequest
@@ -163,7 +173,7 @@ class Runs:
         texts = {
             document.path: document.text.value
             for document in workspace.store.all()
-            if document.path is not None and document.is_python
+            if document.path is not None and document.is_read
         }
         roots = workspace.client.roots or tuple(dict.fromkeys(str(Path(path).parent) for path in paths))
         settings = workspace.settings
@@ -177,7 +187,6 @@ class Runs:
         workspace = self._workspace
         findings = await self._shown(run, report)
         paths = {finding.site.path for finding in findings}
-        failures = tuple(dict.fromkeys((*report.failures, *(e.error for e in report.entries if e.error is not None))))
         for file in workspace.files.values():
             if file in wanted or (file.document.path in paths and file.document.path in run.trackers):
                 file.run, file.news = run, None
@@ -192,13 +201,8 @@ class Runs:
                 if file.unmade:
                     file.stub = None  # it can tell more now
                     workspace.stub(file)
-                file.failures = tuple(
-                    placed
-                    for failure in failures
-                    if failure.kind not in ("cancelled", "no-inputs")
-                    and (placed := self._placed(failure, report, file, wanted)) is not None
-                )
-        for failure in failures:
+                file.failures = self._failures(report, file, wanted)
+        for failure in _failures_of(report):
             self._tell(failure)
         self._publish()
 
@@ -209,6 +213,8 @@ class Runs:
             own = tuple(finding for finding in findings if finding.site.path == file.document.path)
             if own and (file in wanted or file.document.path in run.trackers):
                 file.news = (run, own)
+            if file in wanted and report.failures:
+                file.failures = self._failures(report, file, wanted)
         self._publish()
 
     async def _shown(self, run: Run, report: Report) -> tuple[Finding, ...]:
@@ -220,6 +226,15 @@ class Runs:
         texts = await asyncio.to_thread(lambda: {path: read_text(path) for path in missing})
         run.foreign.update({path: Text(text) for path, text in texts.items() if text is not None})
         return findings
+
+    def _failures(self, report: Report, file: OpenFile, wanted: list[OpenFile]) -> tuple[Failure, ...]:
+        """What of a report's failures is shown in a document."""
+        return tuple(
+            placed
+            for failure in _failures_of(report)
+            if failure.kind not in ("cancelled", "no-inputs")
+            and (placed := self._placed(failure, report, file, wanted)) is not None
+        )
 
     def _placed(self, failure: Failure, report: Report, file: OpenFile, wanted: list[OpenFile]) -> Failure | None:
         """The failure as this document shows it, None when another place shows it."""
@@ -332,6 +347,9 @@ class Runs:
     # Telling
 
     def _on_status(self, status: WorkerStatus) -> None:
+        if status.state == "starting" and status.message:
+            self._workspace.log("warning", status.message)
+            self._workspace.show("warning", f"GraphMend: {status.message}")
         self.tell_status(status.state, status.torch, status.python, status.device, status.message)
 
     def tell_status(
@@ -356,6 +374,10 @@ class Runs:
         self._workspace.log(level, words + (f"\n{failure.detail}" if failure.detail else ""))
         if failure.kind in ("no-worker", "no-torch", "old-torch", "device", "protocol"):
             self._workspace.show("warning", f"GraphMend: {words}")
+
+
+def _failures_of(report: Report) -> tuple[Failure, ...]:
+    return tuple(dict.fromkeys((*report.failures, *(e.error for e in report.entries if e.error is not None))))
 
 
 def definition_line(text: Text, function: str) -> int:

@@ -22,7 +22,7 @@ from graphmend_lsp.lsp.entry_stub import Stub, make_stub
 from graphmend_lsp.lsp.found import Known, Run, known_dynamo, known_static, merged, newest, same_site
 from graphmend_lsp.lsp.progress import ProgressBars
 from graphmend_lsp.lsp.recordings import Recordings
-from graphmend_lsp.lsp.render import diagnostic, failure_diagnostic
+from graphmend_lsp.lsp.render import diagnostic, failure_diagnostic, large_diagnostic
 from graphmend_lsp.lsp.rpc import log_exception
 from graphmend_lsp.lsp.services import Services
 from graphmend_lsp.lsp.settings import Settings
@@ -124,6 +124,8 @@ class Workspace:
         file = self.files[document.uri]
         file.document = document
         self.last_uri = document.uri
+        if document.is_large:  # its changes are not followed
+            file.trackers, file.run, file.findings, file.news, file.failures = [], None, (), None, ()
         for tracker in file.trackers:
             tracker.follow(changes, document.text)
         self.touch()
@@ -172,7 +174,7 @@ class Workspace:
         trackers: dict[str, Tracker] = {}
         for file in self.files.values():
             document = file.document
-            if document.path is None or not document.is_python:
+            if document.path is None or not document.is_read:
                 continue
             live = {
                 id(tracker) for other in self.files.values() for run in other.runs for tracker in run.trackers.values()
@@ -190,6 +192,8 @@ class Workspace:
         if file.known is not None and file.known[0] == self._revision:
             return file.known[1]
         document = file.document
+        if document.is_large:
+            return ()
         static: tuple[Known, ...] = ()
         if file.static_text is not None:
             static = known_static(file.static, file.static_text, file.proposals, file.origins)
@@ -263,6 +267,8 @@ class Workspace:
         """The document's diagnostics as they are shown."""
         if not self.settings.enable:
             return []
+        if file.document.is_python and file.document.is_large:
+            return [large_diagnostic(len(file.document.text.value))]
         text = file.document.text
         foreign: dict[str, Text] = {path: text for run in file.runs for path, text in run.foreign.items()}
         texts = {**foreign, **{f.document.path: f.document.text for f in self.files.values() if f.document.path}}
@@ -300,7 +306,7 @@ class Workspace:
     def analyse(self, file: OpenFile) -> None:
         """Have the document analysed soon; while an analysis is under way, the newest text is analysed after it."""
         file.analysed.clear()
-        if not file.document.is_python or not self.settings.enable:
+        if not file.document.is_read or not self.settings.enable:
             file.static, file.static_text = (), file.document.text
             file.analysed.set()
             self.publish(file)

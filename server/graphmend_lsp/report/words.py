@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphmend_lsp.model import Candidate, Measurement, Verdict
+from graphmend_lsp.model import Candidate, Measurement, Plan, Report, Verdict
 
 
 def saving(verdict: Verdict) -> str:
@@ -25,6 +25,48 @@ def difference(candidate: Candidate) -> str:
     told = mend.changes if verdict.safety == "safe" else verdict.reasons
     words = [saving(verdict), *(one.strip().rstrip(".") for one in told[:1])]
     return "; ".join(word for word in words if word)
+
+
+def found(report: Report) -> str:
+    """What a check found, as one sentence."""
+    ran = [result for result in report.entries if result.error is None]
+    if not ran:
+        failure = next((one for one in report.failures), None)
+        return failure.words if failure is not None else "No entry was run."
+    met = [finding for finding in report.findings if finding.site.is_met]
+    graphs = sum(result.graphs for result in ran)
+    words = f"{_many(len(met), 'graph break')} in {_many(graphs, 'graph')}"
+    if met:
+        safe = sum(any(one.safety == "safe" for one in finding.candidates) for finding in met)
+        words += f"; {safe or 'none'} of them can be mended safely"
+    else:
+        words = f"No graph breaks in {_many(graphs, 'graph')}"
+    failed = len(report.entries) - len(ran)
+    return f"{words}; {_many(failed, 'run')} did not come to an end." if failed else f"{words}."
+
+
+def mended(plan: Plan) -> str:
+    """What mending all came to, as one sentence: the graphs, the breaks that stay, and why the first of them does."""
+    before, after = _cut(plan.before), _cut(plan.after)
+    left = [finding for finding in plan.after.findings if finding.site.is_met]
+    if not plan.texts:
+        words = f"Nothing is mended: {_many(before[0], 'graph')}, {_many(before[1], 'graph break')}"
+    else:
+        words = f"{_many(before[0], 'graph')}, now {after[0]}; {_many(before[1], 'graph break')}, now {after[1]}"
+    why = next((one.reason for finding in left for one in finding.declined), "")
+    if not left or not why:
+        return f"{words}."
+    stays = "the break that stays" if len(left) == 1 else "the first that stays"
+    return f"{words}; {stays}, at line {left[0].site.span.start.line}: {why.strip().rstrip('.')}."
+
+
+def _cut(report: Report) -> tuple[int, int]:
+    graphs = sum(result.graphs for result in report.entries if result.error is None)
+    return graphs, sum(finding.site.is_met for finding in report.findings)
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count or 'no'} {what}{'s' * (count != 1)}"
 
 
 def speed(one: Measurement) -> str:

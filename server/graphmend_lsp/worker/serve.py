@@ -112,9 +112,10 @@ class Server:
             self.waiting.remove(item)
             self.refuse(item[0], item[1], cancelled)
         if isinstance(number, int) and number in self.running:
-            request = self.running.pop(number)
+            request = self.running[number]
             if (process := request.child.abandon()) is not None:
                 self.ending.append((process, request.folder))
+            del self.running[number]
             self.refuse(number, request.method, cancelled)
 
     def refuse(self, number: int, method: object, why: FailureData) -> None:
@@ -226,18 +227,19 @@ class Server:
         self.waiting.appendleft((number, request.method, request.params))
 
     def forget(self, number: int) -> None:
-        """End a request's child and remove what it left on disk."""
-        request = self.running.pop(number)
+        """End a request's child and remove what it left on disk; a signal may come between, then `close` does it again."""
+        request = self.running[number]
         request.child.close()
         self.reap()
         shutil.rmtree(request.folder, ignore_errors=True)
+        del self.running[number]
 
     def clear_away(self, process: Process, folder: str) -> None:
         """See a killed process of a cancelled request to its end, with what it had started and left on disk."""
-        self.ending.remove((process, folder))
         process.reap()
         self.reap()
         shutil.rmtree(folder, ignore_errors=True)
+        self.ending.remove((process, folder))
 
     def reap(self) -> None:
         """End what children left behind that are no more."""

@@ -33,7 +33,7 @@ def code_action(ls: GraphMendServer, params: types.CodeActionParams) -> list[typ
     """The actions for a range."""
     state, client = ls.state, ls.state.client
     file = state.files.get(params.text_document.uri)
-    if file is None or not state.settings.enable:
+    if file is None or not state.settings.enable or file.document.is_large:
         return []
     wanted = params.context.only
     only = None if wanted is None else tuple(str(getattr(kind, "value", kind)) for kind in wanted)

@@ -23,7 +23,7 @@ def code_lens(ls: GraphMendServer, params: types.CodeLensParams) -> list[types.C
     """A lens above each model that no inputs were found for; one above the model where there is no entry at all."""
     state = ls.state
     file = state.files.get(params.text_document.uri)
-    if file is None or not state.settings.enable:
+    if file is None or not state.settings.enable or file.document.is_large:
         return []
     if file.unmade and not file.entries:
         return [_unmade(ls, file, entry, failure) for entry, failure in file.unmade]

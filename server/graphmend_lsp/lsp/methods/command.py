@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -74,14 +73,27 @@ async def _mend_all(ls: GraphMendServer, file: OpenFile, token: int | str | None
 
 
 async def _run_now(ls: GraphMendServer, file: OpenFile) -> None:
-    reason = ls.runs.why_not()
+    """Run, and say what was found or why nothing was run: whoever asks gets an answer."""
     await ls.state.read_project(file)
-    task = ls.runs.ask(file.document.uri)
-    if task is None:
-        reason = reason or "write a graphmend_entry function in this file, so that the model can be run"
-        ls.state.show("info", f"GraphMend: {reason}.")
+    if ls.runs.ask(file.document.uri) is None:
+        ls.state.show("info", f"GraphMend: {_why_not_now(ls, file)}")
         return
-    await asyncio.wait([task])
+    ls.runs.last = ""
+    await ls.runs.settled()
+    ls.state.show("info", f"GraphMend: {ls.runs.last or 'The run was stopped before it came to an end.'}")
+
+
+def _why_not_now(ls: GraphMendServer, file: OpenFile) -> str:
+    document = file.document
+    if reason := ls.runs.why_not():
+        return f"Nothing is run: {reason}."
+    if document.path is None:
+        return "Save the document to a file first; only files are run."
+    if not document.is_python:
+        return "This is no Python file."
+    if document.is_large:
+        return "This file is too large to be analysed."
+    return "Write a graphmend_entry function in this file, so that the model can be run."
 
 
 async def _apply(ls: GraphMendServer, label: str, edit: types.WorkspaceEdit | None) -> None:

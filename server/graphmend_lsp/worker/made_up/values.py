@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -86,9 +87,17 @@ def describe(value: Any) -> str:
         inner = ", ".join(describe(item) for item in value.items)
         return f"[{inner}]" if value.kind == "list" else f"({inner}{',' if len(value.items) == 1 else ''})"
     if isinstance(value, New):
-        home = "torch.nn." if value.factory.__module__.startswith("torch.nn.") else ""
-        return f"{home}{value.factory.__name__}({', '.join(f'{name}={describe(item)}' for name, item in value.items)})"
-    return getattr(value, "__name__", None) or repr(value)
+        return f"{_named(value.factory)}({', '.join(f'{name}={describe(item)}' for name, item in value.items)})"
+    if isinstance(value, enum.Enum):
+        return f"{type(value).__name__}.{value.name}"
+    return _named(value) if hasattr(value, "__name__") else repr(value)
+
+
+def _named(value: Any) -> str:
+    """A class or function as a program with ``import torch`` names it."""
+    home = str(getattr(value, "__module__", ""))
+    homes = {"torch": "torch.", "torch.nn.functional": "torch.nn.functional."}
+    return homes.get(home, "torch.nn." if home.startswith("torch.nn.modules.") else "") + str(value.__name__)
 
 
 def _tensor(value: Drawn) -> Any:
