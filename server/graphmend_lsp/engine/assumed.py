@@ -31,13 +31,18 @@ class Standing:
         return f"assumes that {one.words}" + (f" ({shown})" if shown else "")
 
 
-def standing_of(result: CandidateResult, mends: Sequence[Mend], accepted: Collection[str] = ()) -> Standing:
-    """What a run showed of what these mends assume."""
+def standing_of(
+    result: CandidateResult,
+    mends: Sequence[Mend],
+    accepted: Collection[str] = (),
+    written: Sequence[Assumption] = (),
+) -> Standing:
+    """What a run showed of what these mends assume, and of what is read off their texts (`written`)."""
     broken: dict[AssumptionKind, str] = {}
     for one in result["differences"]:
         if (kind := kind_of(one.get("assumes", ""))) is not None:
             broken.setdefault(kind, words_of(one))
-    declared = list(dict.fromkeys(one for mend in mends for one in mend.assumes))
+    declared = list(dict.fromkeys((*(one for mend in mends for one in mend.assumes), *written)))
     known = {one.kind for one in declared}
     declared += [Assumption(kind) for kind in broken if kind not in known]
     if untried := result.get("untried"):

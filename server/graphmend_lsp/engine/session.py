@@ -14,6 +14,7 @@ from graphmend_lsp.engine.cache import Cache
 from graphmend_lsp.engine.cached_client import CACHED, CachedClient
 from graphmend_lsp.engine.client import WorkerFailedError, failure_of
 from graphmend_lsp.engine.config import CheckRequest, OnFinding, OnProgress, WorkerConfig, WorkerStatus
+from graphmend_lsp.engine.declared import declared
 from graphmend_lsp.engine.entries import entries_in, excused, python_files
 from graphmend_lsp.engine.explored import shown_runs, too_large
 from graphmend_lsp.engine.files import Sources
@@ -293,12 +294,11 @@ class Session:
         results, failure = await self._verify(request, key, candidates, before, on_progress)
         if failure is not None:
             return [], failure
+        olds = {path: sources.get(path) or "" for candidate in candidates for path in candidate["texts"]}
+        written = [await asyncio.to_thread(declared, olds, candidate["texts"]) for candidate in candidates]
         return [
-            (
-                judge(results[candidate["id"]], mends, sources, request.assume),
-                mended_run(results[candidate["id"]], before),
-            )
-            for mends, candidate in zip(programs, candidates, strict=True)
+            (judge(result, mends, sources, request.assume, those), mended_run(result, before))
+            for mends, result, those in zip(programs, (results[one["id"]] for one in candidates), written, strict=True)
         ], None
 
     async def beside(

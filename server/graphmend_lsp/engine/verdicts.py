@@ -9,7 +9,7 @@ from graphmend_lsp.engine.assumed import standing_of, words_of
 from graphmend_lsp.engine.breaks import span_of
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.mending import LAST_RESORT
-from graphmend_lsp.model import Counts, Mend, Safety, Span, Verdict
+from graphmend_lsp.model import Assumption, Counts, Mend, Safety, Span, Verdict
 from graphmend_lsp.text import Text
 from graphmend_lsp.worker.wire import CandidateResult, CountsData, Difference
 
@@ -17,8 +17,16 @@ _ORDER: tuple[Safety, ...] = ("safe", "unverified", "unsafe", "wrong")
 _SHOWN = 3
 
 
-def judge(result: CandidateResult, mends: Sequence[Mend], sources: Sources, accepted: Collection[str] = ()) -> Verdict:
-    """The verdict on one mend (or several together); `sources` are the old texts, `accepted` kinds of assumptions.
+def judge(
+    result: CandidateResult,
+    mends: Sequence[Mend],
+    sources: Sources,
+    accepted: Collection[str] = (),
+    written: Sequence[Assumption] = (),
+) -> Verdict:
+    """The verdict on one mend (or several together); `sources` are the old texts.
+
+    `accepted` are kinds of assumptions that the user accepts, `written` those that are read off the new texts (`declared`).
 
     *Safe*: everything bit-equal, effects equal or moved (told). *Unsafe*: close outputs, outputs that are rounded
     otherwise, an exception or a text that differs, a side of a condition that never ran, what the rule itself warns of,
@@ -70,7 +78,7 @@ def judge(result: CandidateResult, mends: Sequence[Mend], sources: Sources, acce
                 lower("unsafe", f"no call made `{_shorten(text.slice(span))}` {value}, so that side was not compared")
     for caution in dict.fromkeys(caution for mend in mends for caution in mend.cautions):
         lower("unsafe", caution)
-    standing = standing_of(result, mends, accepted)
+    standing = standing_of(result, mends, accepted, written)
     for assumption in standing.open:
         lower("unsafe", standing.told(assumption))
     reasons += [words_of(one) for one in _first(differences, "moved")]

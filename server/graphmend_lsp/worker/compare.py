@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import torch
@@ -121,14 +121,16 @@ def compare_effects(
     label: str, original: Sequence[Effect], mended: Sequence[Effect], *, compiled: bool
 ) -> list[Difference]:
     """How what was printed, logged and warned differs: lost and new pieces, changed text, or another order."""
-    if list(original) == list(mended):
-        return []
+    records = _records(label, original, mended)
+    original, mended = _plain(original), _plain(mended)
+    if original == mended:
+        return records
     before, after = _pieces(original), _pieces(mended)
     if Counter(before) == Counter(after):
         kinds = sorted({one.kind for one in original})
         text = "comes in another order"
         severity: Severity = "moved" if compiled else "different"
-        return [_difference(kinds[0] if len(kinds) == 1 else "effects", "", label, text, severity)]
+        return [*records, _difference(kinds[0] if len(kinds) == 1 else "effects", "", label, text, severity)]
     found: list[Difference] = []
     for kind in ("stdout", "stderr", "log", "warning"):
         lost = list((Counter(one for one in before if one.kind == kind) - Counter(after)).elements())
@@ -139,7 +141,22 @@ def compare_effects(
             _difference(kind, one.about, label, f"missing: {_quote(one)}", "different") for one in lost[len(new) :]
         ]
         found += [_difference(kind, one.about, label, f"new: {_quote(one)}", "different") for one in new[len(lost) :]]
-    return found[:MAX_DIFFERENCES]
+    return [*records, *found[:MAX_DIFFERENCES]]
+
+
+def _plain(effects: Sequence[Effect]) -> list[Effect]:
+    return [replace(one, record="") for one in effects]
+
+
+def _records(label: str, original: Sequence[Effect], mended: Sequence[Effect]) -> list[Difference]:
+    """How log records differ in what is not their text: the function that they name, the template of the text."""
+    old, new = (Counter((one.about, one.text, one.record) for one in effects) for effects in (original, mended))
+    left = {record[:2]: record[2] for record in new - old}
+    for about, text, record in old - new:
+        if (other := left.get((about, text), record)) != record:
+            detail = f"{_brief(text)!r} said as {_brief(record)} became {_brief(other)}"
+            return [{**_difference("log", "", label, detail, "exception"), "assumes": "log-records"}]
+    return []
 
 
 def compare_refusals(label: str, original: Observation, mended: Observation) -> list[Difference]:

@@ -34,14 +34,20 @@ _COMPILER = re.compile(
     r"[\\/]torch[\\/](_dynamo|_functorch|_inductor|_higher_order_ops|_logging|fx|_ops|_guards|utils)\b"
 )
 
+_RESUMED = re.compile(r"^torch_dynamo_resume_in_(.*)_at_\d+$")  # what Dynamo calls the rest of a function
+
 
 @dataclass(frozen=True)
 class Effect:
-    """One thing the world could notice. `about` names the logger and level, or the warning's category."""
+    """One thing the world could notice. `about` names the logger and level, or the warning's category.
+
+    `record` is what else a log record has: the function that logged, and the template that the text was made of.
+    """
 
     kind: Kind
     text: str
     about: str = ""
+    record: str = ""
 
 
 class Listener:
@@ -85,7 +91,7 @@ class Listener:
                 joined.append(effect)
         self._heard = []
         self._size = 0
-        return tuple(Effect(one.kind, normalise(one.text), one.about) for one in joined)
+        return tuple(Effect(one.kind, normalise(one.text), one.about, one.record) for one in joined)
 
     @contextmanager
     def unheard(self) -> Iterator[None]:
@@ -127,7 +133,9 @@ class Listener:
             message = record.getMessage()
         except Exception as error:  # a bad format string; logging itself would only print about it
             message = f"{record.msg!r} ({type(error).__name__})"
-        self.hear(Effect("log", message, f"{record.name} {record.levelname}"))
+        function = _RESUMED.sub(r"\1", record.funcName or "")
+        told = f"{record.msg!r} by {function}"
+        self.hear(Effect("log", message, f"{record.name} {record.levelname}", normalise(told)))
 
     @torch.compiler.disable
     def _warned(self, message: Any, category: type[Warning], filename: str, *_: Any, **__: Any) -> None:

@@ -39,16 +39,17 @@ def trials_wanted(original: Ran, mended: Ran, before: CountsData | None) -> list
     wanted: list[tuple[Way, tuple[Recipe, ...]]] = []
     programs = Programs(original.trials, mended.trials)
     for trial in mended.trials:
+        in_use = any(recipe.probe for recipe in trial.recipes)
         known = before or _counted(original)
-        more = trial.way == "eager" and not trial.slow and trial.counts["recompiles"] > known["recompiles"]
+        more = trial.way == "eager" and not (trial.slow or in_use) and trial.counts["recompiles"] > known["recompiles"]
         if trial.way != "uncompiled" and (more or compare_trial(programs, trial)[1]):
             wanted.append((trial.way, trial.recipes))
     return wanted
 
 
 def _counted(original: Ran) -> CountsData:
-    """The counts of the original's trial with most calls."""
-    trials = [trial for trial in original.trials if trial.way == "eager"]
+    """The counts of the original's trial with most calls, but for probes."""
+    trials = [one for one in original.trials if one.way == "eager" and not any(each.probe for each in one.recipes)]
     return max(trials, key=lambda trial: len(trial.recipes)).counts if trials else _NOTHING
 
 

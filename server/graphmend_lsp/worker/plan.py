@@ -233,7 +233,9 @@ class _Search:
 
     def probe(self, bases: Sequence[int]) -> tuple[Recipe, ...]:
         """Uses that the entry does not show, as many as there is time for."""
-        wanted = probing(self.subject, self.near(bases)[:MOST_PROBED], self.pristine, gradients=self.gradients)
+        near = (*(Recipe(base) for base in bases[:MOST_NEAR]), *self.near(bases))
+        near = tuple(dict.fromkeys(near))[:MOST_PROBED]
+        wanted = probing(self.subject, near, self.pristine, gradients=self.gradients)
         chosen: list[Recipe] = []
         for one in (*self.fresh, *wanted):
             self.probed = len(chosen)

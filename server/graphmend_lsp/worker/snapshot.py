@@ -12,6 +12,7 @@ import ctypes
 import dataclasses
 import enum
 import hashlib
+import io
 import re
 import types
 from collections import deque
@@ -195,6 +196,9 @@ class _Walk:
             return
         if isinstance(value, torch.nn.Module):
             self.out[path] = Leaf(f"module {type_name(value)}")
+            return
+        if isinstance(value, (io.StringIO, io.BytesIO)) and not value.closed:
+            self.out[path] = Leaf(f"{type_name(value)} {normalise(repr(value.getvalue()))}")
             return
         array = _as_tensor(value)
         if array is not None:

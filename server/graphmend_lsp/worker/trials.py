@@ -207,11 +207,14 @@ def run(
     slow = False
     recorder = Recorder()
     recorder.install()
+    kept = Kept(subject) if any(one.probe for one in waiting) else None
     while waiting:
         recorder.call = len(done)
         done.append(waiting.pop(0))
+        if done[-1].probe:  # what was compiled before knows nothing of a hook
+            torch._dynamo.reset()
         before = time.process_time()  # what others do on the machine shall not decide what is compared
-        observations.append(perform(subject, done[-1], calls, pristine, store, listener, double=double))
+        observations.append(perform(subject, done[-1], calls, pristine, store, listener, double=double, kept=kept))
         if len(done) == 1 and time.process_time() - before > SLOW:
             slow = True
             if recipes is None:

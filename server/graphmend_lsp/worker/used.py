@@ -44,15 +44,21 @@ def probe_differences(pair: Pair) -> list[Difference]:
         found = [*said, *_left_behind(pair)]
     else:
         found = pair.compare(Comparison()).differences
-    return [marked(one, pair.recipe) for one in found]
+    told = [one for one in found if one["severity"] != "moved" or (one["what"] == "state" and not pair.compiled)]
+    return [marked(one, pair.recipe) for one in told]
 
 
 def marked(one: Difference, recipe: Recipe) -> Difference:
     """A difference as one that breaks an assumption: it makes a mend unsafe, never wrong."""
     kind = assumed(recipe)
-    if not kind:
+    if not kind or "assumes" in one:
         return one
     return {**one, "severity": "exception", "assumes": kind}
+
+
+def tests(one: Difference, recipe: Recipe) -> bool:
+    """Whether a difference is of the same kind as what the recipe puts to the test: then it is told in both."""
+    return one.get("assumes") == assumed(recipe)
 
 
 def probed_kinds(recipes: Sequence[Recipe], observations: Sequence[Observation]) -> list[str]:

@@ -10,6 +10,7 @@ import os
 import pickle
 import tempfile
 import time
+import tokenize
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -23,6 +24,7 @@ from .judged import Ran, conditions_of, judged, trials_wanted
 from .loaded import Watch
 from .observe import Observation
 from .plan import Plan
+from .probes.compiled import compiled_uses
 from .processes import can_fork
 from .reach import reached
 from .recipes import Recipe
@@ -176,7 +178,28 @@ def _mended(request: Request, candidate: Candidate) -> Ran:
     if chosen is None:
         return Ran((), failed=_out_of_time())
     ways: tuple[Way, ...] = ("eager", "aot_eager", "uncompiled")  # the longest first
-    return _ways(request, {way: partial(run, origin, way, chosen, (), candidate["changed"]) for way in ways})
+    ran = _ways(request, {way: partial(run, origin, way, chosen, (), candidate["changed"]) for way in ways})
+    uses = compiled_uses(_texts_changed(request, candidate), chosen.probes)
+    if ran.failed is not None or not uses:
+        return ran
+    jobs = [partial(run, origin, way, chosen, (), None, recipes) for way, recipes in uses.items()]
+    found = _in_turns(request, jobs)
+    return replace(ran, trials=(*ran.trials, *(one for one in found if not isinstance(one, Caught))))
+
+
+def _texts_changed(request: Request, candidate: Candidate) -> list[tuple[str, str]]:
+    """Each changed file before and after."""
+    pairs = []
+    for file, new in candidate["texts"].items():
+        old = request.params["texts"].get(file)
+        if old is None:
+            try:
+                with tokenize.open(file) as opened:  # not `text_of`: here the mended text stands for the file
+                    old = opened.read()
+            except (OSError, SyntaxError, UnicodeError):
+                old = ""
+        pairs.append((old, new))
+    return pairs
 
 
 def _compiled(request: Request, planned: Planned, wanted: Sequence[tuple[Way, tuple[Recipe, ...]]]) -> Ran:

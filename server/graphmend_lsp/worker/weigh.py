@@ -14,7 +14,7 @@ from .effects import Effect
 from .observe import Observation
 from .recipes import Recipe, gradient_of
 from .trials import Trial, Way
-from .used import marked, probe_differences
+from .used import marked, probe_differences, tests
 from .wire import Difference
 
 CALLED: Mapping[Way, str] = {
@@ -83,14 +83,12 @@ def compare_trial(
     """
     found = paired(programs, new)
     comparison = Comparison(differences=list(found.told))
-    for pair in found.pairs:
-        if pair.recipe.probe:
-            comparison.differences += [one for one in probe_differences(pair) if not _is_helper(one, new)]
-        elif pair.refused:
+    for pair in sorted(found.pairs, key=lambda one: (bool(one.recipe.probe), one.recipe.odd)):
+        if pair.refused:
             comparison.differences += compare_refusals(pair.mended.seen.label, pair.original.seen, pair.mended.seen)
         elif pair.recipe.odd:
-            differences = pair.compare(Comparison()).differences
-            comparison.differences += [marked(_lighter(one), pair.recipe) for one in differences if _counts(one)]
+            known = {(one["what"], one["where"]) for one in comparison.differences if not tests(one, pair.recipe)}
+            comparison.differences += [one for one in _in_use(pair, new) if (one["what"], one["where"]) not in known]
         else:
             pair.compare(comparison, (shown or {}).get((new.way, pair.recipe)))
     return comparison, not found.like and (bool(comparison.differences) or not found.complete)
@@ -109,7 +107,7 @@ def paired(programs: Programs, new: Trial) -> Pairs:
     reference, seen = _uncompiled(programs, new.recipes)
     news = new.observations
     if new.way != "uncompiled":
-        repeated = _repeated(programs.references[0].observations)
+        repeated = _repeated(programs.references[0])
         seen, news = _without_repeats(seen, repeated), _without_repeats(news, repeated)
     hidden = _chance(reference, new) | _made_by_compiling(new, programs.mended, seen)
     seen, news = _without_state(seen, hidden), _without_state(news, hidden)
@@ -131,13 +129,17 @@ def changes_state(trial: Trial) -> bool:
     return any(state != first for state in others)
 
 
+def _in_use(pair: Pair, new: Trial) -> list[Difference]:
+    """What differs in a call that the entry's own do not stand for."""
+    if pair.recipe.probe:
+        return [one for one in probe_differences(pair) if not _is_helper(one, new)]
+    differences = pair.compare(Comparison()).differences
+    return [marked(_lighter(one), pair.recipe) for one in differences if one["severity"] != "moved"]
+
+
 def _is_helper(one: Difference, new: Trial) -> bool:
     """Whether it is a global that the mended program has from the start."""
     return one["what"] == "state" and one["where"] in new.start and one["detail"].startswith("new")
-
-
-def _counts(one: Difference) -> bool:
-    return one["severity"] != "moved"
 
 
 def _lighter(one: Difference) -> Difference:
@@ -162,7 +164,7 @@ def _with_like(programs: Programs, old: Trial, new: Trial) -> Pairs:
     told: list[Difference] = []
     reference = programs.references[0]
     plain = dict(zip(reference.recipes, reference.observations, strict=False))
-    repeated = _repeated(reference.observations)
+    repeated = _repeated(reference)
     olds, news = _without_repeats(old.observations, repeated), _without_repeats(new.observations, repeated)
     chance = _chance(old, new)
     olds = _without_state(olds, chance | _made_by_dynamo(old, programs.references))
@@ -198,9 +200,10 @@ def _noisy(way: Way) -> tuple[str, ...]:
     return ("gradient",) if way == "aot_eager" else ()
 
 
-def _repeated(observations: Sequence[Observation]) -> frozenset[Effect]:
-    """Warnings that are shown in more than one call."""
-    heard = [one for each in observations for one in dict.fromkeys(each.effects) if one.kind == "warning"]
+def _repeated(trial: Trial) -> frozenset[Effect]:
+    """Warnings that are shown in more than one call, but for probes."""
+    seen = [one for recipe, one in zip(trial.recipes, trial.observations, strict=False) if not recipe.probe]
+    heard = [one for each in seen for one in dict.fromkeys(each.effects) if one.kind == "warning"]
     return frozenset(one for one, times in Counter(heard).items() if times > 1)
 
 

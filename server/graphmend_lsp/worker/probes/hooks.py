@@ -15,6 +15,8 @@ import torch
 from ..observe import Subject
 from .base import Arguments, Probe
 
+HOOKED = "with hooks on every submodule"
+
 
 def _inner(subject: Subject) -> list[tuple[str, torch.nn.Module]]:
     return [
@@ -48,6 +50,6 @@ def _hooked(subject: Subject, _call: Arguments) -> Iterator[Subject]:
 
 
 PROBES = (
-    Probe("with hooks on every submodule", "inside-effects", lambda subject, _call: bool(_inner(subject)),
+    Probe(HOOKED, "inside-effects", lambda subject, _call: bool(_inner(subject)),
           around=_hooked),
 )  # fmt: skip

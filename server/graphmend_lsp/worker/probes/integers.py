@@ -6,6 +6,10 @@ Catches ``labels.max().item() + 1``, which is 256 of uint8 as a number and 0 as 
 
 from __future__ import annotations
 
+import functools
+import inspect
+import types
+
 import torch
 
 from ..observe import Subject
@@ -17,6 +21,9 @@ _INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 _NARROW = (torch.uint8, torch.int8, torch.int16)
 BEYOND_FLOAT32 = (1 << 24) + 1
 """The least positive integer that float32 does not hold."""
+
+HUGE = 50_000
+"""A size whose square int32 does not hold."""
 
 
 def _integers(call: Arguments) -> list[torch.Tensor]:
@@ -61,11 +68,41 @@ def _narrow(_subject: Subject, call: Arguments) -> bool:
     return any(one.dtype in _NARROW for one in _integers(call))
 
 
+def _computes_narrow(subject: Subject, call: Arguments) -> bool:
+    """Whether the program names an integer dtype of 32 bits or less, and has tensors whose sizes can grow."""
+    return bool(_growing(call)) and any(_names_narrow(file) for file in subject.files)
+
+
+@functools.cache
+def _names_narrow(file: types.ModuleType) -> bool:
+    try:
+        text = inspect.getsource(file)
+    except (OSError, TypeError):
+        return False
+    return any(word in text for word in ("int32", "int16", "int8", ".int()", ".short()"))
+
+
+def _growing(call: Arguments) -> list[torch.Tensor]:
+    tensors = [one for _, one in tensors_of(call) if type(one) is torch.Tensor and one.layout == torch.strided]
+    return [one for one in tensors if one.dim() > 1 and one.numel() and not one.requires_grad]
+
+
+def _huge(call: Arguments) -> Arguments:
+    """Every tensor of two dimensions and more is its first element, repeated without a memory of its own."""
+    made = {
+        id(one): one.detach()[(slice(0, 1),) * one.dim()].expand(*([HUGE] * 2), *one.shape[2:])
+        for one in _growing(call)
+    }
+    args, kwargs = substitute(call, made)
+    return args, kwargs
+
+
 PROBES = (
     Probe("with an integer at the upper end of its dtype", "number-range", _narrow,
           lambda call: _at_ends(call, largest=True)),
     Probe("with an integer at the lower end of its dtype", "number-range", _narrow,
           lambda call: _at_ends(call, largest=False)),
+    Probe("with sizes whose product int32 does not hold", "number-range", _computes_narrow, _huge),
     Probe("with integers in uint8", "number-range", _has_integers, lambda call: _in(torch.uint8, call)),
     Probe("with integers in int8", "number-range", _has_integers, lambda call: _in(torch.int8, call)),
     Probe("with integers that float32 does not hold", "float64", _has_wide, _beyond_float32),

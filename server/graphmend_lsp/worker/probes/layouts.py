@@ -19,6 +19,8 @@ from ..snapshot import tensors_of
 from ..variants import substitute
 from .base import Arguments, Probe
 
+CHANNELS_LAST = "with channels last"
+
 
 def _plain(call: Arguments) -> list[torch.Tensor]:
     return [one for _, one in tensors_of(call) if type(one) is torch.Tensor and one.layout == torch.strided]
@@ -62,6 +64,19 @@ def _channels_last(call: Arguments) -> Arguments:
 
 
 @contextmanager
+def _model_channels_last(subject: Subject, _call: Arguments) -> Iterator[Subject]:
+    weights = [one for module in subject.modules.values() for one in module.parameters() if one.dim() == 4]
+    kept = [(one, one.data) for one in weights]
+    try:
+        for one, data in kept:
+            one.data = data.contiguous(memory_format=torch.channels_last)
+        yield subject
+    finally:
+        for one, data in kept:
+            one.data = data
+
+
+@contextmanager
 def _inference(subject: Subject, _call: Arguments) -> Iterator[Subject]:
     def called(*args: Any, **kwargs: Any) -> Any:
         with torch.inference_mode():
@@ -70,14 +85,9 @@ def _inference(subject: Subject, _call: Arguments) -> Iterator[Subject]:
     yield replace(subject, function=called)
 
 
-def strides(value: Any) -> list[tuple[int, ...]]:
-    """Of each tensor in a result."""
-    return [one.stride() for one in _plain(((value,), {}))]
-
-
 PROBES = (
     Probe("with tensors that lie transposed in memory", "layout", _turns, _transposed, refusals=True),
     Probe("with expanded tensors", "layout", lambda _subject, call: bool(_middles(call)), _expanded, refusals=True),
-    Probe("with channels last", "layout", _is_image, _channels_last, refusals=True),
+    Probe(CHANNELS_LAST, "layout", _is_image, _channels_last, _model_channels_last, refusals=True),
     Probe("in inference mode", "layout", lambda _subject, _call: True, around=_inference, refusals=True),
 )

@@ -13,6 +13,8 @@ from ..snapshot import tensors_of
 from ..variants import substitute
 from .base import Arguments, Probe
 
+OUT_OF_RANGE = "with indices out of range"
+
 
 def _has_integers(_subject: Subject, call: Arguments) -> bool:
     return any(_is_index(tensor) for _, tensor in tensors_of(call))
@@ -59,7 +61,7 @@ def _one_longer(call: Arguments) -> Arguments:
 
 
 PROBES = (
-    Probe("with indices out of range", "raised-between", _has_integers, _out_of_range, refusals=True),
+    Probe(OUT_OF_RANGE, "raised-between", _has_integers, _out_of_range, refusals=True),
     Probe("with two elements where there was one", "raised-between", _has_single, _two, refusals=True),
     Probe("with a last dimension that is one longer", "raised-between", _has_floats, _one_longer, refusals=True),
     Probe("with a number that is no number", "raised-between", _has_floats, values=(("one NaN", ""),), refusals=True),

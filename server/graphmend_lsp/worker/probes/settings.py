@@ -20,6 +20,10 @@ from .base import Arguments, Probe
 DROPPED = 0.25
 _INNARDS = frozenset(vars(torch.nn.Module()))
 
+DROPPING = "with dropout that drops"
+
+FLAGS_LEFT_OUT = "with flags that it leaves out the other way round"
+
 
 def _parts(subject: Subject) -> list[torch.nn.Module]:
     found = {id(part): part for module in subject.modules.values() for part in module.modules()}
@@ -96,9 +100,9 @@ VALUES = (("", ""), ("one NaN", ""), ("large", ""))
 PROBES = (
     Probe("with the flags of its modules the other way round", "settings",
           lambda subject, _call: bool(_flags(subject)), around=_flipped, values=VALUES, refusals=True),
-    Probe("with dropout that drops", "settings", lambda subject, _call: bool(_drops(subject)), around=_dropping,
+    Probe(DROPPING, "settings", lambda subject, _call: bool(_drops(subject)), around=_dropping,
           values=VALUES, refusals=True, gradients=True),
-    Probe("with flags that it leaves out the other way round", "settings",
+    Probe(FLAGS_LEFT_OUT, "settings",
           lambda subject, call: bool(_defaults(subject.function, call)), around=_undefaulted, values=VALUES,
           refusals=True),
 )  # fmt: skip
