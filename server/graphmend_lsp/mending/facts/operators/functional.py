@@ -53,7 +53,9 @@ cosine_similarity pairwise_distance pdist
 [same]
 adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d avg_pool1d avg_pool2d avg_pool3d
 adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d max_pool1d max_pool2d max_pool3d
-lp_pool1d lp_pool2d lp_pool3d interpolate upsample upsample_bilinear upsample_nearest
+interpolate upsample upsample_bilinear upsample_nearest
+[float]
+lp_pool1d lp_pool2d lp_pool3d
 [tensors same]
 adaptive_max_pool1d_with_indices adaptive_max_pool2d_with_indices adaptive_max_pool3d_with_indices
 max_pool1d_with_indices max_pool2d_with_indices max_pool3d_with_indices

@@ -2,11 +2,11 @@
 
 FUNCTIONS = """
 [elementwise float]
-celu selu complex polar
+celu selu
+[elementwise]
+complex polar
 [elementwise same]
-alias_copy threshold
-[elementwise same cut]
-detach_copy
+alias_copy detach_copy threshold
 [elementwise same effect self]
 threshold_
 [elementwise float effect self]
@@ -51,8 +51,10 @@ cat concat concatenate stack hstack vstack dstack row_stack column_stack block_d
 [layout same]
 channel_shuffle native_channel_shuffle pixel_shuffle pixel_unshuffle constant_pad_nd combinations
 as_strided_copy diagonal_copy expand_copy permute_copy select_copy slice_copy squeeze_copy t_copy transpose_copy
-unfold_copy unsqueeze_copy view_copy view_as_complex_copy view_as_real_copy
+unfold_copy unsqueeze_copy view_copy
 indices_copy values_copy ccol_indices_copy crow_indices_copy col_indices_copy row_indices_copy
+[layout]
+view_as_complex_copy view_as_real_copy
 [layout tensors same]
 split_copy split_with_sizes_copy unbind_copy
 
@@ -65,8 +67,10 @@ vander
 bucketize searchsorted
 [int64 raises]
 unravel_index
+[tensors raises random]
+lobpcg
 [tensors raises]
-lobpcg lu_unpack
+lu_unpack
 [tensors float random]
 pca_lowrank svd_lowrank
 [raises]
@@ -169,9 +173,9 @@ are_deterministic_algorithms_enabled is_deterministic_algorithms_warn_only_enabl
 is_anomaly_check_nan_enabled is_anomaly_enabled is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled
 is_autocast_ipu_enabled is_autocast_xla_enabled cudnn_is_acceptable
 [number]
-sym_float sym_int sym_max sym_min sym_not sym_sqrt sym_sum sym_fresh_size
+sym_float sym_int sym_max sym_min sym_not sym_sqrt sym_fresh_size
 [maybe]
-sym_ite
+sym_ite sym_sum
 [none raises]
 sym_constrain_range sym_constrain_range_for_size
 [object effect]                     # runs what it is given, or gives something that does

@@ -34,11 +34,13 @@ to type_as
 [argument maybe]
 type                                # without an argument it gives the name of the type
 [layout same maybe]
-reshape_as to_dense to_padded_tensor coalesce values indices crow_indices col_indices ccol_indices row_indices sparse_mask
+reshape_as to_dense to_padded_tensor coalesce values sparse_mask
 resize resize_as
 as_subclass
 to_sparse to_sparse_coo to_sparse_csc to_sparse_csr to_sparse_bsc to_sparse_bsr to_mkldnn
-[wide maybe]
+[layout int64 maybe]
+indices crow_indices col_indices ccol_indices row_indices
+[maybe]
 sum_to_size
 [layout same view]
 expand expand_as unfold view_as

@@ -16,11 +16,10 @@ conj_physical
 positive
 [elementwise float twin]
 arcsinh arctan asinh atan cos deg2rad erf erfc frac rad2deg sigmoid sin sinc tan tanh
-i0
 [elementwise float]
 angle hardshrink
 [elementwise float twin safe=0]
-exp exp2 expm1 cosh sinh
+exp exp2 expm1 cosh sinh i0
 [elementwise float twin safe=1]
 log log2 log10 sqrt rsqrt reciprocal lgamma digamma
 [elementwise float twin safe=0]
@@ -52,7 +51,7 @@ logaddexp logaddexp2
 [elementwise promoted twin]
 addcdiv hypot lerp
 igamma igammac
-[elementwise promoted cut twin]
+[elementwise promoted twin]
 heaviside nextafter
 [elementwise float64 twin]
 float_power
@@ -164,7 +163,7 @@ cholesky cholesky_inverse cholesky_solve inverse lu_solve orgqr ormqr pinverse
 eig solve symeig lstsq
 [tensors same nonempty]
 topk
-[tensors float cut]
+[tensors float]
 frexp
 [tensors same raises]
 histogram
