@@ -7,21 +7,18 @@ from __future__ import annotations
 
 import ast
 
+from graphmend_lsp.mending.facts.operators import (
+    Operator,
+    operator_of_attribute,
+    operator_of_builtin,
+    operator_of_function,
+    operator_of_method,
+)
 from graphmend_lsp.mending.syntax.endings import sets
+from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Source, assigned, parameters
 
-VIEWS = frozenset((
-    "view", "reshape", "transpose", "permute", "T", "mT", "expand", "squeeze", "unsqueeze", "detach", "data", "flatten",
-    "chunk", "split", "unbind", "narrow", "select", "diagonal", "t", "swapaxes", "movedim", "view_as",
-    "expand_as", "real",
-))  # fmt: skip
 KEEPERS = frozenset(("append", "extend", "add", "insert", "setdefault", "update", "register_buffer", "setattr"))
-_NEW_TENSOR = frozenset((
-    "clone", "sin", "cos", "exp", "abs", "sqrt", "relu", "sigmoid", "tanh", "softmax", "matmul", "sum", "mean",
-    "zeros", "ones", "full", "empty", "zeros_like", "ones_like", "full_like", "add", "sub", "mul", "div", "neg",
-    "log", "clamp", "cumsum", "cat", "stack", "repeat", "where", "masked_fill", "new_zeros", "new_ones",
-    "new_full",
-))  # fmt: skip
 
 
 def is_bound(source: Source, name: str, before: ast.stmt) -> bool:
@@ -58,26 +55,78 @@ def is_fresh(source: Source, name: str, before: ast.stmt) -> bool:
     last = last_value(source, name, before)
     if function is None or name in parameters(function) or last is None:
         return False
-    made = makes_tensor(last)
-    for node in ast.walk(function):
-        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
-            parent = source.parents.get(node)
-            if isinstance(parent, (ast.Assign, ast.Tuple, ast.List, ast.Dict, ast.Lambda, ast.AnnAssign)):
-                return False  # it gets another name
-            if isinstance(parent, ast.Subscript) and parent.value is node and isinstance(parent.ctx, ast.Load):
-                return False  # a view of it does
-            if isinstance(parent, ast.Attribute) and parent.attr in VIEWS:
-                return False
-            if isinstance(parent, ast.Call) and getattr(parent.func, "attr", "") in KEEPERS:
-                return False
-    return made
-
-
-def makes_tensor(value: ast.expr) -> bool:
-    """Whether an expression surely gives a new tensor (or a number): arithmetic, or an operation that copies."""
-    return isinstance(value, ast.BinOp) or (
-        isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _NEW_TENSOR
+    end = source.range(before)[1]
+    repeated = any(isinstance(one, (ast.For, ast.AsyncFor, ast.While)) for one in source.ancestors(before))
+    return makes_tensor(source, last) and not any(
+        isinstance(node, ast.Name)
+        and node.id == name
+        and isinstance(node.ctx, ast.Load)
+        and (repeated or source.range(node)[0] < end)  # what is made of it behind is made of what it is then
+        and is_kept(source, node)
+        for node in ast.walk(function)
     )
+
+
+def makes_tensor(source: Source, value: ast.expr) -> bool:
+    """Whether an expression surely gives a new tensor (or a number): arithmetic, or an operator that copies."""
+    if isinstance(value, ast.BinOp):
+        return True
+    operator = _called(source, value) if isinstance(value, ast.Call) else None
+    return operator is not None and operator.is_tensor and operator.is_new
+
+
+def is_kept(source: Source, node: ast.expr) -> bool:
+    """Whether something may still hold a tensor, or a view of it, after the expression that `node`, the tensor, is in.
+
+    What the table of operators lacks may keep it.
+    """
+    parent = source.parents.get(node)
+    if isinstance(parent, (ast.Attribute, ast.keyword, ast.Call)):
+        return _is_kept_by_call(source, node, parent)
+    if isinstance(parent, ast.Subscript):
+        return parent.value is node and isinstance(parent.ctx, ast.Load)
+    if isinstance(parent, (ast.IfExp, ast.BoolOp)):
+        return not (isinstance(parent, ast.IfExp) and parent.test is node) and is_kept(source, parent)
+    if isinstance(parent, ast.UnaryOp):
+        return isinstance(parent.op, ast.UAdd) and is_kept(source, parent)
+    used = (ast.BinOp, ast.Compare, ast.Expr, ast.AugAssign, ast.Return, ast.If, ast.While, ast.Assert, ast.Slice)
+    return not isinstance(parent, (*used, ast.FormattedValue))
+
+
+def _is_kept_by_call(source: Source, node: ast.expr, parent: ast.Attribute | ast.keyword | ast.Call) -> bool:
+    if isinstance(parent, ast.Attribute):
+        if not isinstance(parent.ctx, ast.Load):
+            return False
+        call = source.parents.get(parent)
+        if isinstance(call, ast.Call) and call.func is parent:
+            made = _called(source, call)
+            return made is None or (not made.is_new and is_kept(source, call))
+        read = operator_of_attribute(parent.attr)
+        return read is None or (not read.is_new and is_kept(source, parent))
+    call = source.parents.get(parent) if isinstance(parent, ast.keyword) else parent
+    if not isinstance(call, ast.Call) or call.func is node:
+        return True
+    called = _called(source, call)
+    if called is None or getattr(call.func, "attr", "") in (*KEEPERS, "set_", "module_load", "backward"):
+        return True
+    method = isinstance(call.func, ast.Attribute) and dotted(source, call.func) is None
+    return not (method or called.is_new) and is_kept(source, call)
+
+
+def _called(source: Source, call: ast.Call) -> Operator | None:
+    """The operator that a call calls, if it is known; None too where ``out`` or ``inplace`` says what the result is."""
+    if any(one.arg in ("out", "inplace", None) for one in call.keywords):
+        return None
+    name = dotted(source, call.func)
+    if name is not None:
+        one = operator_of_function(name)
+        return None if one is None or (one.inplace and len(call.args) > 1) else one
+    if isinstance(call.func, ast.Name):
+        return operator_of_builtin(call.func.id) if is_builtin(source, call.func, call.func.id) else None
+    if isinstance(call.func, ast.Attribute):
+        own = isinstance(call.func.value, ast.Name) and call.func.value.id == "self"
+        return None if own else operator_of_method(call.func.attr)
+    return None
 
 
 def last_value(source: Source, name: str, before: ast.stmt) -> ast.expr | None:

@@ -10,8 +10,9 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from graphmend_lsp.mending.facts.bindings import KEEPERS, VIEWS
+from graphmend_lsp.mending.facts.bindings import KEEPERS
 from graphmend_lsp.mending.facts.kinds import Kinds
+from graphmend_lsp.mending.facts.operators import operator_of_method
 from graphmend_lsp.mending.facts.purity import hazards
 from graphmend_lsp.mending.syntax.formatting import first_line, render
 from graphmend_lsp.mending.syntax.imports import is_builtin
@@ -151,7 +152,8 @@ def calls_own(source: Source, node: ast.AST) -> bool:
 def alias(node: ast.expr) -> bool:
     """Whether an expression may be a tensor that there is already, or a view of it, which no region may give."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        return node.func.attr in VIEWS or node.func.attr in ("contiguous", "to", "float", "type", "reshape", "unfold")
+        method = operator_of_method(node.func.attr)
+        return method is not None and not method.is_new
     return isinstance(node, (ast.Name, ast.Attribute, ast.Subscript))
 
 

@@ -96,7 +96,7 @@ class Body:
             one.value for statement in self.loop.body for one in ast.walk(statement)
             if isinstance(one, ast.Assign) and name in assigned(one)
         ]  # fmt: skip
-        return is_fresh(self.source, name, self.loop) and all(makes_tensor(value) for value in values)
+        return is_fresh(self.source, name, self.loop) and all(makes_tensor(self.source, value) for value in values)
 
     # -- statements -----------------------------------------------------------------------------------------------
 
