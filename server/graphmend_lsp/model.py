@@ -233,6 +233,7 @@ class Mend:
     `names` are those that it brings into its files, which no other mend made together with it may use.
     `serves` says in which calls alone it gains anything ("" for all); it is told where a verdict shows no gain.
     `assumes` is what it takes for granted; what neither the source nor a run discharges makes it unsafe.
+    `rests_on` are facts of the run without which it would not have been made, each a clause: what values were in every call.
     """
 
     rule: str
@@ -246,6 +247,7 @@ class Mend:
     names: tuple[NewName, ...] = ()
     serves: str = ""
     assumes: tuple[Assumption, ...] = ()
+    rests_on: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ K = TypeVar("K")
 Constant = bool | int | float | str | None
 
 _NUMBERS = frozenset({"bool", "int", "float"})
+_PLAIN = _NUMBERS | {"None", "str"}
 _STORELESS = frozenset({"bool", "int", "float", "complex", "None", "str", "unbound"})
 
 
@@ -92,6 +93,11 @@ class ValueFact:
     def is_bool(self) -> bool:
         """Whether it was True or False every time."""
         return self.kinds == ("bool",)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it was a number, a flag, a string or None every time."""
+        return _PLAIN.issuperset(self.kinds)
 
     @property
     def is_none(self) -> bool:

@@ -82,7 +82,7 @@ def judge(
     for assumption in standing.open:
         lower("unsafe", standing.told(assumption))
     reasons += [words_of(one) for one in _first(differences, "moved")]
-    changes = [change for mend in mends for change in mend.changes]
+    changes = [change for mend in mends for change in (*mend.changes, *mend.rests_on)]
     return Verdict(
         safety=safety if gained else "wrong",
         reasons=tuple(dict.fromkeys((*reasons, *changes))),

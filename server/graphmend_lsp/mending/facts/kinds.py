@@ -1,4 +1,4 @@
-"""Whether an expression is a tensor, a Python value, or not known to be either, from the text of its file alone.
+"""Whether an expression is a tensor, a Python value, or not known to be either: by the text of its file, else by a run.
 
 Used to tell which part of a condition stays Python. "tensor" also covers what reads a tensor's data (``.item()``,
 ``torch.equal``). Nothing here decides about soundness. No rule's knowledge enters here.
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from graphmend_lsp.mending.facts.purity import TENSOR_METHODS
+from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Source
 
@@ -90,6 +91,19 @@ class Kinds:
     def _of(self, node: ast.AST, seen: frozenset[str]) -> Kind:
         if node in self.tensors:
             return "tensor"
+        kind = self._by_text(node, seen)
+        return self._by_run(node) if kind == "unknown" else kind
+
+    def _by_run(self, node: ast.AST) -> Kind:
+        """What the expression was in every call, where that was noted."""
+        seen = Seen(self.source)
+        fact = seen.of(node)
+        if fact is None or not (fact.is_tensor or fact.is_plain):
+            return "unknown"
+        seen.believe(node, "a tensor" if fact.is_tensor else "no tensor")
+        return "tensor" if fact.is_tensor else "python"
+
+    def _by_text(self, node: ast.AST, seen: frozenset[str]) -> Kind:
         if isinstance(node, (ast.Constant, ast.JoinedStr, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.Lambda)):
             return "python"
         if isinstance(node, ast.Compare):

@@ -1,16 +1,16 @@
 """What a run showed of the nodes of a file: the question that rules and lowering ask where the text does not say.
 
-Facts are those of the calls that were made. A mend that needs one to be true says so; nothing known is None.
+Facts are those of the calls that were made. Who believes one says so (`believe`); the mend's verdict tells it. Nothing known is
+None.
 """
 
 from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from functools import cached_property
 
 from graphmend_lsp.mending.syntax.source import Function, Source
-from graphmend_lsp.values import NOTHING, Facts, FileFacts, FunctionFact, ValueFact
+from graphmend_lsp.values import FunctionFact, ValueFact
 
 
 @dataclass(frozen=True)
@@ -18,30 +18,33 @@ class Seen:
     """Facts of one file as it reads now; of a text that is not the one that was run nothing is known."""
 
     source: Source
-    facts: Facts = NOTHING
 
     def of(self, node: ast.AST) -> ValueFact | None:
         """What an expression gave, or what was bound to a target or parameter. None: not evaluated, or not noted."""
-        if self._file is None:
+        if self.source.noted is None:
             return None
         try:
-            return self._file.values.get(self.source.span(node))
+            return self.source.noted.values.get(self.source.span(node))
         except ValueError:
             return None
 
     def before(self, statement: ast.stmt, name: str) -> ValueFact | None:
         """What a name that a compound statement may bind was before it; ``unbound`` where it had no value."""
-        return None if self._file is None else self._file.before.get((self.source.span(statement).start, name))
+        if self.source.noted is None:
+            return None
+        return self.source.noted.before.get((self.source.span(statement).start, name))
 
     def function(self, function: Function) -> FunctionFact | None:
         """How often a function was entered, and from where; None when it was not, or not watched."""
-        return None if self._file is None else self._file.functions.get(self.source.span(function).start.line)
+        if self.source.noted is None:
+            return None
+        return self.source.noted.functions.get(self.source.span(function).start.line)
 
     def share_storage(self, one: ast.AST, other: ast.AST) -> bool | None:
         """Whether two expressions of one function were seen to share memory in one call of it; None when not known."""
         first, second = self.of(one), self.of(other)
         return None if first is None or second is None else first.shares_storage_with(second)
 
-    @cached_property
-    def _file(self) -> FileFacts | None:
-        return self.facts.of(self.source.path, self.source.text.value)
+    def believe(self, node: ast.AST, what: str) -> None:
+        """Note that the mend rests on what `node` was: ``a tensor``."""
+        self.source.rested[f"`{self.source.code(node)}` was {what} in every call that was seen"] = None

@@ -50,6 +50,7 @@ def place_of(request: Request) -> Place | None:
     source = read(break_.path, request.sources.get(break_.path, ""))
     if isinstance(source, Unreadable):
         raise Refused(source.reason)
+    source = replace(source, noted=request.facts.of(break_.path, source.text.value), rested={})
     site = source.site(break_.span)
     return None if site is None else Place(request, source, site, break_.span, break_.ids)
 
@@ -61,4 +62,10 @@ def answers_of(rule: str, propose: Propose, request: Request) -> tuple[Mend | De
         found = () if place is None else propose(place)
     except Refused as refused:
         return (Declined(rule, str(refused)),)
-    return tuple(replace(one, rule=rule) for one in found)
+    rests_on = tuple(place.source.rested) if place is not None else ()
+    return tuple(
+        replace(one, rule=rule, rests_on=(*one.rests_on, *rests_on))
+        if isinstance(one, Mend)
+        else replace(one, rule=rule)
+        for one in found
+    )

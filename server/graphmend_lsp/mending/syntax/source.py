@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from graphmend_lsp.model import Span
 from graphmend_lsp.text import Text
+from graphmend_lsp.values import FileFacts
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -46,12 +47,17 @@ class Site:
 
 @dataclass(frozen=True)
 class Source:
-    """A parsed file. `text` is the whole text, a byte order mark included; node offsets count in it."""
+    """A parsed file. `text` is the whole text, a byte order mark included; node offsets count in it.
+
+    `noted` is what a run showed of its values; ask through `facts.seen`. `rested` collects in words what was believed for it.
+    """
 
     path: str
     text: Text
     tree: ast.Module
     parents: Mapping[ast.AST, ast.AST]
+    noted: FileFacts | None = None
+    rested: dict[str, None] = field(default_factory=dict, compare=False)
 
     # -- places ---------------------------------------------------------------------------------------------------
 
