@@ -234,6 +234,7 @@ class Mend:
     `serves` says in which calls alone it gains anything ("" for all); it is told where a verdict shows no gain.
     `assumes` is what it takes for granted; what neither the source nor a run discharges makes it unsafe.
     `rests_on` are facts of the run without which it would not have been made, each a clause: what values were in every call.
+    `inductor`: whether it works depends on the backend, so it is proven under inductor, too.
     """
 
     rule: str
@@ -248,6 +249,7 @@ class Mend:
     serves: str = ""
     assumes: tuple[Assumption, ...] = ()
     rests_on: tuple[str, ...] = ()
+    inductor: bool = False
 
 
 @dataclass(frozen=True, slots=True)

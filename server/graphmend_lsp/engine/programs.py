@@ -66,7 +66,14 @@ def beside_of(number: str, mends: Sequence[Mend], texts: dict[str, str], base: d
     edited: dict[str, list[list[int]]] = {}
     for edit in dict.fromkeys(edit for mend in mends for edit in mend.edits):
         edited.setdefault(edit.path, []).append([edit.span.start.line, edit.span.end.line])
-    return Candidate(id=number, texts={**base, **texts}, conditions=[], changed={}, edited=edited)
+    return Candidate(
+        id=number,
+        texts={**base, **texts},
+        conditions=[],
+        changed={},
+        edited=edited,
+        inductor=any(one.inductor for one in mends),
+    )
 
 
 def candidate_of(
@@ -86,4 +93,5 @@ def candidate_of(
         texts={**base, **texts},
         conditions=list(places.values()),
         changed={path: changed_lines(sources.get(path) or "", list(those)) for path, those in edits.items()},
+        inductor=any(mend.inductor for mend in mends),
     )

@@ -100,14 +100,20 @@ class Plan:
         ]
         return tuple(dict.fromkeys(kept))
 
-    def everything(self) -> tuple[Recipe, ...]:
-        """All calls, and behind them the forms of them that only the shorter lists have."""
-        return (
-            *self.recipes,
-            *self.late,
-            *dict.fromkeys(one for one in (*self.lean(), *self.leanest()) if one not in self.recipes),
-            *self.probes,
-        )
+    def of_every_size(self) -> tuple[Recipe, ...]:
+        """All calls, also those with smaller inputs; gradients in one of them only, because each form is compiled anew."""
+        smaller = [one for one in self.late if one.resize is not None and not (one.raises or one.manner)]
+        kept = [
+            one if one == gradient_of(Recipe(one.base)) else replace(one, gradients=False)
+            for one in (*self.recipes, *smaller)
+        ]
+        return tuple(dict.fromkeys(kept))
+
+    def everything(self, every_size: bool = False) -> tuple[Recipe, ...]:
+        """All calls, and behind them the forms of them that only the shorter lists have, or that `of_every_size` has."""
+        calls = (*self.recipes, *self.late)
+        forms = (*self.lean(), *self.leanest(), *(self.of_every_size() if every_size else ()))
+        return (*calls, *dict.fromkeys(one for one in forms if one not in calls), *self.probes)
 
 
 def choose(

@@ -34,15 +34,17 @@ from .snapshot import Snapshot, Store
 from .texts import unsaved_text
 from .wire import BreakData, CountsData, GraphData, Place, SideData, VerifyParams
 
-Way = Literal["uncompiled", "eager", "aot_eager"]
-WAYS: tuple[Way, ...] = ("uncompiled", "eager", "aot_eager")
+Way = Literal["uncompiled", "eager", "aot_eager", "inductor"]
+WAYS: tuple[Way, ...] = ("uncompiled", "eager", "aot_eager", "inductor")
 BACKEND = "graphmend_trial"
 PROGRAMS_AT_ONCE = 2
 AT_ONCE = 2  # programs that compute side by side; the others wait for their turn
 MOST_MODULES = 40
 SLOW = 0.8  # seconds of computing that the first compiled call of a small program stays under
 # the default partitioner removes the same dead code as aot_eager's own, which imports all of inductor first (0.7 s)
-_BACKENDS: Mapping[Way, str] = {"eager": "eager", "aot_eager": "aot_eager_default_partitioner"}
+_BACKENDS: Mapping[Way, str] = {
+    "eager": "eager", "aot_eager": "aot_eager_default_partitioner", "inductor": "inductor",
+}  # fmt: skip
 
 
 @dataclass
@@ -202,7 +204,7 @@ def run(
             unlike=tuple(wheres.unlike), start=start, modules=frozenset(subject.modules),
         )  # fmt: skip
     loaded.backend["name"] = way
-    waiting = list(recipes or (chosen.recipes if way == "eager" else chosen.lean()))
+    waiting = list(recipes or _recipes_of(way, chosen))
     done: list[Recipe] = []
     slow = False
     recorder = Recorder()
@@ -217,7 +219,7 @@ def run(
         observations.append(perform(subject, done[-1], calls, pristine, store, listener, double=double, kept=kept))
         if len(done) == 1 and time.process_time() - before > SLOW:
             slow = True
-            if recipes is None:
+            if recipes is None and way != "inductor":  # which is always slow
                 waiting = list(chosen.unshaped() if way == "eager" else chosen.leanest())[1:]
     own = {number for number, recipe in enumerate(done) if recipe.own}
     events = [event for event in recorder.events if event["call"] in own]
@@ -274,15 +276,30 @@ def text_of(file: str) -> str:
 _NOTHING = CountsData(graphs=0, breaks=0, skipped_frames=0, skipped_rests=0, recompiles=0)
 
 
+def _recipes_of(way: Way, chosen: Plan) -> Sequence[Recipe]:
+    if way == "inductor":
+        return chosen.of_every_size()
+    return chosen.recipes if way == "eager" else chosen.lean()
+
+
 def _prepare(params: VerifyParams, loaded: Loaded, way: Way) -> tuple[Subject, list[Arguments], Listener]:
     listener = Listener()
     listener.install()
     program = build(loaded.module, params["entry"], params["device"], params["mode"])
     set_threads(PROGRAMS_AT_ONCE)
+    if way == "inductor":
+        _compile_here()
     files = _own_modules(loaded)
     modules = find_modules(program.callable)
     function = uncompiled(program.callable) if way == "uncompiled" else compiled(program.callable, BACKEND)
     return Subject(function, modules, files), [(call.args, call.kwargs) for call in program.calls], listener
+
+
+def _compile_here() -> None:
+    """Inductor compiles in this process: a pool of its own would outlive the trial."""
+    from torch._inductor import config
+
+    config.compile_threads = 1
 
 
 def _with_copies(

@@ -157,7 +157,8 @@ def _original_in_turn(request: Request, conditions: Sequence[Place]) -> Ran:
     if chosen is None:
         return Ran((), planned, _call_failed(planned.plan.failed))
     try:
-        everything = partial(run, origin, "uncompiled", chosen, conditions, None, chosen.everything())
+        calls = chosen.everything(any(one.get("inductor") for one in request.params["candidates"]))
+        everything = partial(run, origin, "uncompiled", chosen, conditions, None, calls)
         trials = [_in_child(request, everything)]
         if changes_state(trials[0]):  # then what the shorter list shows depends on the calls it leaves out
             trials.append(_in_child(request, partial(run, origin, "uncompiled", chosen, (), None, chosen.lean())))
@@ -178,6 +179,8 @@ def _mended(request: Request, candidate: Candidate) -> Ran:
     if chosen is None:
         return Ran((), failed=_out_of_time())
     ways: tuple[Way, ...] = ("eager", "aot_eager", "uncompiled")  # the longest first
+    if candidate.get("inductor"):
+        ways = ("inductor", *ways)
     ran = _ways(request, {way: partial(run, origin, way, chosen, (), candidate["changed"]) for way in ways})
     uses = compiled_uses(_texts_changed(request, candidate), chosen.probes)
     if ran.failed is not None or not uses:
@@ -273,7 +276,7 @@ def _doubled(request: Request, texts: Mapping[str, str], chosen: Plan, wanted: M
 def _ways(request: Request, jobs: Mapping[Way, Callable[[], Trial]]) -> Ran:
     outcomes = dict(zip(jobs, _in_turns(request, list(jobs.values())), strict=True))
     trials: list[Trial] = []
-    for way in WAYS:
+    for way in (one for one in WAYS if one in outcomes):
         outcome = outcomes[way]
         if isinstance(outcome, Caught):
             if CALLED[way]:

@@ -19,6 +19,7 @@ from .wire import Difference
 
 CALLED: Mapping[Way, str] = {
     "uncompiled": "", "eager": " compiled", "aot_eager": " compiled with aot_eager",
+    "inductor": " compiled with inductor",
 }  # fmt: skip
 _GRAVEST = ("different", "exception", "close", "moved")
 _TEXTS = ("stdout", "stderr", "log", "warning", "effects", "exception")
@@ -115,7 +116,7 @@ def paired(programs: Programs, new: Trial) -> Pairs:
     pairs = [
         Pair(
             recipe, f"{second.label}{CALLED[new.way]}", Side(first, reference.blobs), Side(second, new.blobs), compiled,
-            ("gradient",) if compiled else (), refused=recipe.raises and first.raised is not None,
+            _unlike(new.way), refused=recipe.raises and first.raised is not None,
         )
         for recipe, first, second in zip(new.recipes, seen, news, strict=False)
     ]  # fmt: skip
@@ -195,8 +196,17 @@ def _uncompiled(programs: Programs, recipes: Sequence[Recipe]) -> tuple[Trial, t
     return full, tuple(known[recipe] for recipe in recipes if recipe in known)
 
 
+def _unlike(way: Way) -> tuple[str, ...]:
+    """The parts that come out close at best where the reference ran uncompiled."""
+    if way == "inductor":
+        return PARTS
+    return ("gradient",) if way != "uncompiled" else ()
+
+
 def _noisy(way: Way) -> tuple[str, ...]:
-    """The parts that come out close at best: aot_eager sums the gradients of one graph in another order."""
+    """The parts that come out close at best: aot_eager sums the gradients of one graph in another order, inductor fuses."""
+    if way == "inductor":
+        return PARTS
     return ("gradient",) if way == "aot_eager" else ()
 
 

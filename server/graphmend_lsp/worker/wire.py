@@ -305,7 +305,11 @@ class _Edited(TypedDict, total=False):
     edited: dict[str, list[list[int]]]  # line ranges of the original text, where only what is reached is asked for
 
 
-class Candidate(_Edited):
+class _Backed(_Edited, total=False):
+    inductor: bool  # run it under inductor, too, with every size and value that the original takes
+
+
+class Candidate(_Backed):
     """One mended program. `conditions` are places in the original text; `changed` are line ranges of the mended text.
 
     A range is ``[first, last]``, both 1-based and inclusive; three-argument ``torch.where`` calls on those lines have

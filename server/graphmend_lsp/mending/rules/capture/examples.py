@@ -1,0 +1,216 @@
+"""What the capture rule mends and what it declines: its tests, and its part of the user guide."""
+
+from __future__ import annotations
+
+from graphmend_lsp.mending.rule import Example, Refusal
+
+_HELPER = '''\
+def _capture_data(function):
+    """Let TorchDynamo capture numbers and sizes that depend on data in a function that it compiles."""
+
+    @functools.wraps(function)
+    def run(*args, **kwargs):
+        with torch._dynamo.config.patch(capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True):
+            return function(*args, **kwargs)
+
+    torch._dynamo.eval_frame.skip_code(run.__code__)  # settings are made outside of what is compiled
+    return run
+'''
+
+EXAMPLES: tuple[Example, ...] = (
+    Example(
+        "the elements that a mask chooses, returned",
+        before="""\
+import torch
+
+
+def fn(x):
+    y = x.sin()
+    kept = ⟦y[x > 0]⟧
+    return kept * 2
+""",
+        after=f"""\
+import torch
+import functools
+
+
+{_HELPER}
+
+@_capture_data
+def fn(x):
+    y = x.sin()
+    kept = y[x > 0]
+    return kept * 2
+""",
+        run="fn = fn\nimport torch\ncalls = [(torch.tensor(x),) for x in ([1.0, -1.0, 2.0], [-1.0, -2.0, -3.0], [1.0])]",
+        gb_id="GB0036",
+    ),
+    Example(
+        "a batch that is trimmed, in the module that calls it",
+        before="""\
+import torch
+
+
+class Trim(torch.nn.Module):
+    def forward(self, x, lengths):
+        return x[:, : ⟦lengths.max().item()⟧]
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.trim = Trim()
+
+    def forward(self, x, lengths):
+        return self.trim(x * 2, lengths).cos()
+
+
+net = Net()
+""",
+        after=f"""\
+import torch
+import functools
+
+
+{_HELPER}
+
+class Trim(torch.nn.Module):
+    def forward(self, x, lengths):
+        return x[:, : lengths.max().item()]
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.trim = Trim()
+
+    @_capture_data
+    def forward(self, x, lengths):
+        return self.trim(x * 2, lengths).cos()
+
+
+net = Net()
+""",
+        run="fn = net\nimport torch\nx = torch.arange(8.0).reshape(2, 4)\n"
+        "calls = [(x, torch.tensor(one)) for one in ([2, 3], [4, 1], [1, 1], [0, 0])]",
+        outermost="forward",
+        gb_id="GB0124",
+    ),
+    Example(
+        "a function that is compiled where it is defined",
+        before="""\
+import torch
+
+
+@torch.compile(dynamic=True)
+@torch.no_grad()
+def fn(x):
+    return ⟦torch.unique(x.round())⟧.cos()
+""",
+        after="""\
+import torch
+
+
+@torch._dynamo.config.patch(capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True)
+@torch.compile(dynamic=True)
+@torch.no_grad()
+def fn(x):
+    return torch.unique(x.round()).cos()
+""",
+        gb_id="GB0036",
+    ),
+    Example(
+        "a gradient by autograd.grad",
+        before="""\
+import torch
+
+
+def fn(x):
+    x = x.detach().requires_grad_()
+    energy = (x * x).sum()
+    (force,) = ⟦torch.autograd.grad(energy, x)⟧
+    return -force
+""",
+        after='''\
+import torch
+import functools
+
+
+def _capture_autograd(function):
+    """Let TorchDynamo capture gradients in a function that it compiles."""
+
+    @functools.wraps(function)
+    def run(*args, **kwargs):
+        with torch._dynamo.config.patch(trace_autograd_ops=True):
+            return function(*args, **kwargs)
+
+    torch._dynamo.eval_frame.skip_code(run.__code__)  # settings are made outside of what is compiled
+    return run
+
+
+@_capture_autograd
+def fn(x):
+    x = x.detach().requires_grad_()
+    energy = (x * x).sum()
+    (force,) = torch.autograd.grad(energy, x)
+    return -force
+''',
+        run="fn = fn\nimport torch\ncalls = [(torch.tensor(x),) for x in ([1.0, -1.0], [0.0, 2.0])]",
+        gb_id="GB9186",
+    ),
+)
+
+REFUSALS: tuple[Refusal, ...] = (
+    Refusal(
+        "a setting that is made already",
+        """\
+import torch
+
+
+@torch._dynamo.config.patch(capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True)
+@torch.compile
+def fn(x):
+    return x * ⟦x.sum().item()⟧
+""",
+        "has the setting already",
+        gb_id="GB0124",
+    ),
+    Refusal(
+        "a decorator that may be anything",
+        """\
+import torch
+from here import timed
+
+
+@timed
+def fn(x):
+    return x * ⟦x.sum().item()⟧
+""",
+        "is decorated with `timed`",
+        gb_id="GB0124",
+    ),
+    Refusal(
+        "a generator",
+        """\
+def fn(x):
+    yield x * ⟦x.sum().item()⟧
+""",
+        "does not run when it is called",
+        gb_id="GB0124",
+    ),
+    Refusal(
+        "torch.jit in the file",
+        """\
+import torch
+
+
+def fn(x):
+    return x * ⟦x.sum().item()⟧
+
+
+scripted = torch.jit.script(fn)
+""",
+        "torch.jit",
+        gb_id="GB0124",
+    ),
+)
