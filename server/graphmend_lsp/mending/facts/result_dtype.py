@@ -33,6 +33,13 @@ def dtype_beside(
     return f"{text}.dtype" if bases and bases <= kept and not scalars.converts(other) else None
 
 
+def same_kind(scalars: Scalars, reads: Sequence[Read], other: ast.expr) -> bool:
+    """Whether `other` and all that is read are computed from the same names alone, so that integers meet integers."""
+    bases = {name for read in reads for name in scalars.origins(read.tensor)}
+    converted = scalars.converts(other) or any(scalars.converts(read.tensor) for read in reads)
+    return bool(bases) and bases == scalars.origins(other) and "self" not in bases and not converted
+
+
 def is_float(source: Source, scalars: Scalars, reads: Sequence[Read], node: ast.expr) -> bool:
     """Whether a number surely is a float, whatever the tensor's dtype."""
     if isinstance(node, ast.Constant):

@@ -1,7 +1,8 @@
 """A Python number that is read from a tensor, written as a tensor without dimensions: the read, its text, what is proven.
 
-``t.item()`` is ``t.detach()``; what is kept is copied, because the tensor may change in place later. Nothing here knows where
-the number goes. No rule's knowledge enters here.
+``t.item()`` is ``t.detach()``; what is kept is copied, because the tensor may change in place later, also before a backward
+pass that needs it. Integers that Python computes with are brought to int64. Nothing here knows where the number goes. No
+rule's knowledge enters here.
 """
 
 from __future__ import annotations
@@ -53,6 +54,13 @@ _NONNEGATIVE = _words(
 _SIGN_KEEPING = _words(
     "sum mean max min amax amin prod median detach clone float double half reshape view flatten squeeze clamp_max contiguous"
 )
+_INT64 = _words("sum prod cumsum cumprod nansum argmax argmin count_nonzero long bincount nonzero")
+"""What torch gives in int64 for every integer dtype."""
+
+_DTYPE_KEEPING = _words(
+    "max min amax amin abs absolute clamp clamp_max clamp_min clip detach clone reshape view squeeze flatten contiguous "
+    "neg negative relu square"
+)
 _NEEDS_FLOATING = _words("mean std var norm softmax log_softmax")
 """Methods that refuse integers, so that a tensor on which one is called is floating."""
 
@@ -95,8 +103,12 @@ class Scalars:
     source: Source
     kinds: Kinds
 
-    def text(self, read: Read, *, kept: bool, double: bool) -> str:
-        """The read as a tensor without dimensions and gradient. `kept`: it outlives its statement. `double`: in float64."""
+    def text(self, read: Read, *, kept: bool, double: bool, wide: bool = False) -> str:
+        """The read as a tensor without dimensions and gradient.
+
+        `kept`: it outlives its statement, or a backward pass may need it. `double`: in float64. `wide`: integers in int64,
+        in which they hold what Python's arithmetic makes of them.
+        """
         tensor = read.tensor
         whole = self.is_whole(tensor)
         text = operand(render(self.source, tensor))
@@ -110,11 +122,14 @@ class Scalars:
             return f"({text} != 0)"
         if read.form == "int" and (not whole or self.kinds.is_bool(tensor)):
             text += ".long()"
+        elif wide and read.form in ("item", "int") and not (double and not whole) and not self.holds_arithmetic(tensor):
+            return f"{text}.long()" if whole else f"{text}.prod()"  # int64 of integers; floats stay what they are
         elif read.form == "float" and not double and not self.is_floating(tensor):
             return f"({text} * 1.0)"
         elif double and read.form != "bool" and (not whole or read.form == "float"):
             text += ".double()"
-        return f"{text}.clone()" if kept and not self.is_fresh(tensor) else text  # a conversion need not copy
+        copied = read.form == "int" and (self.kinds.is_bool(tensor) or self.is_floating(tensor))
+        return f"{text}.clone()" if kept and not copied and not self.is_fresh(tensor) else text  # others need not copy
 
     def is_zero_dim(self, node: ast.expr) -> bool:
         """Whether a tensor surely has no dimensions."""
@@ -178,6 +193,21 @@ class Scalars:
                 "abs",
             )
             return kept and bool(arguments) and self.is_whole(arguments[0])
+        return False
+
+    def holds_arithmetic(self, node: ast.expr) -> bool:
+        """Whether a tensor surely is floating-point or int64, so that Python's arithmetic with its numbers does not wrap."""
+        if self.is_floating(node) or isinstance(node, ast.Constant):
+            return True
+        if isinstance(node, ast.Name):
+            return self._all_values(node, self.holds_arithmetic)
+        if isinstance(node, ast.Call):
+            name, arguments = self.called(node)
+            if any(keyword.arg == "dtype" for keyword in node.keywords):
+                return False
+            return name in _INT64 or (
+                name in _DTYPE_KEEPING and bool(arguments) and self.holds_arithmetic(arguments[0])
+            )
         return False
 
     def is_floating(self, node: ast.expr) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.number_needs import why_number
-from graphmend_lsp.mending.facts.result_dtype import dtype_beside
+from graphmend_lsp.mending.facts.result_dtype import dtype_beside, same_kind
 from graphmend_lsp.mending.facts.scalars import Read, Scalars, plain, read_of
 from graphmend_lsp.mending.lowering.conditions import exact_number
 from graphmend_lsp.mending.lowering.picked import Picked, picked
@@ -45,13 +45,16 @@ _EXACT = ("abs", "isnan", "isinf", "isfinite")
 class Flow:
     """What following a number found. `exchange` are the new texts of nodes, `tests` the conditions the number decides.
 
-    `double` says to compute in float64 as Python does. `inexact` is set where Python's own arithmetic would not be met by
-    arithmetic in the tensor's dtype (more than one step, or a constant that the dtype cannot hold).
+    `double` says to compute in float64 as Python does, `wide` to compute integers in int64. `inexact` is set where Python's
+    own arithmetic would not be met by arithmetic in the tensor's dtype (more than one step, or a constant that the dtype
+    cannot hold), `widens` where it would not be in a narrow integer dtype, `of_whole` are the nodes where integers, should
+    the tensor hold any, become floats: in float64 for Python, in float32 for a tensor.
     """
 
     source: Source
     kinds: Kinds
     double: bool = False
+    wide: bool = False
     exchange: dict[ast.AST, str] = field(default_factory=dict)
     tests: list[ast.expr] = field(default_factory=list)
     changes: list[str] = field(default_factory=list)
@@ -59,11 +62,14 @@ class Flow:
     indices: int = 0
     steps: int = 0
     inexact: bool = False
+    widens: bool = False
+    of_whole: list[ast.expr] = field(default_factory=list)
     imports: list[TextEdit] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.scalars = Scalars(self.source, self.kinds)
         self._named: set[str] = set()
+        self._floats = False
 
     # -- numbers --------------------------------------------------------------------------------------------------
 
@@ -78,13 +84,27 @@ class Flow:
 
     def _take(self, read: Read) -> None:
         self.reads.append(read)
-        parent = self.source.parents.get(read.call)
-        kept = isinstance(parent, ast.Assign)
-        self.exchange[read.call] = self.scalars.text(read, kept=kept, double=self.double)
+        self.exchange[read.call] = self.scalars.text(
+            read, kept=self._is_kept(read.call), double=self.double, wide=self.wide
+        )
+        self._floats = self._floats or (read.form == "float" and not self.scalars.is_floating(read.tensor))
         if read.form == "int" and not self.scalars.is_whole(read.tensor):
             self._tell(_INT)
         if read.form == "sum" and not self.scalars.is_whole(read.tensor):
             self._tell(_SUM)
+
+    def _is_kept(self, call: ast.expr) -> bool:
+        """Whether a read may be asked for again: under a name, or by a backward pass, which wants factors and indices."""
+        parent = self.source.parents.get(call)
+        if isinstance(parent, (ast.Compare, ast.UnaryOp, ast.BoolOp, ast.If, ast.IfExp)):
+            return False
+        if isinstance(parent, ast.Call):
+            return not isinstance(parent.func, ast.Name)
+        if not isinstance(parent, ast.BinOp):
+            return True
+        other = parent.right if parent.left is call else parent.left
+        number = self.kinds.of(other) == "python" or read_of(self.source, self.kinds, other) is not None
+        return not number and not isinstance(parent.op, (ast.Add, ast.Sub))
 
     def follow(self, node: ast.expr) -> None:
         """Follow the number that the expression `node` gives to what takes it."""
@@ -95,6 +115,7 @@ class Flow:
             if isinstance(parent.op, ast.Not):
                 self._condition(node)
             else:
+                self.widens = True
                 self.follow(parent)
         elif isinstance(parent, ast.Compare):
             self._comparison(node, parent)
@@ -136,6 +157,9 @@ class Flow:
 
     def _step(self, parent: ast.BinOp, node: ast.expr, other: ast.expr) -> None:
         self.steps += 1
+        self.widens = True
+        if isinstance(parent.op, ast.Div) and not all(self.scalars.is_floating(one.tensor) for one in self.reads):
+            self._floats = True
         if isinstance(parent.op, (ast.Pow, ast.LShift, ast.RShift, ast.MatMult, ast.BitAnd, ast.BitOr, ast.BitXor)):
             raise Refused(f"{self._line(node)}: `{self._code(parent)}` is arithmetic of Python numbers only.")
         if isinstance(parent.op, (ast.Div, ast.FloorDiv, ast.Mod)):
@@ -181,6 +205,8 @@ class Flow:
 
     def _meet(self, node: ast.expr, other: ast.expr) -> None:
         """The number meets a tensor: Python's float takes that tensor's dtype."""
+        if self._floats and not (self.steps == 0 and same_kind(self.scalars, self.reads, other)):
+            self.of_whole.append(other)
         if not self.double or self.kinds.is_bool(node) or isinstance(node, ast.Compare):
             return
         dtype = dtype_beside(self.source, self.scalars, self.reads, node, other)
@@ -199,6 +225,10 @@ class Flow:
         other = parts[1] if parts[0] is node else parts[0]
         if self.kinds.of(other) == "tensor" and not self._is_number(other):
             return
+        if self._floats:
+            self.of_whole.append(other)
+        if not _fits_everywhere(other):
+            self.widens = True
         if not (isinstance(other, ast.Constant) and exact_number(other)):
             self.inexact = self.inexact or not isinstance(other, (ast.Name, ast.Call)) or self._inexact_name(other)
         self._condition_or(parent)
@@ -266,6 +296,7 @@ class Flow:
         single = len(call.args) == 1 and not call.keywords
         for name in ("float", "int", "bool", "abs", "round", "max", "min"):
             if is_builtin(self.source, call.func, name):
+                self.widens = self.widens or name not in ("float", "int", "bool")
                 return self._builtin(name, node, call, text)
         name = dotted(self.source, call.func) or ""
         if not (name.startswith("math.") and single):
@@ -306,6 +337,7 @@ class Flow:
             self._tell(_INT)
             return f"{text}.long()"
         if name == "float":
+            self._floats = self._floats or not all(self.scalars.is_floating(one.tensor) for one in self.reads)
             return f"{text}.double()" if self.double else f"({text} * 1.0)"
         return f"({text} != 0)" if name == "bool" else f"{text}.abs()"
 
@@ -424,6 +456,12 @@ class Flow:
 
     def _refuse(self, node: ast.expr, parent: ast.AST | None) -> None:
         raise Refused(f"{self._line(node)}: {why_number(self.source, node, parent)}.")
+
+
+def _fits_everywhere(node: ast.expr) -> bool:
+    """Whether a number is one that every dtype holds, also uint8 and int8."""
+    value = node.value if isinstance(node, ast.Constant) else None
+    return isinstance(value, float) or (isinstance(value, int) and 0 <= value < 128)
 
 
 def conditions(flow: Flow) -> Iterator[ast.expr]:

@@ -21,7 +21,7 @@ from graphmend_lsp.mending.syntax.formatting import is_atom, render
 from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, Unreadable, read
-from graphmend_lsp.model import Declined, Mend, TextEdit
+from graphmend_lsp.model import Assumption, Declined, Mend, TextEdit
 from graphmend_lsp.text import apply_edits
 
 _CONDITION = "GB0170"
@@ -47,16 +47,32 @@ def read_at(source: Source, node: ast.AST, gb_ids: frozenset[str | None]) -> Rea
 
 
 def followed(source: Source, kinds: Kinds, found: Read) -> Flow:
-    """The flow of a read, computed in float64 where Python's arithmetic asks for it.
+    """The flow of a read, computed in float64 and int64 where Python's arithmetic asks for it.
+
+    Where it may ask for float64 (should the tensor hold integers) and the dtype behind that is not known, it stays in the
+    tensor's and the mend assumes that float64 is not needed.
 
     Raises:
         Refused: where only a Python number would do.
     """
     flow = Flow(source, kinds)
     flow.begin(found)
-    if flow.inexact:
-        flow = Flow(source, kinds, double=True)
+    wide = flow.widens
+    if flow.inexact or flow.of_whole:
+        try:
+            double = Flow(source, kinds, double=True, wide=wide)
+            double.begin(found)
+        except Refused:
+            if flow.inexact:
+                raise
+        else:
+            double.of_whole = []
+            return double
+    if wide:
+        kept = flow.of_whole
+        flow = Flow(source, kinds, wide=True)
         flow.begin(found)
+        flow.of_whole = kept
     return flow
 
 
@@ -82,18 +98,22 @@ def written(source: Source, flow: Flow) -> list[TextEdit]:
 
 def chained(
     request: Request, source: Source, spots: Sequence[TextEdit], flow: Flow
-) -> tuple[list[TextEdit], list[str], list[str]]:
-    """The edits with the conditions that the number decides taken into the graph as well, what that changes, its cautions.
+) -> tuple[list[TextEdit], list[str], list[str], list[Assumption]]:
+    """The edits with the conditions that the number decides taken into the graph as well.
+
+    Behind them what that changes, its cautions and what it takes for granted, whose places are of the text in between and
+    left out.
 
     Raises:
         Refused: with the reason of the where rule, when it declines one of the conditions.
     """
     tests = list(conditions(flow))
     if not tests:
-        return list(spots), [], []
+        return list(spots), [], [], []
     text = apply_edits(source.text.value, spots)
     changes: list[str] = []
     cautions: list[str] = []
+    assumes: list[Assumption] = []
     wanted = {_shape(source, test, flow) for test in tests}
     functions = {getattr(source.function(test), "name", "") for test in tests}
     for _ in range(_ROUNDS):
@@ -114,7 +134,8 @@ def chained(
         text = apply_edits(text, mend.edits)
         changes += mend.changes
         cautions += mend.cautions
-    return by_lines(source, text), changes, cautions
+        assumes += (Assumption(one.kind, one.text) for one in mend.assumes)
+    return by_lines(source, text), changes, cautions, assumes
 
 
 def _choose(place: Place) -> tuple[Mend | Declined, ...]:
@@ -153,7 +174,7 @@ def mend(
     name: str, title: str, request: Request, source: Source, flow: Flow, spots: Sequence[TextEdit], at: ast.AST
 ) -> Mend:
     """The mend of a flow; its conditions are the original's."""
-    chosen, changes, cautions = chained(request, source, spots, flow)
+    chosen, changes, cautions, assumes = chained(request, source, spots, flow)
     return Mend(
         rule=name,
         title=title,
@@ -163,4 +184,12 @@ def mend(
         conditions=tuple((source.path, source.span(test)) for test in conditions(flow)),
         changes=tuple(dict.fromkeys(changes)),
         cautions=tuple(dict.fromkeys((*flow.changes, *cautions))),
+        assumes=tuple(dict.fromkeys((*_assumed(source, flow), *assumes))),
     )
+
+
+def _assumed(source: Source, flow: Flow) -> tuple[Assumption, ...]:
+    """What a flow takes for granted: that numbers which were integers need no float64."""
+    if not flow.of_whole:
+        return ()
+    return (Assumption("float64", places=tuple((source.path, source.span(one)) for one in flow.of_whole)),)

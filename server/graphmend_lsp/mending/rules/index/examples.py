@@ -36,7 +36,7 @@ EXAMPLES: tuple[Example, ...] = (
     Example(
         "an index that was made a number",
         before="def fn(x, i):\n    i = i + 0\n    return x.sin()[⟦i.item()⟧] * 2\n",
-        after="def fn(x, i):\n    i = i + 0\n    return x.sin()[i.detach().reshape(()).reshape(1)].squeeze(0) * 2\n",
+        after="def fn(x, i):\n    i = i + 0\n    return x.sin()[i.detach().reshape(()).clone().reshape(1)].squeeze(0) * 2\n",
         run=_INDEXED,
         gb_id="GB0124",
     ),
@@ -130,7 +130,7 @@ WEIGHTS = [1.0, 2.0, 3.0, 4.0, 5.0]
 
 
 def fn(x):
-    return x + torch.tensor(WEIGHTS)[x[0].detach().reshape(()).long().reshape(1)].squeeze(0)
+    return x + torch.tensor(WEIGHTS)[x[0].detach().reshape(()).long().clone().reshape(1)].squeeze(0)
 """,
         run="calls = [(torch.arange(1.0, 5.0),), (-torch.arange(1.0, 5.0),)]",
         gb_id="GB0124",

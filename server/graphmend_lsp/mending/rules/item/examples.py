@@ -265,9 +265,105 @@ def fn(x, y):
 """,
         after="""\
 def fn(x, y):
-    return x * (x.max().detach() - y.max().detach())
+    return x * (x.max().detach().prod() - y.max().detach().prod())
 """,
         run="import torch\ncalls = [(torch.arange(1.0, 5.0), torch.ones(4)), (-torch.arange(1.0, 5.0), torch.ones(4))]",
+        gb_id=_ID,
+    ),
+    Example(
+        "integers, which Python does not let wrap",
+        before="""\
+def fn(x, labels):
+    n = ⟦labels.max().item()⟧ + 1
+    return x * n
+""",
+        after="""\
+def fn(x, labels):
+    n = labels.max().detach().prod() + 1
+    return x * n
+""",
+        run="""\
+import torch
+x = torch.arange(1.0, 5.0)
+calls = [
+    (x, torch.tensor([0, 255], dtype=torch.uint8)),
+    (x, torch.tensor([0, 127], dtype=torch.int8)),
+    (x, torch.tensor([0, 2**31 - 1], dtype=torch.int32)),
+    (x, torch.tensor([True, False])),
+    (x, torch.tensor([-0.0, -1.0])),
+]
+""",
+        gb_id=_ID,
+    ),
+    Example(
+        "a division, which is in float64 for integers",
+        before="""\
+def fn(x, step):
+    y = x.sin()
+    done = ⟦step.item()⟧ / 64
+    return y * done
+""",
+        after="""\
+def fn(x, step):
+    y = x.sin()
+    done = step.detach().reshape(()).double() / 64
+    return y * done.to(y.dtype)
+""",
+        run="""\
+import torch
+calls = [
+    (torch.arange(1.0, 5.0).double(), torch.tensor(123456789)),
+    (torch.arange(1.0, 5.0), torch.tensor(123456789)),
+    (torch.arange(1, 5), torch.tensor(3, dtype=torch.uint8)),
+    (torch.arange(1.0, 5.0), torch.tensor(0.3)),
+]
+""",
+        gb_id=_ID,
+    ),
+    Example(
+        "a buffer, which may change before the backward pass",
+        before="""\
+import torch
+from torch import nn
+
+
+class Head(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("temperature", torch.full((), 3.0))
+
+    def forward(self, x):
+        return x * ⟦self.temperature.item()⟧
+
+
+def fn(x):
+    head = Head()
+    y = head(x.clone().requires_grad_())
+    head.temperature.mul_(2)
+    y.sum().backward()
+    return y
+""",
+        after="""\
+import torch
+from torch import nn
+
+
+class Head(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("temperature", torch.full((), 3.0))
+
+    def forward(self, x):
+        return x * self.temperature.detach().reshape(()).clone()
+
+
+def fn(x):
+    head = Head()
+    y = head(x.clone().requires_grad_())
+    head.temperature.mul_(2)
+    y.sum().backward()
+    return y
+""",
         gb_id=_ID,
     ),
     Example(
