@@ -58,7 +58,8 @@ class Kinds:
 
     def of(self, node: ast.AST) -> Kind:
         """The kind of an expression."""
-        return self._of(node, frozenset())
+        kind = self._of(node, frozenset())
+        return self._by_run(node) if kind == "unknown" else kind
 
     def is_bool(self, node: ast.AST) -> bool:
         """Whether a tensor expression surely has dtype bool (or a Python expression is a bool)."""
@@ -91,19 +92,6 @@ class Kinds:
     def _of(self, node: ast.AST, seen: frozenset[str]) -> Kind:
         if node in self.tensors:
             return "tensor"
-        kind = self._by_text(node, seen)
-        return self._by_run(node) if kind == "unknown" else kind
-
-    def _by_run(self, node: ast.AST) -> Kind:
-        """What the expression was in every call, where that was noted."""
-        seen = Seen(self.source)
-        fact = seen.of(node)
-        if fact is None or not (fact.is_tensor or fact.is_plain):
-            return "unknown"
-        seen.believe(node, "a tensor" if fact.is_tensor else "no tensor")
-        return "tensor" if fact.is_tensor else "python"
-
-    def _by_text(self, node: ast.AST, seen: frozenset[str]) -> Kind:
         if isinstance(node, (ast.Constant, ast.JoinedStr, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.Lambda)):
             return "python"
         if isinstance(node, ast.Compare):
@@ -126,6 +114,18 @@ class Kinds:
             return self._of_call(node, seen)
         if isinstance(node, ast.Name):
             return self._of_name(node, seen)
+        return "unknown"
+
+    def _by_run(self, node: ast.AST) -> Kind:
+        """What the expression was in every call, where that was noted. What a call gives may have been read from a tensor."""
+        seen = Seen(self.source)
+        fact = seen.of(node)
+        if fact is not None and fact.is_tensor:
+            seen.believe(node, "a tensor")
+            return "tensor"
+        if fact is not None and fact.is_plain and not any(isinstance(one, ast.Call) for one in ast.walk(node)):
+            seen.believe(node, "a Python value")
+            return "python"
         return "unknown"
 
     def _of_attribute(self, node: ast.Attribute, seen: frozenset[str]) -> Kind:
