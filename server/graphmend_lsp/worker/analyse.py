@@ -62,20 +62,27 @@ def empty_result() -> AnalyseResult:
 def _run_real(
     params: AnalyseParams, module: ModuleType, result: AnalyseResult, enter: Callable[[FailureStage], None], say: Say
 ) -> None:
+    import torch
+
     recorder = Recorder(lambda kind, data: say((kind, data)))
     result["events"], result["graphs"], result["skipped"] = recorder.events, recorder.graphs, recorder.skipped
     enter("entry")
     set_threads()
-    program = build(module, params["entry"], params["device"], params["mode"])
-    result["calls"], result["device"] = len(program.calls), program.device
-    say(("calls", len(program.calls)))
-    say(("device", program.device))
-    enter("call")
+    make = partial(build, module, params["entry"], params["device"], params["mode"])
+    alone = params["limits"]["memory_mb"] is None  # a fork's memory is counted, too
     begun = time.perf_counter()
     with contextlib.ExitStack() as stack:
-        alone = params["limits"]["memory_mb"] is None  # a fork's memory is counted, too
-        noting = stack.enter_context(ready(program, params["mode"])) if alone else None
-        if params.get("live") is True and alone:
+        noting = None
+        if alone and params["device"] != "cpu" and torch.version.cuda is not None:
+            noting = stack.enter_context(ready(make, params["mode"]))  # no fork can use CUDA after this process has
+        program = make()
+        result["calls"], result["device"] = len(program.calls), program.device
+        say(("calls", len(program.calls)))
+        say(("device", program.device))
+        enter("call")
+        if alone and noting is None:
+            noting = stack.enter_context(ready(lambda: program, params["mode"]))
+        if alone and params.get("live") is True:
             stack.enter_context(
                 looking_ahead(program, partial(_first_call, program), lambda event: say(("ahead", event)))
             )

@@ -1,8 +1,8 @@
 """What values were in the functions that hold a break: the entry's calls made once more, uncompiled, with those watched.
 
 The run that is reported comes first and is not touched: a fork, made before it, waits with the program as it was built and
-makes the calls afterwards; where a process cannot fork, the program is built again. It takes at most a tenth of the run's time
-(`SHARE`, `LEAST`), and what fails or is late gives no facts, never an error.
+makes the calls afterwards. It takes at most a tenth of the run's time (`SHARE`, `LEAST`), and what fails or is late, or a
+process that cannot fork, gives no facts, never an error.
 """
 
 from __future__ import annotations
@@ -74,26 +74,18 @@ class Noting:
 
 
 @contextlib.contextmanager
-def ready(program: Program, mode: str) -> Iterator[Noting | None]:
-    """A fork of this process as it is now, to make the program's calls later; None where there can be none."""
+def ready(program: Callable[[], Program], mode: str) -> Iterator[Noting | None]:
+    """A fork of this process as it is now, to make the program's calls later; None where there can be none.
+
+    `program` is called in the fork: it gives the one that this process has built, or builds it there, for a device that a
+    process cannot share with a fork.
+    """
     noting = _fork(program, mode)
     try:
         yield noting
     finally:
         if noting is not None:
             noting.close()
-
-
-def note_here(program: Program, mode: str, events: Sequence[BreakData], seconds: float) -> list[NotedFunction]:
-    """Make the calls of a program built anew in this process, which has nothing else left to do. Never raises."""
-    wanted = targets_of(events)
-    if not wanted:
-        return []
-    notes = Notes(time.monotonic() + max(LEAST, SHARE * seconds), _stop)
-    try:
-        return run_noted(program, mode, wanted, notes)
-    except Exception:
-        return []
 
 
 def targets_of(events: Iterable[BreakData]) -> Targets:
@@ -105,14 +97,6 @@ def targets_of(events: Iterable[BreakData]) -> Targets:
         for frame in (*code[-2:][::-1], *own[-1:]):
             found[frame["file"], frame["line"]] = None
     return list(found)[:MOST_FUNCTIONS]
-
-
-class _Enough(BaseException):
-    """The time for noting is over; no program catches it by accident."""
-
-
-def _stop() -> NoReturn:
-    raise _Enough
 
 
 class Notes:
@@ -228,7 +212,7 @@ def run_noted(program: Program, mode: str, wanted: Targets, notes: Notes) -> lis
     notes.begin()
     function = uncompiled(program.callable)
     stance: Any = torch.compiler.set_stance("force_eager") if compiles_itself(function) else contextlib.nullcontext()
-    with contextlib.suppress(Exception, _Enough), stance:
+    with contextlib.suppress(Exception), stance:
         for number, call in enumerate(program.calls, 1):
             seed()
             output = function(*call.args, **call.kwargs)
@@ -237,7 +221,7 @@ def run_noted(program: Program, mode: str, wanted: Targets, notes: Notes) -> lis
     return notes.data()
 
 
-def _fork(program: Program, mode: str) -> Noting | None:
+def _fork(program: Callable[[], Program], mode: str) -> Noting | None:
     if not _can_note():
         return None
     pipes: list[int] = []
@@ -277,7 +261,7 @@ def _can_note() -> bool:
     )
 
 
-def _wait(program: Program, mode: str, asks: int, answers: int) -> None:
+def _wait(program: Callable[[], Program], mode: str, asks: int, answers: int) -> None:
     """The fork's life: wait for what is wanted, note it, tell it."""
     import torch
 
@@ -299,7 +283,7 @@ def _wait(program: Program, mode: str, asks: int, answers: int) -> None:
             pipe.write(json.dumps(notes.data()).encode())
 
     notes = Notes(time.monotonic() + budget, over)
-    run_noted(program, mode, [(file, line) for file, line in wanted], notes)
+    run_noted(program(), mode, [(file, line) for file, line in wanted], notes)
     tell()
 
 
