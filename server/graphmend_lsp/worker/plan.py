@@ -47,6 +47,7 @@ LEAST_PATIENCE = 1.0  # seconds
 PROBE_SECONDS = 10.0  # that one probe may take
 MOST_PROBED = 3  # calls that are probed
 PROBE_RUNS = 2  # how often each is run: two programs
+PROBED = ("", "random", "negated", "zero", "one", "tiny", "positive", "mixed", "like another")  # no numbers that overflow
 FIRST = "as the first call"
 
 
@@ -240,7 +241,7 @@ class _Search:
     def probe(self, bases: Sequence[int]) -> tuple[Recipe, ...]:
         """Uses that the entry does not show, as many as there is time for."""
         near = (*(Recipe(base) for base in bases[:MOST_NEAR]), *self.near(bases))
-        near = tuple(dict.fromkeys(near))[:MOST_PROBED]
+        near = tuple(one for one in dict.fromkeys(near) if not one.weights and one.floats in PROBED)[:MOST_PROBED]
         wanted = probing(self.subject, near, self.pristine, gradients=self.gradients)
         chosen: list[Recipe] = []
         for one in (*self.fresh, *wanted):
