@@ -47,7 +47,17 @@ LEAST_PATIENCE = 1.0  # seconds
 PROBE_SECONDS = 10.0  # that one probe may take
 MOST_PROBED = 3  # calls that are probed
 PROBE_RUNS = 2  # how often each is run: two programs
-PROBED = ("", "random", "negated", "zero", "one", "tiny", "positive", "mixed", "like another")  # no numbers that overflow
+PROBED = (
+    "",
+    "random",
+    "negated",
+    "zero",
+    "one",
+    "tiny",
+    "positive",
+    "mixed",
+    "like another",
+)  # no numbers that overflow
 FIRST = "as the first call"
 
 

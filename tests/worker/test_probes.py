@@ -1,0 +1,304 @@
+"""Probes: each finds the rewrite that deceives the entry's own calls, says nothing of a right one, and leaves no trace."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import types
+from collections import deque
+from collections.abc import Callable
+from typing import Any, get_args
+
+import pytest
+import torch
+from torch import nn
+
+from graphmend_lsp.model import ASSUMPTIONS, AssumptionKind
+from graphmend_lsp.worker.compare import Side, compare_effects
+from graphmend_lsp.worker.effects import Effect, Listener
+from graphmend_lsp.worker.observe import Raised, Subject, find_modules
+from graphmend_lsp.worker.plan import perform
+from graphmend_lsp.worker.probes import PROBES, Kept, limited, probed, probing
+from graphmend_lsp.worker.probes.compiled import USES, compiled_uses
+from graphmend_lsp.worker.recipes import Recipe
+from graphmend_lsp.worker.snapshot import Store, take
+from graphmend_lsp.worker.used import assumed, probe_differences, probed_kinds
+from graphmend_lsp.worker.weigh import Pair
+
+torch.manual_seed(0)
+X = torch.randn(2, 4)
+Program = Callable[..., Any]
+
+
+class Net(nn.Module):
+    """A module whose forward is given, so that an original and a mended program differ in nothing else."""
+
+    def __init__(self, forward: Program) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(()))
+        self.register_buffer("level", torch.ones(()))
+        self.one, self.two = nn.Linear(4, 4), nn.Linear(4, 4)
+        self.drop = nn.Dropout(0.0)
+        self.flag, self.count, self.table = False, 0, None
+        self.run = types.MethodType(forward, self)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        return self.run(*args, **kwargs)
+
+
+def shown(original: Program, mended: Program, call: tuple[Any, ...], words: str, floats: str = "") -> list[str]:
+    """What a probe shows of two forwards: kinds of assumptions."""
+    sides = []
+    recipe = Recipe(0, probe=words, floats=floats, gradients=PROBES[words].gradients)
+    for forward in (original, mended):
+        torch.manual_seed(1)
+        net = Net(forward)
+        subject = Subject(net, find_modules(net), ())
+        assert PROBES[words].fits(subject, (call, {}))
+        store = Store()
+        seen = perform(subject, recipe, [(call, {})], [(call, {})], store, Listener(), kept=Kept(subject))
+        sides.append(Side(seen, store.blobs))
+    pair = Pair(recipe, "call 1", sides[0], sides[1], False)
+    return [one["assumes"] for one in probe_differences(pair)]
+
+
+def chosen(net: Any, x: torch.Tensor) -> Any:
+    return net.scale * (2.0 if x.max() > 1 else 0.5)
+
+
+def chosen_by_where(net: Any, x: torch.Tensor) -> Any:
+    return net.scale * torch.where(x.max() > 1, 2.0, 0.5)
+
+
+def counted(net: Any, x: torch.Tensor, ids: torch.Tensor) -> Any:
+    return x * (ids.max().item() + 1)
+
+
+def counted_as_tensor(net: Any, x: torch.Tensor, ids: torch.Tensor) -> Any:
+    return x * (ids.max() + 1)
+
+
+def halved(net: Any, x: torch.Tensor, ids: torch.Tensor) -> Any:
+    return x.double() * (ids[0].item() / 64)
+
+
+def halved_as_tensor(net: Any, x: torch.Tensor, ids: torch.Tensor) -> Any:
+    return x.double() * (ids[0] / 64)
+
+
+def flagged(net: Any, x: torch.Tensor) -> Any:
+    count = net.count
+    if net.flag:
+        net.count += 1
+    return x, count
+
+
+def flagged_late(net: Any, x: torch.Tensor) -> Any:
+    if net.flag:
+        net.count += 1
+    return x, net.count
+
+
+def checked(net: Any, x: torch.Tensor) -> Any:
+    if torch.isnan(x).any():
+        raise ValueError("nan")
+    net.count += 1
+    return net.drop(x)
+
+
+def checked_late(net: Any, x: torch.Tensor) -> Any:
+    net.count += 1
+    result = net.drop(x)
+    if torch.isnan(x).any():
+        raise ValueError("nan")
+    return result
+
+
+def drawn_late(net: Any, x: torch.Tensor) -> Any:
+    result = net.drop(x)
+    if torch.isnan(x).any():
+        raise ValueError("nan")
+    net.count += 1
+    return result
+
+
+def routed(net: Any, x: torch.Tensor) -> Any:
+    return net.one(x) if x.norm() > 100 else net.two(x)
+
+
+def routed_by_where(net: Any, x: torch.Tensor) -> Any:
+    return torch.where(x.norm() > 100, net.one(x), net.two(x))
+
+
+def level(net: Any, x: torch.Tensor) -> Any:
+    return net.one(x) * net.level.item()
+
+
+def level_saved(net: Any, x: torch.Tensor) -> Any:
+    return net.one(x) * net.level
+
+
+def turned(net: Any, x: torch.Tensor) -> Any:
+    return (x.flip(0) if x.sum() > 100 else x).view(-1)
+
+
+def turned_by_where(net: Any, x: torch.Tensor) -> Any:
+    return torch.where(x.sum() > 100, x.flip(0), x).contiguous().view(-1)
+
+
+def same(net: Any, x: torch.Tensor) -> Any:
+    return x * 2 if x.sum() > 100 else x
+
+
+def same_by_where(net: Any, x: torch.Tensor) -> Any:
+    return torch.where(x.sum() > 100, x * 2, x)
+
+
+def built(net: Any, x: torch.Tensor) -> Any:
+    return x
+
+
+def built_always(net: Any, x: torch.Tensor) -> Any:
+    net.table = torch.ones(2)
+    return x
+
+
+def sized(net: Any, x: torch.Tensor) -> Any:
+    count = net.count
+    net.count += x.shape[0] > 16
+    return x, count
+
+
+def sized_late(net: Any, x: torch.Tensor) -> Any:
+    net.count += x.shape[0] > 16
+    return x, net.count
+
+
+def rooted(net: Any, x: torch.Tensor) -> Any:
+    return (x * 2).sum()
+
+
+def rooted_otherwise(net: Any, x: torch.Tensor) -> Any:
+    return torch.where(x.abs().sum() < 0, x * x.abs().sqrt(), x * 2).sum()
+
+
+IDS = torch.tensor([1, 3, 2])
+DECEIVING = [
+    ("with model and inputs cast to bfloat16", "", chosen, chosen_by_where, (X,), "dtype"),
+    (
+        "with an integer at the upper end of its dtype",
+        "",
+        counted,
+        counted_as_tensor,
+        (X, IDS.to(torch.uint8)),
+        "number-range",
+    ),
+    ("with integers in uint8", "", counted, counted_as_tensor, (X, IDS), "number-range"),
+    ("with integers that float32 does not hold", "", halved, halved_as_tensor, (X, IDS), "float64"),
+    ("with the flags of its modules the other way round", "", flagged, flagged_late, (X,), "settings"),
+    ("with dropout that drops", "one NaN", checked, drawn_late, (X,), "settings"),
+    ("with a number that is no number", "one NaN", checked, checked_late, (X,), "raised-between"),
+    ("with hooks on every submodule", "", routed, routed_by_where, (X,), "inside-effects"),
+    ("trained by one step with weight decay", "", routed, routed_by_where, (X,), "zero-gradients"),
+    ("with buffers changed in place before the backward pass", "", level, level_saved, (X,), "backward"),
+    ("with second gradients", "zero", rooted, rooted_otherwise, (X,), "backward"),
+    ("with tensors that lie transposed in memory", "", turned, turned_by_where, (X,), "layout"),
+    ("with expanded tensors", "", turned, turned_by_where, (X,), "layout"),
+    ("as the first call, with what is the same tensor", "", same, same_by_where, (X,), "identity"),
+    ("as the first call", "", built, built_always, (X,), "inside-effects"),
+    ("with a large batch", "", sized, sized_late, (X,), "shapes"),
+]
+
+
+@pytest.mark.parametrize(
+    ("words", "floats", "original", "mended", "call", "kind"), DECEIVING, ids=[one[0] for one in DECEIVING]
+)
+def test_a_probe_finds_what_deceives_the_entry(
+    words: str, floats: str, original: Program, mended: Program, call: tuple[Any, ...], kind: AssumptionKind
+) -> None:
+    found = shown(original, mended, call, words, floats)
+    assert found and set(found) == {kind}
+    assert shown(original, original, call, words, floats) == []
+    assert shown(mended, mended, call, words, floats) == []
+
+
+def test_every_probe_tests_a_kind_that_the_model_knows() -> None:
+    assert {probe.kind for probe in PROBES.values()} <= set(ASSUMPTIONS) == set(get_args(AssumptionKind))
+    assert all(words == probe.words for words, probe in PROBES.items())
+
+
+@pytest.mark.parametrize("words", PROBES)
+def test_a_probe_leaves_the_program_as_it_was(words: str) -> None:
+    net = Net(lambda self, x, ids: self.one(x) * self.scale + ids.sum())
+    subject = Subject(net, find_modules(net), ())
+    before = take({**dict(net.state_dict()), "p": net.drop.p, "flag": net.flag, "train": net.drop.training}, Store())
+    asked = [one.requires_grad for one in net.parameters()]
+    with (
+        probed(words, subject, ((X.clone(), IDS.clone()), {})) as (used, (args, kwargs)),
+        contextlib.suppress(RuntimeError),
+    ):
+        used.function(*args, **kwargs)
+    assert (
+        take({**dict(net.state_dict()), "p": net.drop.p, "flag": net.flag, "train": net.drop.training}, Store())
+        == before
+    )
+    assert [one.requires_grad for one in net.parameters()] == asked
+    assert not any(part._forward_hooks for part in net.modules())
+
+
+def test_the_state_that_a_program_was_loaded_with_is_put_back() -> None:
+    net = Net(lambda _self, x: x)
+    net.things, net.queue, net.marks, net.text = [1], deque([2]), {3}, io.StringIO("said")
+    held, file = net.things, types.ModuleType("program")
+    file.settings = {"inner": {"value": 1}}
+    kept = Kept(Subject(net, find_modules(net), (file,)))
+    net.things.append(9), net.queue.clear(), net.marks.add(9), net.text.write("more")
+    net.level.fill_(7)
+    net.count, net.fresh, file.settings["inner"]["value"], file.other = 5, 1, 2, 3
+    net.level = torch.zeros(())
+    kept.put_back()
+    assert net.things is held and held == [1] and list(net.queue) == [2] and net.marks == {3}
+    assert net.text.getvalue() == "said" and net.level.item() == 1 and net.count == 0 and not hasattr(net, "fresh")
+    assert file.settings == {"inner": {"value": 1}} and not hasattr(file, "other")
+
+
+def test_probes_fit_the_program_and_take_its_calls() -> None:
+    subject = Subject(lambda x: x, {}, ())
+    names = {one.probe for one in probing(subject, [Recipe(0, own=True)], [((IDS,), {})], gradients=False)}
+    assert "with integers in uint8" in names and "with hooks on every submodule" not in names
+    assert not any("cast" in name for name in names)
+    assert all(one.odd and not one.own for one in probing(subject, [Recipe(0, own=True)], [((X,), {})], gradients=True))
+
+
+def test_a_size_that_no_machine_has_is_refused() -> None:
+    with limited(), pytest.raises(RuntimeError):
+        torch.ones(1 << 34)
+    assert torch.ones(4).sum() == 4
+
+
+def test_what_never_ended_says_nothing() -> None:
+    recipe = Recipe(0, probe="with a large batch")
+    seen = perform(Subject(lambda x: x, {}, ()), recipe, [((X,), {})], [((X,), {})], Store(), Listener())
+    assert probed_kinds([recipe], [seen]) == ["shapes"]
+    assert probed_kinds([recipe], [type(seen)("call 1", {}, (), Raised("TooLongError", ""))]) == []
+    assert assumed(Recipe(0, dtype="float16", probe="as the first call")) == "dtype"
+
+
+def test_only_what_a_mend_adds_is_tried_compiled() -> None:
+    probes = [Recipe(0, probe=words) for use in USES for words in use.probes]
+    region = ("if c:\n    x = f(x)\n", "x = torch.cond(c, f, g)\n")
+    found = compiled_uses([region], probes)
+    assert {one.probe for one in found["eager"]} == {"with hooks on every submodule", "with dropout that drops"}
+    assert {one.probe for one in found["aot_eager"]} == {"with channels last"}
+    assert compiled_uses([(region[1], region[1])], probes) == {}
+    assert compiled_uses([("x", "torch.library.custom_op('a')")], probes) == {}
+
+
+def test_the_function_that_logs_is_a_difference_of_its_own() -> None:
+    one, other = (Effect("log", "large 3", "model WARNING", f"'large %d' by {name}") for name in ("step", "helper"))
+    (found,) = compare_effects("call 1", [one], [other], compiled=False)
+    assert (found["assumes"], found["severity"]) == ("log-records", "exception")
+    assert "by step" in found["detail"] and "by helper" in found["detail"]
+    assert compare_effects("call 1", [one], [one], compiled=False) == []
+    plain = compare_effects("call 1", [one], [], compiled=False)
+    assert [each["detail"] for each in plain] == ["missing: 'large 3'"]
