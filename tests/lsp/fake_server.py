@@ -60,8 +60,9 @@ def sites(source: str, path: str, evidence: Any) -> tuple[Break, ...]:
     return tuple(found)
 
 
-def with_chain(site: Break, chain: tuple[Frame, ...]) -> Break:
-    return replace(site, chain=chain, entries=("fake:graphmend_entry",), modes=("eval",))
+def with_chain(site: Break, chain: tuple[Frame, ...], file: str = "") -> Break:
+    entries = (Entry(file or site.path, "graphmend_entry").name,)
+    return replace(site, chain=chain, entries=entries, modes=("eval",))
 
 
 def find_breaks(source: str, path: str) -> tuple[Break, ...]:
@@ -96,6 +97,23 @@ def propose(site: Break, sources: Mapping[str, str]) -> tuple[tuple[Mend, ...], 
 def kit_of(path: str) -> str:
     """An installed module, as the fake runs meet it."""
     return str(Path(path).parent / "site-packages" / "kit" / "model.py")
+
+
+def called(request: CheckRequest) -> tuple[Break, ...]:
+    """The breaks of other files that entries' files call, by ``NAME()  # fake call``; chained through the call."""
+    found = []
+    for file in dict.fromkeys(entry.file for entry in request.entries):
+        text = Text(request.texts[file] if file in request.texts else Path(file).read_text())
+        for match in re.finditer(r"(\w+)\(\)  # fake call", text.value):
+            path = str(Path(file).with_name(f"{match[1]}.py"))
+            inner = request.texts[path] if path in request.texts else Path(path).read_text()
+            call = Frame(file, "main", Span(text.position(match.start()), text.position(match.end(1) + 2)))
+            if file in request.paths or request.shown is not None:
+                found += [
+                    with_chain(site, (call, Frame(path, "inner", site.span)), file)
+                    for site in sites(inner, path, "dynamo")
+                ]
+    return tuple(found)
 
 
 def mend_of(site: Break) -> Mend:
@@ -152,6 +170,9 @@ class FakeSession:
             for path in request.paths
             for site in sites(request.texts[path], path, "dynamo")
         )
+        elsewhere = called(request)
+        findings = tuple(one for one in findings if one.site.path not in {site.path for site in elsewhere})
+        findings += tuple(Finding(site, (Candidate(mend_of(site)),)) for site in elsewhere)
         if "meets" in told and on_real is not None:  # the last break of each file, and then nothing for long
             last = {one.site.path: Finding(one.site, proposed=False) for one in findings}
             await on_real(Report("2.13.0", "3.11", "cpu", (), tuple(last.values())), False)
@@ -165,8 +186,8 @@ class FakeSession:
             elsewhere = Break("/no/such/file.py", beyond, None, "made up", "lie", "dynamo")
             here = Break(request.paths[0], beyond, "GB" + "9" * 50, "made up", "", "dynamo", graphs=-4)
             findings += (Finding(elsewhere), Finding(here, (Candidate(mend_of(elsewhere)),)))
-        entry = request.entries[0]
-        return Report("2.13.0", "3.11", "cpu", (EntryResult(entry, "eval", 2, 0, (3, 4)),), findings)
+        ran = tuple(EntryResult(entry, "eval", 2, 0, (3, 4)) for entry in request.entries)
+        return Report("2.13.0", "3.11", "cpu", ran, findings)
 
     async def prove(
         self,

@@ -34,6 +34,7 @@ FEATURES = {
     "textDocument/didSave",
     "textDocument/didClose",
     "textDocument/diagnostic",
+    "workspace/diagnostic",
     "textDocument/codeAction",
     "codeAction/resolve",
     "textDocument/codeLens",

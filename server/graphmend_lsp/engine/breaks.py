@@ -76,11 +76,19 @@ def breaks_of(
             continue
         text = texts.get(place.path)
         span = narrow(text, place.span) if text is not None else place.span
-        site = _break(event, place.path, span, text.slice(span) if text is not None else "", chain, entry, mode)
+        site = _break(event, place.path, span, _segment(chain, place, span, texts), chain, entry, mode)
         site = replace(site, evidence=evidence, answers=_answers(event.get("answers", ()), texts))
         key = (place.path, span)
         sites[key] = merge(sites[key], site) if key in sites else site
     return tuple(replace(site, graphs=min(site.graphs, max(graphs - 1, 0))) for site in sites.values())
+
+
+def _segment(chain: Sequence[Frame], place: Frame, span: Span, texts: _Texts) -> str:
+    """The source of the break, which may be further in than the place where it is shown."""
+    inner = [frame for frame in chain if frame.kind == "code"][-1:]
+    path, where = (inner[0].path, inner[0].span) if inner and inner[0].path != place.path else (place.path, span)
+    text = texts.get(path)
+    return "" if text is None else text.slice(where if path == place.path else narrow(text, where))
 
 
 def shown_frame(chain: Sequence[Frame], scope: Scope) -> Frame | None:

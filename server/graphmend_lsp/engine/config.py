@@ -56,6 +56,7 @@ class CheckRequest:
     made_up: bool = False
     packages: bool = False  # also show and mend breaks inside installed packages, where they are
     within: str | None = None  # mend only what is in this file or folder
+    shown: tuple[str, ...] | None = None  # files and folders whose breaks are shown where they are; None: `paths`
     shard: Shard | None = None  # run this part of the entries only
     assume: tuple[str, ...] = ()
 

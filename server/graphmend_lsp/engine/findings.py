@@ -65,7 +65,7 @@ def findings_of(
     `explored` are the fake runs of the same entries. Without a mender no rule is asked.
     """
     explored = explored or {}
-    scope = Scope(request.paths, request.packages)
+    scope = Scope(request.paths if request.shown is None else request.shown, request.packages)
     real = merge_all(
         [
             breaks_of(run.events, run.most_graphs, entry.name, mode, scope, sources)

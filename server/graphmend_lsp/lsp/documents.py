@@ -89,6 +89,8 @@ class Tracker:
 
     def moved(self, span: Span, now: Text) -> Span | None:
         """Where a span of the tracked text is now; None when any of the lines it lies on reads differently."""
+        if now.value == self.text.value:
+            return span
         start: Position | None = span.start
         end: Position | None = span.end
         for change in self.changes:

@@ -22,7 +22,7 @@ class Run:
     """One run: the open documents as they were, by path, and the texts of other files it told of, as they were."""
 
     number: int
-    trackers: Mapping[str, Tracker]
+    trackers: dict[str, Tracker]
     foreign: dict[str, Text] = field(default_factory=dict)
 
     def text(self, path: str) -> Text | None:

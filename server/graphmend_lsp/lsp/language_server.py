@@ -89,8 +89,9 @@ def register(server: GraphMendServer) -> None:
     feature(types.TEXT_DOCUMENT_DID_CHANGE)(sync.did_change)
     feature(types.TEXT_DOCUMENT_DID_SAVE, types.SaveOptions(include_text=False))(sync.did_save)
     feature(types.TEXT_DOCUMENT_DID_CLOSE)(sync.did_close)
-    pulled = types.DiagnosticOptions(identifier="graphmend", inter_file_dependencies=True, workspace_diagnostics=False)
+    pulled = types.DiagnosticOptions(identifier="graphmend", inter_file_dependencies=True, workspace_diagnostics=True)
     feature(types.TEXT_DOCUMENT_DIAGNOSTIC, pulled)(diagnostic.diagnostic)  # offered to clients that can refresh
+    feature(types.WORKSPACE_DIAGNOSTIC)(diagnostic.workspace)
     kinds = types.CodeActionOptions(code_action_kinds=[QUICK_FIX, FIX_ALL], resolve_provider=client.action_resolve)
     feature(types.TEXT_DOCUMENT_CODE_ACTION, kinds)(code_action.code_action)
     feature(types.CODE_ACTION_RESOLVE)(code_action.resolve)

@@ -57,6 +57,6 @@ def offer(client: Client) -> dict[str, Any]:
         offered["diagnosticProvider"] = {
             "identifier": "graphmend",
             "interFileDependencies": True,
-            "workspaceDiagnostics": False,
+            "workspaceDiagnostics": True,
         }
     return {"capabilities": offered, "serverInfo": {"name": NAME, "version": __version__}}

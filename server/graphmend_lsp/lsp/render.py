@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from pathlib import PurePath
 
 from lsprotocol import types
 
 from graphmend_lsp.lsp.client import Client
 from graphmend_lsp.lsp.documents import LARGEST
-from graphmend_lsp.lsp.found import Known, failure_line
+from graphmend_lsp.lsp.found import Known, Now, Run, failure_line
+from graphmend_lsp.lsp.results import Note
 from graphmend_lsp.lsp.units import location, to_range
-from graphmend_lsp.model import Break, Candidate, Failure, Frame
+from graphmend_lsp.model import Break, Candidate, Failure, Frame, Span
 from graphmend_lsp.report.manual import PAGES, break_pages
-from graphmend_lsp.report.words import difference, saving
+from graphmend_lsp.report.words import difference, inside, saving
 from graphmend_lsp.text import Text
 
 SOURCE = "graphmend"
@@ -25,16 +27,16 @@ _PREFIX = re.compile(r"\s*mend graph break:", re.IGNORECASE)
 UriOf = Callable[[str], "str | None"]
 
 
-def diagnostic(known: Known, text: Text, texts: Mapping[str, Text], uri_of: UriOf, client: Client) -> types.Diagnostic:
-    """A finding as a diagnostic of the document that reads `text`; `texts` are files that the call chain names."""
+def diagnostic(known: Known, text: Text, now: Now, uri_of: UriOf, client: Client) -> types.Diagnostic:
+    """A finding as a diagnostic of the document that reads `text`; `now` gives the files that the call chain names."""
     site = known.site
     page = page_of(site.code) if client.diagnostic_links else None
     related = [
         types.DiagnosticRelatedInformation(
-            location(frame.path, uri_of(frame.path), texts[frame.path], frame.span, client.encoding), words
+            location(frame.path, uri_of(frame.path), there, frame.span, client.encoding), words
         )
         for frame, words in (chain_words(site) if client.diagnostic_related else ())
-        if frame.path in texts
+        if (there := now(frame.path)) is not None
     ]
     return types.Diagnostic(
         range=to_range(text, site.span, client.encoding),
@@ -45,6 +47,46 @@ def diagnostic(known: Known, text: Text, texts: Mapping[str, Text], uri_of: UriO
         code_description=types.CodeDescription(page) if page else None,
         related_information=related or None,
         data={"id": known.id} if client.diagnostic_data else None,
+    )
+
+
+def note_diagnostic(
+    note: Note, span: Span, text: Text, run: Run, now: Now, uri_of: UriOf, client: Client
+) -> types.Diagnostic | None:
+    """A place that leads to breaks in other files, or a break that is shown at the user's call; None when none stands."""
+    told: list[tuple[Break, Span, Text]] = []
+    for site in note.sites:
+        there = now(site.path)
+        moved = run.moved(site.path, site.span, there) if there is not None else None
+        if there is not None and moved is not None:
+            told.append((site, moved, there))
+    if not told:
+        return None
+    first, at, _ = told[0]
+    place = f"{PurePath(first.path).name}:{at.start.line}"
+    if note.is_inside:
+        price = cost(first)
+        parts = [_sentence(first.reason), _sentence(price[0].upper() + price[1:]) if price else ""]
+        words = "\n".join([*filter(None, parts), f"Its quick fix is at the call that leads here, {place}."])
+    elif len(told) == 1:
+        words = f"This call leads to a graph break in {place}: {_sentence(first.reason)}"
+    else:
+        words = f"This call leads to {len(told)} graph breaks, the first in {place}: {_sentence(first.reason)}"
+    page = page_of(first.code) if client.diagnostic_links else None
+    related = [
+        types.DiagnosticRelatedInformation(
+            location(site.path, uri_of(site.path), there, where, client.encoding), _sentence(site.reason)
+        )
+        for site, where, there in (told[:_CHAIN_SHOWN] if client.diagnostic_related else ())
+    ]
+    return types.Diagnostic(
+        range=to_range(text, span, client.encoding),
+        severity=types.DiagnosticSeverity.Warning if note.is_inside else types.DiagnosticSeverity.Information,
+        code=first.code,
+        source=SOURCE,
+        message=words,
+        code_description=types.CodeDescription(page) if page else None,
+        related_information=related or None,
     )
 
 
@@ -94,6 +136,8 @@ def page_of(code: str) -> str | None:
 def message(known: Known, client: Client) -> str:
     """What a diagnostic says: the reason, what it costs, and what can be done."""
     lines = [_sentence(known.site.reason)]
+    if there := inside(known.site):
+        lines[0] = f"Graph break {there}. {lines[0]}"
     if price := cost(known.site):
         lines.append(_sentence(price[0].upper() + price[1:]))
     if known.stale:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from graphmend_lsp.lsp.found import Run
 from graphmend_lsp.lsp.render import failure_words
+from graphmend_lsp.lsp.results import Result, by_name
 from graphmend_lsp.lsp.rpc import log_exception
 from graphmend_lsp.lsp.services import SessionLike
 from graphmend_lsp.lsp.settings import Settings, told_entries
@@ -60,6 +61,8 @@ class Runs:
         document = file.document
         fresh = file.static_text is not None and file.static_text.value == document.text.value
         own = file.entries if fresh else self._workspace.services.find_entries(document.text.value, document.name)
+        if not own and document.path is not None:
+            own = self._workspace.results.entries_reaching(document.path)
         if not own:
             own = tuple(entry for other in self._workspace.files.values() for entry in other.entries)
         return tuple(dict.fromkeys((*told, *own))) or self._workspace.guesses(file)
@@ -97,7 +100,7 @@ class Runs:
     async def recall(self, file: OpenFile) -> None:
         """Show what a run of the document would find, where that is kept and nothing has changed since. Runs nothing."""
         document, busy = file.document, self._task is not None and not self._task.done()
-        if busy or file.run is not None or document.path is None or not document.is_read or self.why_not():
+        if busy or self._is_shown(document.path) or document.path is None or not document.is_read or self.why_not():
             return
         if not self.entries(file):
             return
@@ -180,28 +183,35 @@ class Runs:
         return CheckRequest(
             paths, texts, entries, roots, settings.device, settings.modes,
             analysis="both" if settings.explore else "real", made_up=settings.guess,
+            shown=tuple(dict.fromkeys((*roots, *(str(Path(path).parent) for path in (*paths, *(e.file for e in entries)))))),
         )  # fmt: skip
 
+    def _is_shown(self, path: str | None) -> bool:
+        return path is not None and any(
+            entry.file == path for one in self._workspace.results for entry in one.entries.values()
+        )
+
     async def _install(self, run: Run, report: Report, wanted: list[OpenFile]) -> None:
-        """Show a report's findings in the documents it is about."""
+        """Show a report's findings in the files that they are in, in the place of all that its entries showed before."""
         workspace = self._workspace
         findings = await self._shown(run, report)
-        paths = {finding.site.path for finding in findings}
-        for file in workspace.files.values():
-            if file in wanted or (file.document.path in paths and file.document.path in run.trackers):
-                file.run, file.news = run, None
-                file.findings = tuple(finding for finding in findings if finding.site.path == file.document.path)
-                file.unmade = tuple(
-                    (result.entry, result.error)
-                    for result in report.entries
-                    if result.entry.file == file.document.path
-                    and result.error is not None
-                    and result.error.kind == "no-inputs"
-                )
-                if file.unmade:
-                    file.stub = None  # it can tell more now
-                    workspace.stub(file)
-                file.failures = self._failures(report, file, wanted)
+        failures = {path: told for path, file in _by_path(workspace) if (told := self._failures(report, file, wanted))}
+        entries = by_name(result.entry for result in report.entries)
+        files = [file.document.path for file in wanted if file.document.path is not None]
+        workspace.results.install(Result(run, findings, dict(entries), failures), files)
+        for file in wanted:
+            file.ran = True
+        for path, file in _by_path(workspace):
+            unmade = tuple(
+                (result.entry, result.error)
+                for result in report.entries
+                if result.entry.file == path and result.error is not None and result.error.kind == "no-inputs"
+            )
+            if file in wanted or unmade:
+                file.unmade = unmade
+            if unmade:
+                file.stub = None  # it can tell more now
+                workspace.stub(file)
         for failure in _failures_of(report):
             self._tell(failure)
         self._publish()
@@ -209,18 +219,15 @@ class Runs:
     async def _announce(self, run: Run, report: Report, wanted: list[OpenFile]) -> None:
         """Show what a run that is under way has met so far, beside what earlier ones found."""
         findings = await self._shown(run, report)
-        for file in self._workspace.files.values():
-            own = tuple(finding for finding in findings if finding.site.path == file.document.path)
-            if own and (file in wanted or file.document.path in run.trackers):
-                file.news = (run, own)
-            if file in wanted and report.failures:
-                file.failures = self._failures(report, file, wanted)
+        workspace = self._workspace
+        failures = {path: told for path, file in _by_path(workspace) if (told := self._failures(report, file, wanted))}
+        workspace.results.announce(Result(run, findings, failures=failures, is_news=True))
         self._publish()
 
     async def _shown(self, run: Run, report: Report) -> tuple[Finding, ...]:
         """The findings of runs in a report; the texts of files that they are about are read."""
         findings = tuple(finding for finding in report.findings if finding.site.evidence in ("dynamo", "fake"))
-        missing = {frame.path for finding in findings for frame in finding.site.chain}
+        missing = {path for f in findings for path in (f.site.path, *(frame.path for frame in f.site.chain))}
         missing |= {edit.path for f in findings for c in f.candidates for edit in c.mend.edits}
         missing -= run.trackers.keys() | run.foreign.keys()
         texts = await asyncio.to_thread(lambda: {path: read_text(path) for path in missing})
@@ -253,10 +260,9 @@ class Runs:
         """One finding has its verdicts: show them without waiting for the others."""
         if not self.is_known(run.number):
             return
-        for file in self._workspace.files.values():
-            if file.run is run and any(old.site == finding.site for old in file.findings):
-                file.findings = tuple(finding if old.site == finding.site else old for old in file.findings)
-                self._workspace.touch()
+        for path in self._workspace.results.settle(run, finding):
+            self._workspace.touch()
+            if (file := self._workspace.file_at(path)) is not None:
                 self._workspace.publish(file)
 
     def _publish(self) -> None:
@@ -271,7 +277,7 @@ class Runs:
         """Mend all of a document, or (`within`) of an installed package that it reaches; the plan and the texts it starts
         from."""
         await self._give_way()
-        request = replace(self._request([file]), within=within, packages=within is not None)
+        request = replace(self._request([file]), within=within, packages=within is not None, shown=None)
         run = self._workspace.begin_run(self._number)
         async with self._workspace.progress.bar("Mending graph breaks", token) as bar:
             plan = await self.session().mend(request, bar.report)
@@ -284,7 +290,7 @@ class Runs:
         from graphmend_lsp.engine.plan import reached
 
         await self._give_way()
-        request = self._request([file])
+        request = replace(self._request([file]), shown=None)
         async with self._workspace.progress.bar("Measuring the speed-up of mends", token) as bar:
             plan = await self.session().mend(request, bar.report)
             if not plan.texts:
@@ -374,6 +380,10 @@ class Runs:
         self._workspace.log(level, words + (f"\n{failure.detail}" if failure.detail else ""))
         if failure.kind in ("no-worker", "no-torch", "old-torch", "device", "protocol"):
             self._workspace.show("warning", f"GraphMend: {words}")
+
+
+def _by_path(workspace: Workspace) -> list[tuple[str, OpenFile]]:
+    return [(file.document.path, file) for file in workspace.files.values() if file.document.path is not None]
 
 
 def _failures_of(report: Report) -> tuple[Failure, ...]:

@@ -6,6 +6,7 @@ Handlers (`methods`) read and change it on the event loop; nothing here waits fo
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import sys
 import time
@@ -16,17 +17,19 @@ from lsprotocol import types
 
 from graphmend_lsp.lsp.background import Background
 from graphmend_lsp.lsp.client import Client
-from graphmend_lsp.lsp.documents import Change, Document, DocumentStore, Tracker
+from graphmend_lsp.lsp.documents import Change, Document, DocumentStore, Tracker, difference
 from graphmend_lsp.lsp.edits import Target
 from graphmend_lsp.lsp.entry_stub import Stub, make_stub
 from graphmend_lsp.lsp.found import Known, Run, known_dynamo, known_static, merged, newest, same_site
 from graphmend_lsp.lsp.progress import ProgressBars
 from graphmend_lsp.lsp.recordings import Recordings
-from graphmend_lsp.lsp.render import diagnostic, failure_diagnostic, large_diagnostic
+from graphmend_lsp.lsp.render import diagnostic, failure_diagnostic, large_diagnostic, note_diagnostic
+from graphmend_lsp.lsp.results import DiskTexts, Results
 from graphmend_lsp.lsp.rpc import log_exception
 from graphmend_lsp.lsp.services import Services
 from graphmend_lsp.lsp.settings import Settings
-from graphmend_lsp.model import Break, Declined, Entry, Failure, Finding, Mend, TextEdit
+from graphmend_lsp.lsp.uris import uri_of
+from graphmend_lsp.model import Break, Declined, Entry, Failure, Mend, TextEdit
 from graphmend_lsp.text import Text
 
 if TYPE_CHECKING:
@@ -45,8 +48,8 @@ Proposed = tuple[tuple[Mend, ...], tuple[Declined, ...]]
 
 @dataclass(slots=True, eq=False)
 class OpenFile:
-    """What is known of one open document. `static` belongs to `static_text`, the last text that was analysed, `findings`
-    to the last `run` that ended; `news` are of one that is under way.
+    """What is known of one open document but for what runs found (`Results`). `static` belongs to `static_text`, the last
+    text that was analysed; `ran` says whether a run of the document has ended.
     """
 
     document: Document
@@ -55,10 +58,7 @@ class OpenFile:
     static_seconds: float = 0.0
     entries: tuple[Entry, ...] = ()
     proposals: dict[Break, Proposed] = field(default_factory=dict)
-    run: Run | None = None
-    findings: tuple[Finding, ...] = ()
-    news: tuple[Run, tuple[Finding, ...]] | None = None
-    failures: tuple[Failure, ...] = ()
+    ran: bool = False
     unmade: tuple[tuple[Entry, Failure], ...] = ()
     analysing: asyncio.Task[Any] | None = None
     proposing: asyncio.Task[Any] | None = None
@@ -72,12 +72,6 @@ class OpenFile:
     guessed: tuple[Text, tuple[Entry, ...]] | None = None
     ignores: tuple[Text, dict[Break, TextEdit | None]] | None = None
     known: tuple[int, tuple[Known, ...]] | None = None
-
-    @property
-    def runs(self) -> tuple[Run, ...]:
-        """Whose findings are known, the newest last."""
-        ended = (self.run,) if self.run is not None else ()
-        return (*ended, self.news[0]) if self.news is not None else ended
 
 
 class Workspace:
@@ -93,6 +87,10 @@ class Workspace:
         self.progress = ProgressBars(server, client.progress)
         self.last_uri: str | None = None
         self._static = Background("static-analysis")
+        self.results = Results()
+        self._disk = DiskTexts(read_text)
+        self._pushed: dict[str, list[types.Diagnostic]] = {}
+        self._moved = asyncio.Event()
         self._recordings = Recordings()
         self._slow = Background("mending")
         self._last_static = 0.0
@@ -113,7 +111,9 @@ class Workspace:
     def opened(self, document: Document) -> None:
         """A document was opened."""
         self.closed(document.uri)
-        self.files[document.uri] = OpenFile(document)
+        file = self.files[document.uri] = OpenFile(document)
+        self._follow(file)
+        self.push_closed(but=document.path)
         self.touch()
         self.last_uri = document.uri
         self.analyse(self.files[document.uri])
@@ -125,14 +125,29 @@ class Workspace:
         file.document = document
         self.last_uri = document.uri
         if document.is_large:  # its changes are not followed
-            file.trackers, file.run, file.findings, file.news, file.failures = [], None, (), None, ()
+            file.trackers = []
         for tracker in file.trackers:
             tracker.follow(changes, document.text)
         self.touch()
         self.analyse(file)
 
+    def _follow(self, file: OpenFile) -> None:
+        """Have the runs that know a file follow its document's changes from now on."""
+        path, text = file.document.path, file.document.text
+        if path is None or not file.document.is_read:
+            return
+        for run in self.results.runs:
+            seen = run.text(path)
+            if seen is None:
+                continue
+            tracker = run.trackers[path] = Tracker(seen)
+            run.foreign.pop(path, None)
+            if seen.value != text.value:
+                tracker.follow((difference(seen, text),), text)
+            file.trackers.append(tracker)
+
     def closed(self, uri: str) -> None:
-        """A document was closed: nothing of it is kept."""
+        """A document was closed: what is unsaved of it is gone; what runs found in its file stays."""
         file = self.files.pop(uri, None)
         if file is None:
             return
@@ -143,23 +158,28 @@ class Workspace:
         self.touch()
         if self.last_uri == uri:
             self.last_uri = next(reversed(self.files), None)
+        saved = self.text_at(file.document.name)
+        if saved is None:
+            for run in self.results.runs:
+                run.trackers.pop(file.document.name, None)
+        else:
+            for tracker in file.trackers:
+                tracker.changes.clear()
+                if saved.value != tracker.text.value:
+                    tracker.follow((difference(tracker.text, saved),), saved)
         if not self.client.pulls_diagnostics:
             self.server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
+        self.push_leading(file.document.name)
+        self.push_closed()
 
     def file_at(self, path: str) -> OpenFile | None:
         """The open document of a file (or, by its URI, one that is no file)."""
         return next((file for file in self.files.values() if file.document.name == path), None)
 
     def text_at(self, path: str) -> Text | None:
-        """A file's text now: the editor's when it is open, else as the runs saw it, if it still reads so."""
+        """A file's text now: the editor's when it is open, else what is on disk."""
         file = self.file_at(path)
-        if file is not None:
-            return file.document.text
-        for other in self.files.values():
-            for run in other.runs:
-                if (seen := run.foreign.get(path)) is not None:
-                    return seen if read_text(path) == seen.value else None
-        return None
+        return file.document.text if file is not None else self._disk.get(path)
 
     def target(self, path: str) -> Target:
         """A file as the target of an edit; one that neither is open nor exists is created."""
@@ -176,9 +196,7 @@ class Workspace:
             document = file.document
             if document.path is None or not document.is_read:
                 continue
-            live = {
-                id(tracker) for other in self.files.values() for run in other.runs for tracker in run.trackers.values()
-            }
+            live = {id(tracker) for run in self.results.runs for tracker in run.trackers.values()}
             file.trackers = [tracker for tracker in file.trackers if id(tracker) in live]
             tracker = Tracker(document.text)
             file.trackers.append(tracker)
@@ -205,15 +223,15 @@ class Workspace:
         return found
 
     def _dynamo(self, file: OpenFile) -> tuple[Known, ...]:
-        document, path = file.document, file.document.path
-        if path is None:
-            return ()
-        found = [
-            known_dynamo(run, findings, path, document.text, self.text_at)
-            for run, findings in ((file.run, file.findings), file.news or (None, ()))
-            if run is not None
-        ]
-        return newest(*found) if len(found) > 1 else sum(found, ())
+        return self._of_runs(file.document.path, file.document.text)
+
+    def _of_runs(self, path: str | None, text: Text) -> tuple[Known, ...]:
+        """What the runs found in a file that now reads `text`; of the same place what the newest says."""
+        found: tuple[Known, ...] = ()
+        for one in self.results if path is not None else ():
+            here = known_dynamo(one.run, one.findings, path, text, self.text_at) if path is not None else ()
+            found = newest(found, here) if found else here
+        return found
 
     async def read_recordings(self, paths: list[str]) -> bool:
         """Read what has been recorded since the last time of these files; whether anything has."""
@@ -269,11 +287,55 @@ class Workspace:
             return []
         if file.document.is_python and file.document.is_large:
             return [large_diagnostic(len(file.document.text.value))]
-        text = file.document.text
-        foreign: dict[str, Text] = {path: text for run in file.runs for path, text in run.foreign.items()}
-        texts = {**foreign, **{f.document.path: f.document.text for f in self.files.values() if f.document.path}}
-        shown = [diagnostic(known, text, texts, self.uri_at, self.client) for known in self.known(file)]
-        return shown + [failure_diagnostic(failure, text, self.client) for failure in file.failures]
+        return self._diagnostics(file.document.path, file.document.text, self.known(file))
+
+    def _diagnostics(self, path: str | None, text: Text, found: tuple[Known, ...]) -> list[types.Diagnostic]:
+        shown = [diagnostic(known, text, self.text_at, self.uri_at, self.client) for known in found]
+        if path is None:
+            return shown
+        for run, note in self.results.notes(path):
+            span = run.moved(path, note.frame.span, text)
+            if span is None or any(known.site.span == span for known in found):
+                continue
+            note_shown = note_diagnostic(note, span, text, run, self.text_at, self.uri_at, self.client)
+            shown += [note_shown] if note_shown is not None else []
+        failures = [failure for one in self.results for failure in one.failures.get(path, ())]
+        return shown + [failure_diagnostic(failure, text, self.client) for failure in dict.fromkeys(failures)]
+
+    def closed_diagnostics(self) -> dict[str, list[types.Diagnostic]]:
+        """What is shown in files that are not open, by URI; a file with nothing to show is left out."""
+        if not self.settings.enable:
+            return {}
+        shown: dict[str, list[types.Diagnostic]] = {}
+        for path in sorted(self.results.paths):
+            if not os.path.isabs(path) or self.file_at(path) is not None or (text := self.text_at(path)) is None:
+                continue
+            if found := self._diagnostics(path, text, self._of_runs(path, text)):
+                shown[uri_of(path)] = found
+        return shown
+
+    def push_closed(self, but: str | None = None) -> None:
+        """Show what runs found in files that are not open, where the client does not ask for that; one that is opened
+        (`but`) has no more of it."""
+        if self.client.pulls_diagnostics:
+            return
+        now = self.closed_diagnostics()
+        for uri in self._pushed.keys() | now.keys():
+            if self._pushed.get(uri, []) != now.get(uri, []) and (but is None or uri != uri_of(but)):
+                self.server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, now.get(uri, [])))
+        self._pushed = now
+
+    def push_leading(self, path: str) -> None:
+        """A file's text is another: show again the calls in other files that lead to breaks in it."""
+        led = {note for one in self.results for note in one.leading_to(path)}
+        others = [file for file in self.files.values() if file.document.path in led]
+        if self.client.pulls_diagnostics and led:
+            self.refresh()
+            return
+        for file in others:
+            self.publish(file)
+        if len(others) < len(led):
+            self.push_closed()
 
     def uri_at(self, path: str) -> str | None:
         """The URI under which a file is open."""
@@ -294,7 +356,15 @@ class Workspace:
         """Findings changed without a change of text: have pulling clients pull, and lenses be asked for again."""
         if self.client.pulls_diagnostics:
             self.server.spawn(self.server.workspace_diagnostic_refresh_async(None), "diagnostic refresh")
+        self.push_closed()
+        self._moved.set()
+        self._moved = asyncio.Event()
         self.refresh_lenses()
+
+    async def moves(self, seconds: float) -> None:
+        """Wait until findings have changed, at most that long."""
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._moved.wait(), seconds)
 
     def refresh_lenses(self) -> None:
         """Have lenses be asked for again."""
@@ -338,6 +408,7 @@ class Workspace:
             self.touch()
             file.analysed.set()
             self.publish(file)
+            self.push_leading(file.document.name)
             if lens_before != (bool(entries), bool(sites)):
                 self.refresh_lenses()
             file.proposing = self.server.spawn(self._propose(file), "mends of static findings")

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from graphmend_lsp import __version__
-from graphmend_lsp.model import Finding, Report
+from graphmend_lsp.model import Break, Finding, Report, Span
+from graphmend_lsp.report.words import inside
 
 
 def page_of(gb_id: str) -> str:
@@ -42,24 +43,38 @@ def sarif(report: Report) -> dict[str, Any]:
 
 def _sarif_result(finding: Finding) -> dict[str, Any]:
     site = finding.site
+    code = [frame for frame in site.chain if frame.kind == "code"]
+    related = [_location(code[-1].path, code[-1].span)] if inside(site) else []
     return {
         "ruleId": site.code,
         "level": "warning" if site.evidence != "static" else "note",
-        "message": {"text": site.reason},
-        "locations": [
-            {
-                "physicalLocation": {
-                    "artifactLocation": {"uri": Path(os.path.abspath(site.path)).as_uri()},
-                    "region": {
-                        "startLine": site.span.start.line,
-                        "startColumn": site.span.start.column,
-                        "endLine": site.span.end.line,
-                        "endColumn": site.span.end.column,
-                    },
-                }
-            }
-        ],
+        "message": {"text": _words(site)},
+        "locations": [_location(site.path, site.span)],
+        **(
+            {"relatedLocations": [{**one, "message": {"text": "the graph breaks here"}} for one in related]}
+            if related
+            else {}
+        ),
     }
+
+
+def _location(path: str, span: Span) -> dict[str, Any]:
+    return {
+        "physicalLocation": {
+            "artifactLocation": {"uri": Path(os.path.abspath(path)).as_uri()},
+            "region": {
+                "startLine": span.start.line,
+                "startColumn": span.start.column,
+                "endLine": span.end.line,
+                "endColumn": span.end.column,
+            },
+        }
+    }
+
+
+def _words(site: Break) -> str:
+    there = inside(site)
+    return f"Graph break {there}. {site.reason}" if there else site.reason
 
 
 def github(report: Report) -> str:
@@ -72,7 +87,7 @@ def github(report: Report) -> str:
             f"file={_property(os.path.relpath(site.path))},line={site.span.start.line},endLine={site.span.end.line},"
             f"col={site.span.start.column},endColumn={site.span.end.column},title={_property(f'graph break {site.code}')}"
         )
-        lines.append(f"::{level} {place}::{_data(site.reason)}")
+        lines.append(f"::{level} {place}::{_data(_words(site))}")
     lines += [
         f"::{'notice' if failure.kind == 'no-inputs' else 'error'} ::{_data(failure.words)}"
         for failure in report.failures

@@ -10,7 +10,7 @@ from rich.text import Text as Line
 
 from graphmend_lsp.model import Break, EntryResult, Failure, Finding, Measurement, Plan, Report
 from graphmend_lsp.report.record import counts, diff
-from graphmend_lsp.report.words import difference, speed
+from graphmend_lsp.report.words import difference, inside, speed
 
 _COLOURS = {"safe": "green", "unsafe": "yellow", "unverified": "cyan", "wrong": "red"}
 
@@ -77,7 +77,7 @@ def _finding(finding: Finding) -> RenderableType:
     head = Line.assemble(
         (f"{_short(site.path)}:{start.line}:{start.column}: ", "bold"),
         (site.code, "blue" if site.evidence == "static" else "yellow"),
-        f" {site.reason}",
+        f" {f'Graph break {there}. ' if (there := inside(site)) else ''}{site.reason}",
     )
     lines: list[RenderableType] = [head]
     if cost := cost_of(site):

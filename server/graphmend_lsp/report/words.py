@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from graphmend_lsp.model import Candidate, Measurement, Plan, Report, Verdict
+from pathlib import PurePath
+
+from graphmend_lsp.model import Break, Candidate, Measurement, Plan, Report, Verdict
 
 
 def saving(verdict: Verdict) -> str:
@@ -25,6 +27,17 @@ def difference(candidate: Candidate) -> str:
     told = mend.changes if verdict.safety == "safe" else verdict.reasons
     words = [saving(verdict), *(one.strip().rstrip(".") for one in told[:1])]
     return "; ".join(word for word in words if word)
+
+
+def inside(site: Break) -> str:
+    """Where a break really is that is shown at a call which leads there, in words; empty where it is shown where it is."""
+    code = [frame for frame in site.chain if frame.kind == "code"]
+    if not code or code[-1].path == site.path:
+        return ""
+    parts = PurePath(code[-1].path).parts
+    homes = [number for number, part in enumerate(parts) if part in ("site-packages", "dist-packages")]
+    package = parts[homes[-1] + 1] if homes and len(parts) > homes[-1] + 2 else ""
+    return f"inside {package + ', ' if package else ''}{parts[-1]}:{code[-1].span.start.line}, reached from here"
 
 
 def found(report: Report) -> str:

@@ -94,7 +94,7 @@ async def edit_for(ls: GraphMendServer, data: Any) -> types.WorkspaceEdit | None
 
 def _for_break(state: Workspace, file: OpenFile, known: Known) -> list[types.CodeAction]:
     text, client = file.document.text, state.client
-    shown = [diagnostic(known, text, {}, state.uri_at, client)]
+    shown = [diagnostic(known, text, lambda _path: None, state.uri_at, client)]
     base = {"uri": file.document.uri, "version": file.document.version, "id": known.id}
     actions: list[types.CodeAction] = []
     best, several = known.best, len(known.offered) > 1
@@ -190,7 +190,7 @@ def needs_entry(state: Workspace, file: OpenFile) -> bool:
     """Whether the document has breaks that nothing can run, or that nothing could be run for without one."""
     if file.entries or file.project or state.settings.entries:
         return False
-    if file.run is not None and file.guessed is not None and file.guessed[1] and not file.unmade:
+    if file.ran and file.guessed is not None and file.guessed[1] and not file.unmade:
         return False  # it ran on inputs that were made up
     return bool(file.unmade) or bool(state.known(file))
 
