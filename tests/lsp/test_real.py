@@ -134,3 +134,78 @@ def test_a_break_on_the_side_that_is_not_taken_is_information(start: Start, tmp_
     assert other["severity"] == 3
     assert "only when `y.sum() > 1000`" in other["message"].replace("Only", "only")
     assert [one["severity"] for one in shown if one["range"]["start"]["line"] == line - 2] == [2]
+
+
+GATE = """import torch
+from torch import nn
+
+
+class Gate(nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            x = x * 2
+        return x + 1
+"""
+USER = """import torch
+from gate import Gate
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gate = Gate()
+
+    def forward(self, x):
+        return self.gate(x)
+
+
+def graphmend_entry():
+    return Net(), (torch.randn(4),)
+"""
+
+
+def test_a_break_of_a_helper_is_shown_mended_and_gone_in_both_files(start: Start, tmp_path: Path) -> None:
+    main, gate = tmp_path / "main.py", tmp_path / "gate.py"
+    main.write_text(USER)
+    gate.write_text(GATE)
+    client = start(REAL)
+    client.initialize(NEOVIM, initializationOptions=OPTIONS, rootUri=tmp_path.as_uri())
+    client.open(main.as_uri(), USER)
+    client.save(main.as_uri())
+
+    def shown(path: Path, words: str) -> list[Any]:
+        def wanted(message: Any) -> bool:
+            params = message.get("params")
+            return (
+                message.get("method") == "textDocument/publishDiagnostics"
+                and params["uri"] == path.as_uri()
+                and (words in str(params["diagnostics"]) if words else not params["diagnostics"])
+            )
+
+        found: list[Any] = client.until(wanted, LONG)["params"]["diagnostics"]
+        return found
+
+    [note] = shown(main, "This call leads to a graph break in gate.py:7")
+    assert (note["severity"], note["range"]["start"]["line"]) == (3, 10)
+    [there] = shown(gate, "proven safe")
+    assert (there["severity"], there["range"]["start"]["line"]) == (2, 6)
+    client.open(gate.as_uri(), GATE)
+    shown(gate, "proven safe")
+    mend = client.actions(gate.as_uri(), (6, 12))[0]
+    mended = apply_changes(GATE, mend["edit"]["changes"][gate.as_uri()])
+    assert "torch.where(x.sum() > 0, x * 2, x)" in mended
+    gate.write_text(mended)
+    client.change(gate.as_uri(), 2, [{"text": mended}])
+    shown(main, "")
+    client.save(gate.as_uri())
+    client.until(lambda m: m.get("method") == "graphmend/status" and m["params"]["state"] == "busy", LONG)
+    client.until(lambda m: m.get("method") == "graphmend/status" and m["params"]["state"] == "ready", LONG)
+    client.result(
+        "textDocument/hover", {"textDocument": {"uri": main.as_uri()}, "position": {"line": 0, "character": 0}}
+    )
+    last = {
+        m["params"]["uri"]: m["params"]["diagnostics"]
+        for m in client.seen
+        if m.get("method") == "textDocument/publishDiagnostics"
+    }
+    assert last == {main.as_uri(): [], gate.as_uri(): []}
