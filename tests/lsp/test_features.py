@@ -188,7 +188,7 @@ def test_the_newest_save_wins(start: Start, uri: str) -> None:
 
 def test_the_quick_fix_is_inline_where_it_cannot_be_resolved(start: Start, uri: str) -> None:
     client = ready(start, uri, f"x = foo\n{ENTRY}")
-    mend, ignore, fix_all = client.actions(uri, (0, 5))
+    mend, fix_all, ignore = client.actions(uri, (0, 5))
     assert mend["title"] == "Mend graph break: write bar"
     assert mend["kind"] == "quickfix"
     assert "data" not in mend
@@ -243,7 +243,7 @@ def test_a_break_with_another_behind_it_is_left_to_mending_all(start: Start, uri
     text = f"# fake: behind\nx = foo\n{ENTRY}"
     client = ready(start, uri, text)
     actions = {action["title"]: action for action in client.actions(uri, (1, 4))}
-    assert list(actions) == ["Ignore this break (GB0170)", "Mend all graph breaks in file"]
+    assert list(actions) == ["Mend all graph breaks in file", "Ignore this break (GB0170)"]
     last = [m["params"] for m in client.seen if m.get("method") == "textDocument/publishDiagnostics"][-1]
     assert "another break stands behind this one" in last["diagnostics"][0]["message"]
     applied: list[Any] = []
@@ -272,13 +272,18 @@ def test_what_is_not_safe_says_so_or_is_not_offered(start: Start, uri: str, safe
     assert fix_all[0]["disabled"]["reason"] == "No mend of this file is proven safe."
 
 
-def test_why_nothing_is_offered_is_said_in_the_message_where_no_action_can(start: Start, uri: str) -> None:
+@pytest.mark.parametrize("disabled", [False, True])
+def test_why_nothing_is_offered_is_said_in_the_message(start: Start, uri: str, disabled: bool) -> None:
+    """Also to a client that knows disabled actions: VS Code's menu leaves them out."""
     client = start()
-    client.initialize(NEOVIM)
+    action = {**NEOVIM["textDocument"]["codeAction"], "disabledSupport": disabled}
+    client.initialize({**NEOVIM, "textDocument": {**NEOVIM["textDocument"], "codeAction": action}})
     client.open(uri, "# fake: decline\nx = foo\n")
     [shown] = client.published(uri, lambda shown: shown and "Not mended" in shown[0]["message"])
     assert "Not mended: the value is None." in shown["message"]
-    assert not [a for a in client.actions(uri, (1, 4)) if a["title"].startswith("Mend graph break")]
+    mends = [a for a in client.actions(uri, (1, 4)) if a["title"].startswith("Mend graph break")]
+    assert all("disabled" in mend for mend in mends)
+    assert bool(mends) == disabled
 
 
 def test_only_what_was_asked_for(start: Start, uri: str) -> None:
@@ -442,6 +447,16 @@ def test_hover_tells_all(start: Start, uri: str) -> None:
     assert hover["range"] == {"start": {"line": 0, "character": 4}, "end": {"line": 0, "character": 7}}
 
 
+def test_hover_leaves_out_what_the_editor_shows_beside_it(start: Start, uri: str) -> None:
+    client = ready(start, uri, f"x = foo\n{ENTRY}", clientInfo={"name": "Visual Studio Code"})
+    place = {"textDocument": {"uri": uri}, "position": {"line": 0, "character": 5}}
+    words = client.result("textDocument/hover", place)["contents"]["value"]
+    last = [m["params"] for m in client.seen if m.get("method") == "textDocument/publishDiagnostics"][-1]
+    for line in last["diagnostics"][0]["message"].split("\n"):
+        assert line not in words
+    assert "```diff\n-x = foo\n+x = bar\n" in words
+
+
 def test_without_an_entry_a_lens_says_so_and_a_stub_is_written(start: Start, uri: str) -> None:
     text = "class Net(M):\n  def __init__(self, width):\n    ...\n  def forward(self, x, mask=None):\n    foo\n"
     client = start()
@@ -449,7 +464,7 @@ def test_without_an_entry_a_lens_says_so_and_a_stub_is_written(start: Start, uri
     client.open(uri, text)
     client.published(uri)
     [lens] = client.result("textDocument/codeLens", {"textDocument": {"uri": uri}})
-    assert lens["command"]["title"] == "graphmend: no entry; write one"
+    assert lens["command"]["title"] == "GraphMend has nothing to run here. Add an example call"
     assert lens["range"]["start"]["line"] == 0
     applied: list[Any] = []
     client.answers["workspace/applyEdit"] = lambda params: applied.append(params) or {"applied": True}
@@ -474,7 +489,7 @@ def test_what_is_no_file_is_analysed_and_never_run(start: Start, scheme: str) ->
     assert client.published(scheme)[0]["severity"] == INFORMATION
     client.save(scheme)
     client.published(scheme, lambda shown: "Quick fix (not verified yet)" in shown[0]["message"])
-    mend, ignore, *_ = client.actions(scheme, (1, 0))
+    mend, *_, ignore = client.actions(scheme, (1, 0))
     assert mend["edit"]["changes"][scheme][0]["newText"] == "bar"
     assert ignore["title"].startswith("Ignore")
     assert "pid" not in str(client.seen)

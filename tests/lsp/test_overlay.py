@@ -105,6 +105,28 @@ def test_why_there_is_none_is_told(start: Start, project: Path, orders: str, tol
     assert not [message for message in client.seen if message.get("method") == "workspace/applyEdit"]
 
 
+def test_it_stands_first_and_nothing_says_that_there_is_no_mend(start: Start, project: Path) -> None:
+    capabilities = {**VSCODE, "workspace": {**VSCODE["workspace"], "diagnostics": {}}}
+    edit = {**capabilities["workspace"]["workspaceEdit"], "changeAnnotationSupport": {}}
+    capabilities["workspace"]["workspaceEdit"] = edit
+    uri = (project / "main.py").as_uri()
+    client = ready(start, uri, text_of(project), capabilities)
+    actions = client.actions(uri, (2, 1))
+    assert (actions[0]["title"], actions[-1]["title"]) == (TITLE, "Ignore this break (GB0170)")
+    assert not [action for action in actions if "disabled" in action and action["title"] == "Mend graph break"]
+    place = {"textDocument": {"uri": uri}, "position": {"line": 2, "character": 1}}
+    last = [m["params"] for m in client.seen if m.get("method") == "textDocument/publishDiagnostics"][-1]
+    message = last["diagnostics"][0]["message"]
+    assert message.startswith("Graph break inside kit, model.py:1, reached from here.")
+    for words in (message, client.result("textDocument/hover", place)["contents"]["value"]):
+        assert "in a copy of kit" in words
+        assert "Not mended" not in words
+    edit = client.result("codeAction/resolve", actions[0])["edit"]
+    [asked] = edit["changeAnnotations"].values()
+    assert asked["needsConfirmation"] is True
+    assert all("annotationId" in change for change in edit["documentChanges"] if change.get("kind") == "create")
+
+
 def test_a_client_that_cannot_create_files_is_told_what_to_do(start: Start, project: Path) -> None:
     capabilities = {
         "workspace": {"applyEdit": True},

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from graphmend_lsp.lsp.render import action_title
+from graphmend_lsp.lsp.render import action_title, escaped
 from graphmend_lsp.model import Candidate, Counts, Mend, Span, Verdict
 
 SAFE = Verdict("safe", (), Counts(2, 1, 0), Counts(1, 0, 0), "bit-equal", "bit-equal", "bit-equal", "equal", 4)
@@ -51,3 +51,25 @@ def test_one_of_several_mends_says_what_it_saves_and_changes(
 ) -> None:
     mend = Mend("where", "X", "/a.py", Span.of(1, 1, 1, 2), (), changes=changes)
     assert action_title(Candidate(mend, verdict), one_of_several=True) == f"Mend graph break: {shown}"
+
+
+ESCAPED = {
+    "or into __init__ of it": r"or into \_\_init\_\_ of it",
+    "modeling_rope_utils.py:50": "modeling_rope_utils.py:50",
+    "`__init__` and <lambda>": r"`__init__` and \<lambda>",
+    "**Mend:** a * b [x]": r"**Mend:** a \* b \[x\]",
+    "a long `*args` and *args": r"a long `*args` and \*args",
+    "- an item\n* one": "- an item\n* one",
+}
+
+
+@pytest.mark.parametrize("words", ESCAPED)
+def test_words_read_in_markdown_as_they_are(words: str) -> None:
+    assert escaped(words) == ESCAPED[words]
+
+
+def test_a_long_reason_is_cut_in_a_title() -> None:
+    verdict = replace(SAFE, safety="unsafe", reasons=("differs under bfloat16 autocast: " + "by 0.1 " * 60, "more"))
+    title = action_title(Candidate(Mend("where", "X", "/a.py", Span.of(1, 1, 1, 2), ()), verdict))
+    assert title.startswith("Mend graph break: x (unsafe: differs under bfloat16 autocast: by 0.1")
+    assert len(title) < 140

@@ -8,6 +8,7 @@ from typing import Any
 from graphmend_lsp.lsp.params import at, flag, strings
 from graphmend_lsp.lsp.uris import Encoding, path_of
 
+_SHOW_BOTH = ("visual studio code", "vscodium", "code - oss", "code-oss", "code-server", "cursor", "windsurf", "theia")
 _ENCODINGS: dict[str, Encoding] = {"utf-8": "utf-8", "utf-16": "utf-16", "utf-32": "utf-32"}
 
 
@@ -31,12 +32,18 @@ class Client:
     action_resolve: bool = False
     document_changes: bool = False
     creates_files: bool = False
+    confirms_changes: bool = False
     applies_edits: bool = False
     progress: bool = False
     configuration: bool = False
     registers_configuration: bool = False
     refreshes_lenses: bool = False
     markdown: bool = False
+
+    @property
+    def shows_diagnostics_in_hover(self) -> bool:
+        """Whether the editor puts a diagnostic's message into the same box as the hover."""
+        return self.name.lower().startswith(_SHOW_BOTH)
 
 
 def read_client(params: Any) -> Client:
@@ -68,6 +75,7 @@ def read_client(params: Any) -> Client:
         action_resolve="edit" in strings(at(action, "resolveSupport", "properties")) and flag(action, "dataSupport"),
         document_changes=flag(caps, "workspace", "workspaceEdit", "documentChanges"),
         creates_files="create" in strings(at(caps, "workspace", "workspaceEdit", "resourceOperations")),
+        confirms_changes=isinstance(at(caps, "workspace", "workspaceEdit", "changeAnnotationSupport"), dict),
         applies_edits=flag(caps, "workspace", "applyEdit"),
         progress=flag(caps, "window", "workDoneProgress"),
         configuration=flag(caps, "workspace", "configuration"),

@@ -14,6 +14,8 @@ from graphmend_lsp.lsp.uris import uri_of
 from graphmend_lsp.model import Position, Span, TextEdit
 from graphmend_lsp.text import Text
 
+_CREATES = "graphmend.create"  # what is created is shown before it is done, where the client can
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -41,7 +43,7 @@ def workspace_edit(
             if not client.creates_files:
                 return None
             creates = True
-            operations.append(types.CreateFile(uri))
+            operations.append(types.CreateFile(uri, annotation_id=_CREATES if client.confirms_changes else None))
         text = target.text or Text("")
         written = [
             types.TextEdit(to_range(text, edit.span, client.encoding), edit.text)
@@ -51,7 +53,10 @@ def workspace_edit(
         operations.append(types.TextDocumentEdit(document, written))
         plain[uri] = written
     if client.document_changes or creates:
-        return types.WorkspaceEdit(document_changes=operations)
+        asked = {_CREATES: types.ChangeAnnotation("Create files", needs_confirmation=True)}
+        return types.WorkspaceEdit(
+            document_changes=operations, change_annotations=asked if creates and client.confirms_changes else None
+        )
     return types.WorkspaceEdit(plain)
 
 

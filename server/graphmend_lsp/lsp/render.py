@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import PurePath
 
 from lsprotocol import types
@@ -16,11 +17,12 @@ from graphmend_lsp.lsp.units import location, to_range
 from graphmend_lsp.model import Break, Candidate, Failure, Frame, Span
 from graphmend_lsp.report.manual import PAGES, break_pages
 from graphmend_lsp.report.words import difference, inside, saving
-from graphmend_lsp.text import Text
+from graphmend_lsp.text import OverlappingEditsError, Text, apply_edits
 
 SOURCE = "graphmend"
 _PYTORCH = "https://meta-pytorch.github.io/compile-graph-break-site/gb"
 _CHAIN_SHOWN = 12
+_LONGEST = 100  # characters of a reason in a title
 _HOW = {"dynamo": "", "fake": " in a run without data", "recorded": " in a recorded run"}
 _PREFIX = re.compile(r"\s*mend graph break:", re.IGNORECASE)
 
@@ -43,7 +45,7 @@ def diagnostic(known: Known, text: Text, now: Now, uri_of: UriOf, client: Client
         severity=severity(known),
         code=site.code,
         source=SOURCE,
-        message=message(known, client),
+        message=message(known),
         code_description=types.CodeDescription(page) if page else None,
         related_information=related or None,
         data={"id": known.id} if client.diagnostic_data else None,
@@ -133,7 +135,7 @@ def page_of(code: str) -> str | None:
     return f"{_PYTORCH}/{code.lower()}.html" if code[:2] == "GB" and code[2:].isdigit() else None
 
 
-def message(known: Known, client: Client) -> str:
+def message(known: Known) -> str:
     """What a diagnostic says: the reason, what it costs, and what can be done."""
     lines = [_sentence(known.site.reason)]
     if there := inside(known.site):
@@ -146,9 +148,10 @@ def message(known: Known, client: Client) -> str:
         lines.append(f"Quick fix, proven safe: {plain_title(known.best)}.")
     elif known.offered:
         lines.append(f"Quick fix ({standing(known.offered[0])}): {plain_title(known.offered[0])}.")
+    elif package := package_reached(known.site):
+        lines.append(f"Quick fix: mend it in a copy of {package[0]} inside your project.")
     elif reason := refusal(known):
-        # Clients that show disabled actions tell the reason there.
-        lines.append(f"Not mended: {reason}" if not client.action_disabled else "")
+        lines.append(f"Not mended: {reason}")  # editors hide actions that are disabled, VS Code in its menu too
     if known.site.evidence == "static":
         lines.append("Found in the source; not confirmed by a run yet.")
     lines.append(known.origin)
@@ -202,40 +205,92 @@ def standing(candidate: Candidate) -> str:
     if candidate.verdict is None:
         return "not verified yet"
     if candidate.safety == "unverified":
-        return f"not verified: {'; '.join(candidate.verdict.reasons)}"
+        return f"not verified: {_first(candidate.verdict.reasons)}"
     if candidate.safety == "safe":
         return "proven safe"
-    return f"{candidate.safety}: {'; '.join(candidate.verdict.reasons) or 'results may differ'}"
+    return f"{candidate.safety}: {_first(candidate.verdict.reasons) or 'results may differ'}"
 
 
-def hover(known: Known, client: Client, explain: Callable[[str], str]) -> str:
-    """All that is known of a finding; `explain` says what a mending rule does."""
+def _first(reasons: Sequence[str]) -> str:
+    """The first reason in a few words; the hover has them all."""
+    words = reasons[0].strip().rstrip(".") if reasons else ""
+    return words if len(words) <= _LONGEST else words[: _LONGEST - 2].rsplit(" ", 1)[0] + " …"
+
+
+def hover(known: Known, client: Client, explain: Callable[[str], str], text: Text | None = None) -> str:
+    """All that is known of a finding; `explain` says what a mending rule does, `text` is the document's.
+
+    Ours comes first. Where the editor shows the diagnostic in the same box, what that says is left out.
+    """
     site = known.site
     name = f"{site.code}: {site.gb_type}" if site.code != site.gb_type else site.gb_type
-    parts = [f"**Graph break** `{name}`", _sentence(site.reason)]
-    if site.explanation and site.explanation.strip() not in site.reason:
-        parts.append(_sentence(site.explanation))
-    facts = [cost(site)] if cost(site) else []
+    there = inside(site)
+    told = f"Graph break {there}. {_sentence(site.reason)}" if there else _sentence(site.reason)
+    parts = [f"**Graph break** `{name}`"]
+    parts += [] if client.shows_diagnostics_in_hover else [told]
+    parts += [_candidate_words(candidate, explain(candidate.mend.rule)) for candidate in known.offered]
+    if known.offered and text is not None and (changes := _diff(known.offered[0], text)):
+        parts.append(f"```diff\n{changes}\n```" if client.markdown else changes)
+    elif not known.offered and (package := package_reached(site)):
+        parts.append(f"**Mend:** in a copy of {package[0]} inside your project (quick fix)")
+    elif not known.offered and not client.shows_diagnostics_in_hover and (reason := refusal(known)):
+        parts.append(f"**Not mended:** {reason}")
+    facts = [] if client.shows_diagnostics_in_hover else [one for one in (cost(site),) if one]
     if site.evidence != "static":
         seen = f"seen {site.events} time{'s' if site.events != 1 else ''} by TorchDynamo{_HOW[site.evidence]}"
         seen += f" in {', '.join(f'`{entry}`' for entry in site.entries)}" if site.entries else ""
         facts.append(seen + (f" ({', '.join(site.modes)})" if site.modes else ""))
-    else:
+    elif not client.shows_diagnostics_in_hover:
         facts.append("found in the source; a run has not confirmed it")
-    if known.stale:
-        facts.append("from before your edits")
-    if known.origin:
-        facts.append(known.origin)
-    parts.append("\n".join(f"- {fact[0].upper()}{fact[1:]}" for fact in facts))
-    if site.hints:
-        parts.append("**What to do**\n" + "\n".join(f"- {hint}" for hint in site.hints))
-    parts += [_candidate_words(candidate, explain(candidate.mend.rule)) for candidate in known.offered]
-    if not known.offered and (reason := refusal(known)):
-        parts.append(f"**Not mended:** {reason}")
+    facts += ["from before your edits"] if known.stale else []
+    facts += [known.origin] if known.origin and not client.shows_diagnostics_in_hover else []
+    if facts:
+        parts.append("\n".join(f"- {fact[0].upper()}{fact[1:]}" for fact in facts))
+    if known.best is None:  # TorchDynamo's own words, which know of no rule
+        if site.explanation and site.explanation.strip() not in site.reason:
+            parts.append(_sentence(site.explanation))
+        hints = [hint for hint in site.hints if hint.rstrip(".") not in told]
+        parts += ["**What to do**\n" + "\n".join(f"- {hint}" for hint in hints)] if hints else []
     if page := page_of(site.code):
         parts.append(f"[About {site.code}]({page})")
-    text = "\n\n".join(parts)
-    return text if client.markdown else text.replace("**", "").replace("`", "")
+    if client.markdown:
+        return "\n\n".join(part if part.startswith(("[", "```")) else escaped(part) for part in parts)
+    return "\n\n".join(parts).replace("**", "").replace("`", "")
+
+
+def escaped(words: str) -> str:
+    """Words with code between backquotes as Markdown that reads so: ``__init__`` is not bold, ``<lambda>`` no tag."""
+    pieces = re.split(r"(`[^`\n]*`)", words)
+    return "".join(piece if number % 2 else _MARKS.sub(_with_backslashes, piece) for number, piece in enumerate(pieces))
+
+
+_MARKS = re.compile(r"(?<!\w)_+|_+(?!\w)|__+|[<\[\]\\]|(?<![*\n])\*(?!\*)")
+_DIFF_LINES = 24
+
+
+def _with_backslashes(found: re.Match[str]) -> str:
+    return "".join(f"\\{letter}" for letter in found[0])
+
+
+def _diff(candidate: Candidate, text: Text) -> str:
+    """What a mend changes in its file, as the lines of a diff; empty when that is long, or cannot be told."""
+    edits = [edit for edit in candidate.mend.edits if edit.path == candidate.mend.path]
+    try:
+        after = apply_edits(text.value, edits)
+    except OverlappingEditsError:
+        return ""
+    lines = list(difflib.unified_diff(text.value.splitlines(), after.splitlines(), n=1, lineterm=""))[2:]
+    return "\n".join(line for line in lines if not line.startswith("@@")) if 0 < len(lines) <= _DIFF_LINES else ""
+
+
+def package_reached(site: Break) -> tuple[str, str] | None:
+    """The installed package in which a break of the user's file really is: its name and its folder."""
+    from graphmend_lsp.engine.overlay import package_of
+
+    code = [frame for frame in site.chain if frame.kind == "code"]
+    if not code or package_of(site.path) is not None:
+        return None
+    return package_of(code[-1].path)
 
 
 def _candidate_words(candidate: Candidate, rule: str) -> str:
@@ -244,6 +299,7 @@ def _candidate_words(candidate: Candidate, rule: str) -> str:
     lines += [f"- {change}" for change in (*candidate.mend.changes, *candidate.mend.cautions)]
     verdict = candidate.verdict
     if verdict is not None:
+        lines += [f"- {reason}" for reason in verdict.reasons if candidate.safety != "safe"]
         before, after = verdict.before, verdict.after
         lines.append(f"- Graphs {before.graphs} → {after.graphs}, breaks {before.breaks} → {after.breaks}")
         likeness = f"outputs {verdict.outputs}, gradients {verdict.gradients}, effects {verdict.effects}"

@@ -12,10 +12,10 @@ from lsprotocol import types
 
 from graphmend_lsp.lsp.edits import workspace_edit
 from graphmend_lsp.lsp.found import Known
-from graphmend_lsp.lsp.methods.overlay import overlay_edit, package_reached, title, why_not_overlay
+from graphmend_lsp.lsp.methods.overlay import overlay_edit, title, why_not_overlay
 from graphmend_lsp.lsp.offer import APPLY, FIX_ALL, MEND_ALL, QUICK_FIX
 from graphmend_lsp.lsp.params import at, need_string
-from graphmend_lsp.lsp.render import action_title, diagnostic, refusal
+from graphmend_lsp.lsp.render import action_title, diagnostic, package_reached, refusal
 from graphmend_lsp.lsp.rpc import CONTENT_MODIFIED, RpcError
 from graphmend_lsp.lsp.units import from_range
 from graphmend_lsp.lsp.workspace import OpenFile, Workspace
@@ -39,15 +39,21 @@ def code_action(ls: GraphMendServer, params: types.CodeActionParams) -> list[typ
     only = None if wanted is None else tuple(str(getattr(kind, "value", kind)) for kind in wanted)
     span = from_range(file.document.text, params.range, client.encoding)
     actions: list[types.CodeAction] = []
+    silencing: list[types.CodeAction] = []
     if _is_wanted(QUICK_FIX, only):
-        for known in state.known(file):
-            if _touches(known.site.span, span):
-                actions += _for_break(state, file, known) + _for_package(ls, file, known)
-        if actions:
+        touched = [known for known in state.known(file) if _touches(known.site.span, span)]
+        for known in touched:
+            package = _for_package(ls, file, known)
+            possible = any(action.disabled is None for action in package)
+            own = _for_break(state, file, known)
+            actions += package + [action for action in own if not (possible and action.disabled)]
+        if touched:
             actions += _for_file(ls, file)
+        silencing = [action for known in touched for action in _silencing(state, file, known)]
     offered = any(action.title == FIX_ALL_TITLE for action in actions)
     if _is_wanted(FIX_ALL, only) and not (only is None and offered):
         actions += _fix_all(ls, file, FIX_ALL)
+    actions += silencing  # last: who looks for a mend must not take it for one
     if not client.action_literals:
         return [_as_command(action) for action in actions if action.disabled is None]
     if not client.action_resolve:
@@ -112,12 +118,18 @@ def _for_break(state: Workspace, file: OpenFile, known: Known) -> list[types.Cod
         reason = refusal(known) or "Mends for this break are being looked for; ask again in a moment."
         disabled = types.CodeActionDisabled(reason)
         actions.append(types.CodeAction("Mend graph break", QUICK_FIX, shown, disabled=disabled))
-    silence = _ignore(state, file, known)
-    if silence:
-        action = types.CodeAction(f"{IGNORE_TITLE} ({known.site.code})", QUICK_FIX, shown)
-        filled = _filled(state, action, base | {"kind": "ignore"}, silence)
-        actions += [filled] if filled is not None else []
     return actions
+
+
+def _silencing(state: Workspace, file: OpenFile, known: Known) -> list[types.CodeAction]:
+    silence = _ignore(state, file, known)
+    if not silence:
+        return []
+    shown = [diagnostic(known, file.document.text, lambda _path: None, state.uri_at, state.client)]
+    data = {"uri": file.document.uri, "version": file.document.version, "id": known.id, "kind": "ignore"}
+    action = types.CodeAction(f"{IGNORE_TITLE} ({known.site.code})", QUICK_FIX, shown)
+    filled = _filled(state, action, data, silence)
+    return [filled] if filled is not None else []
 
 
 def _for_package(ls: GraphMendServer, file: OpenFile, known: Known) -> list[types.CodeAction]:

@@ -32,7 +32,7 @@ def code_lens(ls: GraphMendServer, params: types.CodeLensParams) -> list[types.C
     line = state.stub(file).line
     if line is None:
         return []
-    return [_lens(ls, file, line, "graphmend: no entry; write one")]
+    return [_lens(ls, file, line, "GraphMend has nothing to run here. Add an example call")]
 
 
 def _unmade(ls: GraphMendServer, file: OpenFile, entry: Entry, failure: Failure) -> types.CodeLens:
@@ -40,7 +40,7 @@ def _unmade(ls: GraphMendServer, file: OpenFile, entry: Entry, failure: Failure)
     line = definition_line(file.document.text, entry.function.partition(".")[0])
     why = failure.message.partition(": ")[2].rstrip(".") or failure.message
     why = why if len(why) <= _SHOWN else why[: _SHOWN - 2] + " …"
-    return _lens(ls, file, line, f"graphmend: no inputs for {entry.function}: {why}; write a graphmend_entry")
+    return _lens(ls, file, line, f"GraphMend could not guess inputs for {entry.function} ({why}). Add an example call")
 
 
 def _lens(ls: GraphMendServer, file: OpenFile, line: int, title: str) -> types.CodeLens:

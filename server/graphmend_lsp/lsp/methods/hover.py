@@ -27,5 +27,5 @@ def hover(ls: GraphMendServer, params: types.HoverParams) -> types.Hover | None:
         return None
     kind = types.MarkupKind.Markdown if state.client.markdown else types.MarkupKind.PlainText
     separator = "\n\n---\n\n" if state.client.markdown else "\n\n"
-    value = separator.join(words(known, state.client, state.services.explain) for known in here)
+    value = separator.join(words(known, state.client, state.services.explain, text) for known in here)
     return types.Hover(types.MarkupContent(kind, value), to_range(text, here[0].site.span, encoding))

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from graphmend_lsp.engine.breaks import is_within
-from graphmend_lsp.engine.overlay import OverlayError, as_overlay, package_of
+from graphmend_lsp.engine.overlay import OverlayError, as_overlay
 from graphmend_lsp.lsp.methods.plan_edit import edit_of
+from graphmend_lsp.lsp.render import package_reached
 from graphmend_lsp.lsp.rpc import REQUEST_FAILED, RpcError
 from graphmend_lsp.lsp.workspace import OpenFile
 from graphmend_lsp.model import Break, Finding
@@ -22,14 +23,6 @@ if TYPE_CHECKING:
 _NO_FILES = (
     "This editor does not let a server create files. Run `graphmend-lsp mend FILE --overlay --write` in a terminal."
 )
-
-
-def package_reached(site: Break) -> tuple[str, str] | None:
-    """The installed package in which a break of the user's file really is: its name and its folder."""
-    code = [frame for frame in site.chain if frame.kind == "code"]
-    if not code or package_of(site.path) is not None:
-        return None
-    return package_of(code[-1].path)
 
 
 def title(package: str) -> str:
