@@ -30,6 +30,8 @@ _VALUES = {
     "calendar": ("isleap", "leapdays", "monthrange", "weekday", "timegm"),
     "colorsys": ("rgb_to_hsv", "hsv_to_rgb", "rgb_to_hls", "hls_to_rgb", "rgb_to_yiq", "yiq_to_rgb"),
     "statistics": ("mean", "fmean", "median", "pstdev", "stdev", "pvariance", "variance", "geometric_mean", "harmonic_mean"),
+    "bisect": ("bisect", "bisect_left", "bisect_right"),
+    "pprint": ("pformat",),
     "cmath": ("sqrt", "exp", "log", "phase", "polar", "rect", "sin", "cos"),
     "numpy": ("isscalar",),
     "torch": ("can_cast", "promote_types"),
