@@ -17,7 +17,7 @@ from graphmend_lsp.model import ASSUMPTIONS, AssumptionKind
 from graphmend_lsp.worker.compare import Side, compare_effects
 from graphmend_lsp.worker.effects import Effect, Listener
 from graphmend_lsp.worker.observe import Raised, Subject, find_modules
-from graphmend_lsp.worker.plan import perform
+from graphmend_lsp.worker.performing import perform
 from graphmend_lsp.worker.probes import PROBES, Kept, limited, probed, probing
 from graphmend_lsp.worker.probes.compiled import USES, compiled_uses
 from graphmend_lsp.worker.recipes import Recipe

@@ -82,6 +82,14 @@ def read_config(start: str) -> ProjectConfig:
     return ProjectConfig(str(path if path.is_dir() else path.parent))
 
 
+def accepted_for(file: str) -> tuple[str, ...]:
+    """The kinds of assumptions that the project of a file accepts; none where its table does not read as it should."""
+    try:
+        return read_config(os.path.dirname(file)).assume
+    except BadEntryError:
+        return ()
+
+
 def _assumed(kinds: object, file: Path) -> tuple[str, ...]:
     if not isinstance(kinds, list) or any(kind not in ASSUMPTIONS for kind in kinds):
         known = ", ".join(ASSUMPTIONS)

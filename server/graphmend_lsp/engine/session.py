@@ -15,7 +15,7 @@ from graphmend_lsp.engine.cached_client import CACHED, CachedClient
 from graphmend_lsp.engine.client import WorkerFailedError, failure_of
 from graphmend_lsp.engine.config import CheckRequest, OnFinding, OnProgress, WorkerConfig, WorkerStatus
 from graphmend_lsp.engine.declared import declared
-from graphmend_lsp.engine.entries import entries_in, excused, python_files
+from graphmend_lsp.engine.entries import accepted_for, entries_in, excused, python_files
 from graphmend_lsp.engine.explored import shown_runs, too_large
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.findings import entry_results, findings_of
@@ -294,10 +294,11 @@ class Session:
         results, failure = await self._verify(request, key, candidates, before, on_progress)
         if failure is not None:
             return [], failure
+        assume = {*request.assume, *await asyncio.to_thread(accepted_for, key[0].file)}
         olds = {path: sources.get(path) or "" for candidate in candidates for path in candidate["texts"]}
         written = [await asyncio.to_thread(declared, olds, candidate["texts"]) for candidate in candidates]
         return [
-            (judge(result, mends, sources, request.assume, those), mended_run(result, before))
+            (judge(result, mends, sources, assume, those), mended_run(result, before))
             for mends, result, those in zip(programs, (results[one["id"]] for one in candidates), written, strict=True)
         ], None
 
@@ -324,9 +325,9 @@ class Session:
         ]
         _tell(on_progress, f"proving with {key[0].name}, which may run what is mended")
         results, _ = await self._verify(request, key, candidates, before, on_progress, reached=True)
+        assume = {*request.assume, *await asyncio.to_thread(accepted_for, key[0].file)}
         judged = {
-            number: elsewhere(judge(result, (), sources, request.assume), key[0].name)
-            for number, result in results.items()
+            number: elsewhere(judge(result, (), sources, assume), key[0].name) for number, result in results.items()
         }
         return [
             (mend, judged[str(number)])

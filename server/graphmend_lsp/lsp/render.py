@@ -207,7 +207,10 @@ def standing(candidate: Candidate) -> str:
     if candidate.safety == "unverified":
         return f"not verified: {_first(candidate.verdict.reasons)}"
     if candidate.safety == "safe":
-        return "proven safe"
+        accepted = "; ".join(f"assumes that {one.words}, as this project accepts" for one in candidate.verdict.accepted)
+        return f"safe: {accepted}" if accepted else "proven safe"
+    if assuming := candidate.verdict.assuming:
+        return assuming
     return f"{candidate.safety}: {_first(candidate.verdict.reasons) or 'results may differ'}"
 
 
@@ -304,6 +307,8 @@ def _candidate_words(candidate: Candidate, rule: str) -> str:
         lines.append(f"- Graphs {before.graphs} → {after.graphs}, breaks {before.breaks} → {after.breaks}")
         likeness = f"outputs {verdict.outputs}, gradients {verdict.gradients}, effects {verdict.effects}"
         lines.append(f"- Over {verdict.calls} calls: {likeness}")
+        lines += [f"- Assumes that {one.words} (`{one.kind}`)" for one in verdict.assumes]
+        lines += [f"- Holds in every use that was tried: {one.words}" for one in verdict.discharged]
     return "\n".join(lines)
 
 

@@ -24,7 +24,7 @@ def difference(candidate: Candidate) -> str:
     verdict, mend = candidate.verdict, candidate.mend
     if verdict is None:
         return "; ".join((*mend.cautions, *mend.changes)[:1])
-    told = mend.changes if verdict.safety == "safe" else verdict.reasons
+    told = mend.changes if verdict.safety == "safe" else (verdict.assuming,) if verdict.assuming else verdict.reasons
     words = [saving(verdict), *(one.strip().rstrip(".") for one in told[:1])]
     return "; ".join(word for word in words if word)
 

@@ -5,20 +5,17 @@ Runs the original program, uncompiled, in a child of its own; what it says holds
 
 from __future__ import annotations
 
-import signal
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from .altered import other_mode, other_weights
-from .double import widened
 from .effects import Listener
-from .manners import fitting, subject_in
-from .observe import Observation, Raised, Subject, fresh_calls, observe
+from .manners import fitting
+from .observe import Observation, Raised, Subject, fresh_calls
+from .performing import TooLongError, interrupted_after, perform
 from .probe import Sides
-from .probes import Kept, limited, probed, probing
+from .probes import probing
 from .recipes import (
     Arguments,
     Recipe,
@@ -33,7 +30,7 @@ from .recipes import (
     unusual,
 )
 from .snapshot import Store, tensors_of
-from .variants import SPOTS, make
+from .variants import SPOTS
 
 STANDARD_SHARE = 0.1  # of the time limit, for values that any mend is tried with
 LARGEST_SHARE = 0.4  # of the time limit: as much as `STANDARD_CALLS` may take where one call is slow
@@ -44,7 +41,6 @@ MOST_RESHAPED = 2
 MOST_NEAR = 2  # calls that showed a side, from which others are made with single elements changed
 PATIENCE = 20  # times the longest call so far that a made-up call may take
 LEAST_PATIENCE = 1.0  # seconds
-PROBE_SECONDS = 10.0  # that one probe may take
 MOST_PROBED = 3  # calls that are probed
 PROBE_RUNS = 2  # how often each is run: two programs
 PROBED = (
@@ -132,55 +128,6 @@ def choose(
 ) -> tuple[Plan, list[Observation], Store]:
     """The plan, and what was seen in the entry's own calls on the way."""
     return _Search(subject, calls, sides, listener, seconds).run()
-
-
-def perform(
-    subject: Subject,
-    recipe: Recipe,
-    calls: Sequence[Arguments],
-    pristine: Sequence[Arguments],
-    store: Store,
-    ear: Listener,
-    *,
-    double: bool = False,
-    kept: Kept | None = None,
-) -> Observation:
-    """Make the call of a recipe and observe it. `calls` are the entry's own objects, `pristine` their copies.
-
-    `double`: in float64; then `calls` are in it already. `kept` is the state from which probes are made.
-    """
-    if recipe.probe:
-        return _probe(subject, recipe, pristine, store, ear, kept)
-    args, kwargs = calls[recipe.base] if recipe.own else make(recipe, pristine)
-    if double and not recipe.own:
-        args, kwargs = widened((args, kwargs))
-    made = subject_in(recipe.manner, subject, (args, kwargs))
-    with other_weights(recipe.weights, subject.modules), other_mode(recipe.mode, subject.modules):
-        return observe(made, recipe.label, args, kwargs, store, ear)
-
-
-def _probe(
-    subject: Subject, recipe: Recipe, pristine: Sequence[Arguments], store: Store, ear: Listener, kept: Kept | None
-) -> Observation:
-    """A call in a use that the entry does not show, from the state that the program was loaded in."""
-    if kept is not None:
-        kept.put_back()
-    try:
-        with (
-            limited(),
-            interrupted_after(PROBE_SECONDS),
-            probed(recipe.probe, subject, make(recipe, pristine)) as (used, (args, kwargs)),
-            other_weights(recipe.weights, subject.modules),
-            other_mode(recipe.mode, subject.modules),
-        ):
-            return observe(used, recipe.label, args, kwargs, store, ear)
-    except TooLongError:
-        return Observation(recipe.label, {}, ear.take(), Raised(TooLongError.__name__, "it did not end"))
-    except Exception as error:  # the use could not be made at all: it says nothing
-        return Observation(recipe.label, {}, ear.take(), Raised(TooLongError.__name__, str(error)))
-    finally:
-        if kept is not None:
-            kept.put_back()
 
 
 class _Search:
@@ -411,25 +358,3 @@ class _Search:
         self.latest = time.monotonic() - started
         self.longest = max(self.longest, self.latest)
         return observation
-
-
-class TooLongError(BaseException):
-    """A made-up call takes much longer than the entry's own. Passes through user code that catches `Exception`."""
-
-
-@contextmanager
-def interrupted_after(seconds: float | None) -> Iterator[None]:
-    """Raise `TooLongError` in the main thread when the time is over (where the system can do that)."""
-    if seconds is None or not hasattr(signal, "setitimer"):
-        yield
-        return
-
-    def interrupt(_number: int, _frame: object) -> None:
-        raise TooLongError
-
-    signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)

@@ -23,8 +23,9 @@ from .compiling import compiled, compiles_itself, force_backend, uncompiled
 from .double import watched, widen_modules, widened
 from .effects import Listener
 from .observe import Observation, Subject, find_modules, fresh_calls, state_of
+from .performing import perform
 from .places import canonical, kind_of
-from .plan import Plan, choose, perform
+from .plan import Plan, choose
 from .probe import watch_conditions, watch_wheres
 from .probes import Kept
 from .program import build, install_texts, load_module, set_threads

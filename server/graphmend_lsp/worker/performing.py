@@ -1,0 +1,90 @@
+"""One call of a plan, made and observed; probes begin with the program as it was loaded. For children that run user code."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from .altered import other_mode, other_weights
+from .double import widened
+from .effects import Listener
+from .manners import subject_in
+from .observe import Observation, Raised, Subject, observe
+from .probes import Kept, limited, probed
+from .recipes import Arguments, Recipe
+from .snapshot import Store
+from .variants import make
+
+PROBE_SECONDS = 10.0  # that one probe may take
+
+
+class TooLongError(BaseException):
+    """A made-up call takes much longer than the entry's own. Passes through user code that catches `Exception`."""
+
+
+@contextmanager
+def interrupted_after(seconds: float | None) -> Iterator[None]:
+    """Raise `TooLongError` in the main thread when the time is over (where the system can do that)."""
+    if seconds is None or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def interrupt(_number: int, _frame: object) -> None:
+        raise TooLongError
+
+    signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def perform(
+    subject: Subject,
+    recipe: Recipe,
+    calls: Sequence[Arguments],
+    pristine: Sequence[Arguments],
+    store: Store,
+    ear: Listener,
+    *,
+    double: bool = False,
+    kept: Kept | None = None,
+) -> Observation:
+    """Make the call of a recipe and observe it. `calls` are the entry's own objects, `pristine` their copies.
+
+    `double`: in float64; then `calls` are in it already. `kept` is the state from which probes are made.
+    """
+    if recipe.probe:
+        return _probe(subject, recipe, pristine, store, ear, kept)
+    args, kwargs = calls[recipe.base] if recipe.own else make(recipe, pristine)
+    if double and not recipe.own:
+        args, kwargs = widened((args, kwargs))
+    made = subject_in(recipe.manner, subject, (args, kwargs))
+    with other_weights(recipe.weights, subject.modules), other_mode(recipe.mode, subject.modules):
+        return observe(made, recipe.label, args, kwargs, store, ear)
+
+
+def _probe(
+    subject: Subject, recipe: Recipe, pristine: Sequence[Arguments], store: Store, ear: Listener, kept: Kept | None
+) -> Observation:
+    """A call in a use that the entry does not show, from the state that the program was loaded in."""
+    if kept is not None:
+        kept.put_back()
+    try:
+        with (
+            limited(),
+            interrupted_after(PROBE_SECONDS),
+            probed(recipe.probe, subject, make(recipe, pristine)) as (used, (args, kwargs)),
+            other_weights(recipe.weights, subject.modules),
+            other_mode(recipe.mode, subject.modules),
+        ):
+            return observe(used, recipe.label, args, kwargs, store, ear)
+    except TooLongError:
+        return Observation(recipe.label, {}, ear.take(), Raised(TooLongError.__name__, "it did not end"))
+    except Exception as error:  # the use could not be made at all: it says nothing
+        return Observation(recipe.label, {}, ear.take(), Raised(TooLongError.__name__, str(error)))
+    finally:
+        if kept is not None:
+            kept.put_back()
