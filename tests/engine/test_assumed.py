@@ -126,3 +126,8 @@ def test_a_project_accepts_kinds_that_there_are(tmp_path: Path) -> None:
     file.write_text('[tool.graphmend]\nassume = ["warnings"]\n')
     with pytest.raises(BadEntryError, match=r"assume must be a list of these: dtype, device"):
         read_config(str(tmp_path))
+
+
+def test_the_guide_has_every_kind() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "guide" / "mending.md").read_text("utf-8")
+    assert all(f"| `{kind}` | {words} |" in page for kind, words in ASSUMPTIONS.items())
