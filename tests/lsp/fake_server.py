@@ -241,8 +241,8 @@ class FakeSession:
             raise RuntimeError("the session crashed at /secret/place.py")
         if "slow mend" in told:
             await asyncio.sleep(0.7)
-        report = await self.check(request)
-        if request.within is not None:
+        report = report or await self.check(request)
+        if request.within is not None and request.packages:
             kit = kit_of(request.paths[0])
             assert kit.startswith(request.within) and request.packages
             declined = Finding(sites("foo", kit, "dynamo")[0], declined=(Declined("where", "it raises."),))
@@ -258,7 +258,8 @@ class FakeSession:
                 texts[path] = apply_edits(text, edits)
         if "create file" in told:
             texts[str(Path(request.paths[0]).with_name("made_new.py"))] = "made = 1\n"
-        return Plan(report, report, (), texts)
+        after = replace(report, findings=(), entries=tuple(replace(one, graphs=1) for one in report.entries))
+        return Plan(report, after if texts else report, (), texts, verdict("\n".join(request.texts.values())))
 
     async def measure(
         self,

@@ -42,6 +42,9 @@ class Runs:
         self._number = 0
         self._told: set[str] = set()
         self.last = ""  # what the last run that came to its end found, as a sentence
+        self.on_save: set[str] = set()  # documents that the client has mended on save
+        self.ready: dict[str, tuple[Plan, Run]] = {}  # what was proven of them since, by URI
+        self._offered: dict[str, dict[str, str]] = {}
         self.edited: set[str] = set()
 
     # Asking
@@ -166,6 +169,26 @@ class Runs:
                 await self._install(run, proven, wanted)
                 self.last = found(proven)
                 workspace.log("info", f"{', '.join(sorted(Path(path).name for path in request.paths))}: {self.last}")
+
+        if len(wanted) == 1 and wanted[0].document.uri in self.on_save and self.is_known(number):
+            await self._make_ready(number, request, run, wanted[0], proven)
+
+    async def _make_ready(self, number: int, request: CheckRequest, run: Run, file: OpenFile, proven: Report) -> None:
+        """Have all mends of a document proven together, so that its next save can make them; offer them once."""
+        from graphmend_lsp.lsp.methods.on_save import offer_ready
+
+        uri = file.document.uri
+        self.ready.pop(uri, None)
+        if not any(one.safety == "safe" for finding in proven.findings for one in finding.candidates):
+            return
+        async with self._workspace.progress.bar("Proving mends together") as bar:
+            plan = await self.session().mend(replace(request, within=file.document.path), bar.report, proven)
+        if not self.is_known(number) or not plan.texts or plan.verdict is None or plan.verdict.safety != "safe":
+            return
+        self.ready[uri] = plan, run
+        if self._offered.get(uri) != plan.texts:
+            self._offered[uri] = plan.texts
+            self._workspace.server.spawn(offer_ready(self._workspace.server, file, plan), "offer of mends")
 
     def _request(self, files: Iterable[OpenFile]) -> CheckRequest:
         from graphmend_lsp.engine.config import CheckRequest

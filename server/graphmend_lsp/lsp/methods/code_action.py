@@ -12,6 +12,7 @@ from lsprotocol import types
 
 from graphmend_lsp.lsp.edits import workspace_edit
 from graphmend_lsp.lsp.found import Known
+from graphmend_lsp.lsp.methods.on_save import is_save, ready_edit
 from graphmend_lsp.lsp.methods.overlay import overlay_edit, title, why_not_overlay
 from graphmend_lsp.lsp.offer import APPLY, FIX_ALL, MEND_ALL, QUICK_FIX
 from graphmend_lsp.lsp.params import at, need_string
@@ -51,6 +52,8 @@ def code_action(ls: GraphMendServer, params: types.CodeActionParams) -> list[typ
             actions += _for_file(ls, file)
         silencing = [action for known in touched for action in _silencing(state, file, known)]
     offered = any(action.title == FIX_ALL_TITLE for action in actions)
+    if only is not None and _is_wanted(FIX_ALL, only) and is_save(params.context):
+        return _on_save(ls, file)
     if _is_wanted(FIX_ALL, only) and not (only is None and offered):
         actions += _fix_all(ls, file, FIX_ALL)
     actions += silencing  # last: who looks for a mend must not take it for one
@@ -60,6 +63,13 @@ def code_action(ls: GraphMendServer, params: types.CodeActionParams) -> list[typ
         for action in actions:
             action.data = None
     return [action for action in actions if action.disabled is None or client.action_disabled]
+
+
+def _on_save(ls: GraphMendServer, file: OpenFile) -> list[types.CodeAction | types.Command]:
+    """What was proven of the text that is being saved; the rest is offered when it has been proven."""
+    ls.runs.on_save.add(file.document.uri)
+    edit = ready_edit(ls, file)
+    return [] if edit is None else [types.CodeAction(FIX_ALL_TITLE, FIX_ALL, edit=edit)]
 
 
 async def resolve(ls: GraphMendServer, params: types.CodeAction) -> types.CodeAction:

@@ -32,11 +32,11 @@ async def execute(ls: GraphMendServer, params: types.ExecuteCommandParams) -> Tr
         await _mend_all(ls, _file(ls, arguments), params.work_done_token)
     elif name == WRITE_ENTRY:
         file = _file(ls, arguments)
-        await _apply(ls, "Write a graphmend_entry", await edit_for(ls, {"uri": file.document.uri, "kind": "stub"}))
+        await apply_edit(ls, "Write a graphmend_entry", await edit_for(ls, {"uri": file.document.uri, "kind": "stub"}))
     elif name == APPLY:
         if not arguments or not isinstance(arguments[0], dict):
             raise InvalidParamsError(("arguments",), "an array with the action's data")
-        await _apply(ls, "Mend graph break", await edit_for(ls, arguments[0]))
+        await apply_edit(ls, "Mend graph break", await edit_for(ls, arguments[0]))
     elif name == READ_TRACE:
         return await read_trace(ls, arguments)
     elif name == MEASURE:
@@ -69,7 +69,7 @@ async def _mend_all(ls: GraphMendServer, file: OpenFile, token: int | str | None
     if edit is None:
         ls.state.show("info", "GraphMend: nothing in this file is mended; each graph break's quick fixes say why.")
         return
-    await _apply(ls, "Mend all graph breaks", edit)
+    await apply_edit(ls, "Mend all graph breaks", edit)
 
 
 async def _run_now(ls: GraphMendServer, file: OpenFile) -> None:
@@ -96,7 +96,8 @@ def _why_not_now(ls: GraphMendServer, file: OpenFile) -> str:
     return "Write a graphmend_entry function in this file, so that the model can be run."
 
 
-async def _apply(ls: GraphMendServer, label: str, edit: types.WorkspaceEdit | None) -> None:
+async def apply_edit(ls: GraphMendServer, label: str, edit: types.WorkspaceEdit | None) -> None:
+    """Have the client make an edit, and say so when it does not."""
     if edit is None:
         ls.state.show("info", "GraphMend: there is nothing to change.")
         return
