@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -340,6 +341,32 @@ def test_mend_all_tells_each_round_and_a_cancelled_one_changes_nothing(
     assert ended.count("end") == 1
     client.result("textDocument/hover", {"textDocument": {"uri": uri}, "position": {"line": 0, "character": 0}})
     assert not [m for m in client.seen if m.get("method") == "workspace/applyEdit"]
+
+
+def test_progress_says_how_long_a_step_takes_and_an_edit_ends_it(start: Start, uri: str) -> None:
+    client = start()
+    client.initialize({**NEOVIM, "window": {"workDoneProgress": True}})
+    client.open(uri, f"# fake: hang mend\nx = foo\n{ENTRY}")
+    client.published(uri)
+    number = client.begin("workspace/executeCommand", {"command": "graphmend.mendAll", "arguments": [uri]})
+    client.until_note("$/progress", lambda told: re.fullmatch(r"round 2 \(\d s\)", told["value"].get("message") or ""))
+    client.change(uri, 2, [{"text": f"x = foo\n{ENTRY}"}])
+    answer = client.until(lambda message: message.get("id") == number and "method" not in message)
+    assert answer["error"]["code"] == -32801
+    assert "changed while the mends were being proven" in answer["error"]["message"]
+    assert [m["params"]["value"]["kind"] for m in client.seen if m.get("method") == "$/progress"][-1] == "end"
+
+
+def test_mending_all_closes_with_counts(start: Start, uri: str) -> None:
+    client = start()
+    client.initialize({**NEOVIM, "window": {"workDoneProgress": True}})
+    client.open(uri, f"# fake: slow mend\nx = foo\ny = foo\n{ENTRY}")
+    client.answers["workspace/applyEdit"] = lambda _params: {"applied": True}
+    client.result("workspace/executeCommand", {"command": "graphmend.mendAll", "arguments": [uri]})
+    words = "2 graphs, now 1; 2 graph breaks, now 0."
+    assert shown_words(client)[-1] == f"GraphMend: {words}"
+    ended = [m["params"]["value"] for m in client.seen if m.get("method") == "$/progress"][-1]
+    assert (ended["kind"], ended["message"]) == ("end", words)
 
 
 def measured(client: Client, *arguments: Any) -> Any:

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import * as path from "node:path";
 import * as vscode from "vscode";
-import { ExecuteCommandRequest, type LanguageClient, LSPErrorCodes, ResponseError } from "vscode-languageclient/node";
+import { ExecuteCommandRequest, type LanguageClient, LSPErrorCodes, ResponseError, WorkDoneProgress } from "vscode-languageclient/node";
 import { startClient, stopClient, tellSettings } from "./client";
 import { bundledServer, createEnvironment } from "./environment";
 import { findInterpreter, findServer, recent, type Host, type Launch, type Missing, type Remedy } from "./launch";
@@ -16,6 +16,8 @@ import { commonFolder, readPair, type FolderPair, type TraceResult } from "./tra
 
 /** Restarts asked for within this time are one. */
 const TOGETHER_MS = 100;
+/** Commands of the server that run the model many times. */
+const LONG: ReadonlySet<string> = new Set(["graphmend.mendAll", "graphmend.measure"]);
 
 let extension: Extension | undefined;
 
@@ -40,6 +42,7 @@ class Extension {
   private launch: Launch | Missing | undefined;
   private queue: Promise<void> = Promise.resolve();
   private asked: Promise<void> | undefined;
+  private commands = 0;
 
   constructor(private readonly context: vscode.ExtensionContext) {
     this.log = vscode.window.createOutputChannel("GraphMend", { log: true });
@@ -204,13 +207,30 @@ class Extension {
     }
     try {
       const target = args.length > 0 || document === undefined ? args : [this.client.code2ProtocolConverter.asUri(document.uri)];
-      await this.client.sendRequest(ExecuteCommandRequest.type, { command, arguments: [...target] });
+      if (LONG.has(command)) await this.withProgress(this.client, command, target);
+      else await this.client.sendRequest(ExecuteCommandRequest.type, { command, arguments: [...target] });
     } catch (error) {
       if (error instanceof ResponseError && error.code === LSPErrorCodes.RequestCancelled) return; // the user did
       const message = error instanceof Error ? error.message : String(error);
       this.log.error(`${command}: ${message}`);
       if (shows(this.settings().showNotifications, "error")) void vscode.window.showErrorMessage(`GraphMend: ${message}`);
     }
+  }
+
+  /** A command that takes long: a notification says how far it is, and cancels it. */
+  private async withProgress(client: LanguageClient, command: string, target: readonly unknown[]): Promise<void> {
+    const workDoneToken = `${command}-${++this.commands}`;
+    const options = { location: vscode.ProgressLocation.Notification, title: "GraphMend", cancellable: true };
+    await vscode.window.withProgress(options, async (progress, cancellation) => {
+      const listener = client.onProgress(WorkDoneProgress.type, workDoneToken, (value) => {
+        if (value.kind !== "end") progress.report({ message: value.message ?? (value.kind === "begin" ? value.title : "") });
+      });
+      try {
+        await client.sendRequest(ExecuteCommandRequest.type, { command, arguments: [...target], workDoneToken }, cancellation);
+      } finally {
+        listener.dispose();
+      }
+    });
   }
 
   /** Has the server read a TORCH_TRACE folder, the one given or one that is chosen; asks where its files are here. */

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 _PATIENCE = 0.25  # seconds a job takes at least to be worth a progress bar
 _CREATE_PATIENCE = 5.0
+_TICK = 2.0  # seconds
 
 
 class ProgressBars:
@@ -38,6 +40,7 @@ class ProgressBars:
     async def bar(self, title: str, token: int | str | None = None) -> AsyncIterator[Bar]:
         """A bar around the current task; with the `token` that a request brought, or one of our own after a moment."""
         bar = Bar(self._server, title)
+        ticking = self._server.spawn(bar.tick(), "progress clock")
         opening: asyncio.Task[None] | None = None
         task = asyncio.current_task()
         if token is not None:
@@ -48,6 +51,7 @@ class ProgressBars:
         try:
             yield bar
         finally:
+            ticking.cancel()
             if opening is not None:
                 opening.cancel()
             bar.end()
@@ -77,7 +81,9 @@ class Bar:
         self._server = server
         self._title = title
         self._last = Progress("")
+        self._since = time.monotonic()
         self.token: int | str | None = None
+        self.closing = ""  # what it says at its end
 
     def begin(self, token: int | str) -> None:
         """Show it."""
@@ -88,13 +94,23 @@ class Bar:
     def report(self, step: Progress) -> None:
         """The next step."""
         if step != self._last:
-            self._last = step
+            self._last, self._since = step, time.monotonic()
             message, percentage = _parts(step)
             self._tell(types.WorkDoneProgressReport(cancellable=True, message=message, percentage=percentage))
 
+    async def tick(self) -> None:
+        """Say how long the step under way takes, every few seconds: a bar that stands still looks dead."""
+        while True:
+            await asyncio.sleep(_TICK)
+            seconds = int(time.monotonic() - self._since)
+            message, percentage = _parts(self._last)
+            if message and seconds >= _TICK:
+                told = f"{message} ({seconds} s)"
+                self._tell(types.WorkDoneProgressReport(cancellable=True, message=told, percentage=percentage))
+
     def end(self) -> None:
         """Take it away."""
-        self._tell(types.WorkDoneProgressEnd())
+        self._tell(types.WorkDoneProgressEnd(message=self.closing or None))
 
     def _tell(
         self, value: types.WorkDoneProgressBegin | types.WorkDoneProgressReport | types.WorkDoneProgressEnd

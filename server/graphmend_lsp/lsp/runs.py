@@ -7,20 +7,20 @@ texts now. A run that a newer one replaces leaves its files to the newer one.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from graphmend_lsp.lsp.found import Run
 from graphmend_lsp.lsp.render import failure_words
 from graphmend_lsp.lsp.results import Result, by_name
-from graphmend_lsp.lsp.rpc import log_exception
+from graphmend_lsp.lsp.rpc import CONTENT_MODIFIED, RpcError, log_exception
 from graphmend_lsp.lsp.services import SessionLike
 from graphmend_lsp.lsp.settings import Settings, told_entries
 from graphmend_lsp.lsp.workspace import OpenFile, Workspace, read_text
 from graphmend_lsp.model import Entry, Failure, Finding, Measurement, Plan, Report
-from graphmend_lsp.report.words import found
+from graphmend_lsp.report.words import found, mended
 from graphmend_lsp.text import Text
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ class Runs:
             proven = await self.session().prove(request, report, lambda finding: self._settle(run, finding), bar.report)
             if self.is_known(number):
                 await self._install(run, proven, wanted)
-                self.last = found(proven)
+                bar.closing = self.last = found(proven)
                 workspace.log("info", f"{', '.join(sorted(Path(path).name for path in request.paths))}: {self.last}")
 
         if len(wanted) == 1 and wanted[0].document.uri in self.on_save and self.is_known(number):
@@ -303,8 +303,29 @@ class Runs:
         request = replace(self._request([file]), within=within, packages=within is not None, shown=None)
         run = self._workspace.begin_run(self._number)
         async with self._workspace.progress.bar("Mending graph breaks", token) as bar:
-            plan = await self.session().mend(request, bar.report)
+            plan = await self._unless_edited(run, self.session().mend(request, bar.report))
+            bar.closing = mended(plan)
+        self._workspace.log("info", f"{Path(file.document.name).name}: {mended(plan)}")
         return plan, run
+
+    async def _unless_edited(self, run: Run, mending: Coroutine[Any, Any, Plan]) -> Plan:
+        """The plan; an edit of a text that it is about ends the work, whose outcome could not be used.
+
+        Raises:
+            RpcError: there was one.
+        """
+        task = asyncio.ensure_future(mending)
+        edited = asyncio.ensure_future(self._workspace.edited(run))
+        try:
+            await asyncio.wait([task, edited], return_when=asyncio.FIRST_COMPLETED)
+            if task.done():
+                return task.result()
+            raise RpcError(CONTENT_MODIFIED, "the text has changed while the mends were being proven; ask again")
+        finally:
+            edited.cancel()
+            if not task.done():
+                task.cancel()
+                await asyncio.wait([task], timeout=_CLOSE_PATIENCE)
 
     async def measure(
         self, file: OpenFile, backend: str | None, token: int | str | None = None

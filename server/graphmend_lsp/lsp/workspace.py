@@ -90,7 +90,7 @@ class Workspace:
         self.results = Results()
         self._disk = DiskTexts(read_text)
         self._pushed: dict[str, list[types.Diagnostic]] = {}
-        self._moved = asyncio.Event()
+        self._moved, self._edits = asyncio.Event(), asyncio.Event()
         self._recordings = Recordings()
         self._slow = Background("mending")
         self._last_static = 0.0
@@ -129,7 +129,17 @@ class Workspace:
         for tracker in file.trackers:
             tracker.follow(changes, document.text)
         self.touch()
+        self._edits.set()
+        self._edits = asyncio.Event()
         self.analyse(file)
+
+    async def edited(self, run: Run) -> None:
+        """Wait until a document of a run reads otherwise than the run saw it."""
+        while not any(
+            (file := self.file_at(path)) is not None and file.document.text.value != tracker.text.value
+            for path, tracker in run.trackers.items()
+        ):
+            await self._edits.wait()
 
     def _follow(self, file: OpenFile) -> None:
         """Have the runs that know a file follow its document's changes from now on."""

@@ -16,6 +16,7 @@ from graphmend_lsp.lsp.offer import APPLY, MEASURE, MEND_ALL, READ_TRACE, RESTAR
 from graphmend_lsp.lsp.params import InvalidParamsError, at
 from graphmend_lsp.lsp.rpc import INVALID_PARAMS, REQUEST_FAILED, RpcError
 from graphmend_lsp.lsp.workspace import OpenFile
+from graphmend_lsp.report.words import mended
 
 if TYPE_CHECKING:
     from graphmend_lsp.lsp.language_server import GraphMendServer
@@ -60,16 +61,22 @@ async def mend_all_edit(ls: GraphMendServer, file: OpenFile, token: int | str | 
     return edit_of(state, plan, run)
 
 
+async def _mended(
+    ls: GraphMendServer, file: OpenFile, token: int | str | None
+) -> tuple[types.WorkspaceEdit | None, str]:
+    plan, run = await ls.runs.mend(file, token)
+    return edit_of(ls.state, plan, run), mended(plan)
+
+
 async def _mend_all(ls: GraphMendServer, file: OpenFile, token: int | str | None) -> None:
     await ls.state.read_project(file)
     if reason := why_not_all(ls, file):
         ls.state.show("info", f"GraphMend: {reason}")
         return
-    edit = await mend_all_edit(ls, file, token)
-    if edit is None:
-        ls.state.show("info", "GraphMend: nothing in this file is mended; each graph break's quick fixes say why.")
-        return
-    await apply_edit(ls, "Mend all graph breaks", edit)
+    edit, told = await _mended(ls, file, token)
+    if edit is not None:
+        await apply_edit(ls, "Mend all graph breaks", edit)
+    ls.state.show("info", f"GraphMend: {told}")
 
 
 async def _run_now(ls: GraphMendServer, file: OpenFile) -> None:
