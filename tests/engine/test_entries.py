@@ -29,6 +29,21 @@ def test_config_is_found_upwards(tmp_path: Path) -> None:
     assert (config.folder, config.entries, config.mode, config.device) == (str(tmp_path), ("m.py:fn",), "train", None)
 
 
+UNKNOWN = {
+    'entrys = ["m.py:fn"]': "entrys is unknown and ignored; did you mean entries?",
+    'interpreter = "python3"': "interpreter is unknown and ignored; did you mean python?",
+    'Mode = "train"': "Mode is unknown and ignored; did you mean mode?",
+    "colour = 3": "colour is unknown and ignored.",
+}
+
+
+@pytest.mark.parametrize("line", UNKNOWN)
+def test_an_unknown_key_is_named_with_the_nearest(tmp_path: Path, line: str) -> None:
+    (tmp_path / "pyproject.toml").write_text(f"[tool.graphmend]\n{line}\n")
+    [complaint] = read_config(str(tmp_path)).complaints
+    assert complaint.endswith(f"pyproject.toml: [tool.graphmend] {UNKNOWN[line]}")
+
+
 @pytest.mark.parametrize("text", ["[tool.graphmend]\nentries = 3\n", "[tool.graphmend]\nmode = 3\n", "not toml ["])
 def test_a_bad_config_is_told(tmp_path: Path, text: str) -> None:
     (tmp_path / "pyproject.toml").write_text(text)

@@ -11,6 +11,7 @@ from pathlib import Path
 from graphmend_lsp.analysis.entries import find_entries
 from graphmend_lsp.analysis.entry_guesses import guess_entries
 from graphmend_lsp.engine.files import Sources
+from graphmend_lsp.engine.known_keys import PROJECT, unknown
 from graphmend_lsp.model import ASSUMPTIONS, Entry, Failure
 
 if sys.version_info >= (3, 11):
@@ -38,6 +39,7 @@ class ProjectConfig:
     mode: str | None = None
     python: str | None = None
     assume: tuple[str, ...] = ()
+    complaints: tuple[str, ...] = ()  # about keys that nobody knows
 
 
 def parse_entry(written: str, folder: str) -> Entry:
@@ -78,7 +80,9 @@ def read_config(start: str) -> ProjectConfig:
         words = {key: table.get(key) for key in ("device", "mode", "python")}
         if bad := [key for key, word in words.items() if not (word is None or isinstance(word, str))]:
             raise BadEntryError(f"{file}: [tool.graphmend] {bad[0]} must be a string.")
-        return ProjectConfig(str(folder), tuple(entries), **words, assume=_assumed(table.get("assume", []), file))
+        complaints = unknown(table, PROJECT, f"{file}: [tool.graphmend] ")
+        assume = _assumed(table.get("assume", []), file)
+        return ProjectConfig(str(folder), tuple(entries), **words, assume=assume, complaints=complaints)
     return ProjectConfig(str(path if path.is_dir() else path.parent))
 
 

@@ -166,6 +166,7 @@ def project_entries(folder: str) -> tuple[tuple[Entry, ...], tuple[str, ...]]:
         config = read_config(folder)
     except BadEntryError as error:
         return (), (str(error),)
+    complaints += config.complaints
     for written in config.entries:
         try:
             entries.append(parse_entry(written, config.folder))

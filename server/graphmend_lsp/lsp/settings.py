@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
+from graphmend_lsp.engine.known_keys import EXTENSION, SERVER, unknown
 from graphmend_lsp.engine.path_map import BadPathMapError, parse_pair
 from graphmend_lsp.lsp.params import at
 from graphmend_lsp.model import Entry, Mode
@@ -58,14 +59,17 @@ def read_settings(value: Any, base: Settings) -> tuple[Settings, tuple[str, ...]
 
     `value` is the section itself, or holds it under ``graphmend``; nested or with dotted keys; None changes nothing.
     """
-    if isinstance(at(value, SECTION), dict):
+    is_ours = isinstance(at(value, SECTION), dict)  # else it may be the settings of others
+    if is_ours:
         value = value[SECTION]
     if not isinstance(value, dict):
         return base, ()
     found = {field.name: getattr(base, field.name) for field in fields(Settings)}
-    complaints: list[str] = []
-    for key, given in _flat(value).items():
-        key = key.removeprefix(f"{SECTION}.")
+    flat = {key.removeprefix(f"{SECTION}."): given for key, given in _flat(value).items()}
+    known = (*SERVER, *EXTENSION)
+    told = [key for key in flat if _KEYS.get(key, key) not in _NAMES]
+    complaints = [words for words in unknown(told, known, f"{SECTION}.") if is_ours or "did you mean" in words]
+    for key, given in flat.items():
         name = _KEYS.get(key, key)
         if name not in _NAMES or given is None:
             continue
