@@ -107,11 +107,14 @@ import torch
 def fn(x):
     return ⟦torch.unique(x.round())⟧.cos()
 """,
-        after="""\
+        after=f"""\
 import torch
+import functools
 
 
-@torch._dynamo.config.patch(capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True)
+{_HELPER}
+
+@_capture_data
 @torch.compile(dynamic=True)
 @torch.no_grad()
 def fn(x):

@@ -5,8 +5,7 @@ What it does
 A small decorator goes on the outermost compiled function. It sets, while that function runs, the settings that TorchDynamo
 needs to trace what the break is about: ``capture_scalar_outputs`` and ``capture_dynamic_output_shape_ops`` for numbers read from
 tensors (``.item()``, ``int(t)``) and for results whose size depends on data (``torch.nonzero``, ``x[mask]``, ``torch.unique``),
-``allow_rnn`` for `torch.nn.LSTM` and its like, ``trace_autograd_ops`` for `torch.autograd.grad` and ``backward()``. Where the
-function is decorated with `torch.compile`, one line above that is all: ``@torch._dynamo.config.patch(...)``.
+``allow_rnn`` for `torch.nn.LSTM` and its like, ``trace_autograd_ops`` for `torch.autograd.grad` and ``backward()``.
 
 Why it costs
 ------------
@@ -26,7 +25,7 @@ Measured with torch 2.13, breaks and graphs of one call of a function that has 1
 * ``@torch._dynamo.config.patch(...)`` on the function: 1 (a frame is skipped) and 1, an error under ``fullgraph=True``.
 * The same with ``@torch.compiler.disable(recursive=False)`` above it: 0 and 1 on the ``forward`` of a module, also under
   ``fullgraph=True``; on a function that is given to `torch.compile` as without it.
-* Around what `torch.compile` gave, and the decorator that this rule writes: 0 and 1, on functions and modules, also under
+* The decorator that this rule writes, also around what `torch.compile` gave: 0 and 1, on functions and modules, also under
   ``fullgraph=True``.
 
 On an inlined function each of them breaks the graph itself. The decorator takes 30 microseconds a call, and uses nothing
@@ -96,21 +95,18 @@ def _mend(place: Place, found: Outermost, settings: tuple[str, ...]) -> Mend:
     source, function = found.source, found.function
     patch, added = spell(source, _OURS, source.tree)
     call = f"{patch}({', '.join(f'{one}=True' for one in settings)})"
-    compiled = next((one for one in function.decorator_list if _name(source, one) == "torch.compile"), None)
     spots: list[TextEdit] = [added] if added is not None else []
-    if compiled is not None:
-        spots.append(_above(source, compiled, call))
-    else:
-        wraps, more = spell(source, "functools.wraps", source.tree)
-        spots += [more] if more is not None else []
-        lines = _helper(source, _HELPERS[settings], call, wraps, patch.removesuffix(".config.patch"), settings)
-        same = _defined(source, lines)
-        if same is None:
-            name = source.fresh(_HELPERS[settings])
-            lines = [one.replace(f"def {_HELPERS[settings]}(", f"def {name}(") for one in lines]
-            spots.append(add_function(source, lines))
-        first = function.decorator_list[0] if function.decorator_list else None
-        spots.append(_above(source, first or function, same or name))
+    wraps, more = spell(source, "functools.wraps", source.tree)
+    spots += [more] if more is not None else []
+    name = _HELPERS[settings]
+    lines = _helper(source, name, call, wraps, patch.removesuffix(".config.patch"), settings)
+    same = _defined(source, lines)
+    if same is None:
+        fresh = source.fresh(name)
+        spots.append(add_function(source, [lines[0].replace(name, fresh), *lines[1:]]))
+        same = fresh
+    first = function.decorator_list[0] if function.decorator_list else function
+    spots.append(_above(source, first, same))
     return Mend(
         rule=RULE.name,
         title=f"Let TorchDynamo capture {_WORDS[settings]} in `{function.name}`",
