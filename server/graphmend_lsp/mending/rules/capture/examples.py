@@ -97,6 +97,34 @@ net = Net()
         gb_id="GB0124",
     ),
     Example(
+        "a tensor that is divided by a number",
+        before="""\
+import torch
+
+
+def fn(x, mask):
+    count = ⟦mask.sum().item()⟧
+    total = (x * mask).sum()
+    return total / count, count
+""",
+        after=f"""\
+import torch
+import functools
+
+
+{_HELPER}
+
+@_capture_data
+def fn(x, mask):
+    count = mask.sum().item()
+    total = (x * mask).sum()
+    return total / count, count
+""",
+        run="fn = fn\nimport torch\nx = torch.arange(3.0)\n"
+        "calls = [(x, torch.tensor(one)) for one in ([1, 1, 0], [1, 0, 0], [0, 0, 0])]",
+        gb_id="GB0124",
+    ),
+    Example(
         "a function that is compiled where it is defined",
         before="""\
 import torch
@@ -190,6 +218,35 @@ def fn(x):
     return x * ⟦x.sum().item()⟧
 """,
         "is decorated with `timed`",
+        gb_id="GB0124",
+    ),
+    Refusal(
+        "a number that is divided by",
+        """\
+def fn(x, mask):
+    count = ⟦mask.sum().item()⟧
+    rest = 10 % max(count, 0)
+    return x / count + rest
+""",
+        "Line 3: `10 % max(count, 0)` raises for some numbers in Python",
+        gb_id="GB0124",
+    ),
+    Refusal(
+        "a number whose root the caller takes",
+        """\
+import math
+
+
+def measure(x):
+    return ⟦x.sum().item()⟧
+
+
+def fn(x):
+    size = measure(x)
+    return x * math.sqrt(size)
+""",
+        "`math.sqrt(size)` raises for some numbers in Python",
+        outermost="fn",
         gb_id="GB0124",
     ),
     Refusal(

@@ -34,15 +34,20 @@ that torch 2.8 to 2.13 do not all have.
 When it is refused
 ------------------
 When the break was not met in a run; when the outermost function is not a ``def`` of a file that is mended, is a coroutine or a
-generator, or has a decorator that is not torch's; when it has the setting already; and when the file uses `torch.jit`.
+generator, or has a decorator that is not torch's; when it has the setting already; and when the file uses `torch.jit`. When a
+number from data is divided by, is an exponent, is shifted or goes to a function of `math`: Python raises for some values, where
+a graph gives infinity or NaN, or ends the process (``7 % n`` with inductor, where ``n`` is 0). A product of two of them is
+told, because a graph computes with 64 bits.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from graphmend_lsp.mending.rules.capture import RULE
+from graphmend_lsp.mending.rules.capture.arithmetic import Arithmetic
 from graphmend_lsp.mending.rules.capture.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.mending.syntax.imports import add_function, dotted, spell
@@ -88,7 +93,32 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
     if isinstance(found, str):
         raise Refused(found)
     _refuse(found, settings)
-    return (_mend(place, found, settings),)
+    product = None
+    for one in _arithmetic(place, found) if settings is _DATA else ():
+        if (node := one.raising()) is not None:
+            words = (
+                "raises for some numbers in Python, and gives something else or ends the process when it is captured"
+            )
+            raise Refused(f"Line {getattr(node, 'lineno', 0)}: `{one.source.code(node)}` {words}.")
+        product = product or one.product()
+    mend = _mend(place, found, settings)
+    if product is not None:
+        words = f"Line {getattr(product, 'lineno', 0)}: a product of whole numbers beyond 64 bits is another one."
+        mend = replace(mend, cautions=(words,))
+    return (mend,)
+
+
+def _arithmetic(place: Place, found: Outermost) -> Iterator[Arithmetic]:
+    """The functions that the number passes, from the break's own to the outermost one."""
+    source, function = place.source, place.function
+    assert function is not None
+    yield Arithmetic(source, function, frozenset((place.node,)))
+    frames = [one for one in place.request.site.chain if one.kind == "code"]
+    for one, outer in ((found.source, found.function), *found.between):
+        if outer is not function:
+            calls = [one.node_at(frame.span) for frame in frames if frame.path == one.path]
+            own = frozenset(node for node in calls if node is not None and one.function(node) is outer)
+            yield Arithmetic(one, outer, own)
 
 
 def _mend(place: Place, found: Outermost, settings: tuple[str, ...]) -> Mend:
