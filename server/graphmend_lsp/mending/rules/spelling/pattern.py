@@ -11,7 +11,8 @@ from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.rules.spelling.table import Kind, Spelling
 from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin, spell
-from graphmend_lsp.mending.syntax.source import Source
+from graphmend_lsp.mending.syntax.refused import Refused
+from graphmend_lsp.mending.syntax.source import Source, assigned, local_names
 from graphmend_lsp.model import TextEdit
 
 Parts = dict[str, ast.expr | list[str]]
@@ -19,7 +20,6 @@ Parts = dict[str, ast.expr | list[str]]
 _MADE: dict[Kind, tuple[type[ast.expr], ...]] = {
     "list": (ast.List, ast.ListComp),
     "dict": (ast.Dict, ast.DictComp),
-    "tuple": (ast.Tuple,),
 }
 
 
@@ -120,6 +120,8 @@ def _text(
         return text if bracketed or (inside and not isinstance(node, ast.Tuple)) else operand(text)
     if isinstance(form, (ast.Name, ast.Attribute)) and (name := _full_name(form)) is not None:
         if hasattr(builtins, name):
+            if _is_taken(source, name, at):
+                raise Refused(f"`{name}` is a name of the file's own, which the equal form needs as Python's.")
             return name
         text, edit = spell(source, name, at)
         added += [edit] if edit is not None else []
@@ -142,6 +144,12 @@ def _text(
     if isinstance(form, ast.Compare):
         return f"{_text(source, form.left, parts, at, added)} == {_text(source, form.comparators[0], parts, at, added)}"
     return ast.unparse(form)
+
+
+def _is_taken(source: Source, name: str, at: ast.expr) -> bool:
+    """Whether a builtin's name is bound to something else where a node stands."""
+    around = [one for one in source.ancestors(at) if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    return any(name in local_names(one) for one in around) or any(name in assigned(one) for one in source.tree.body)
 
 
 def _is(source: Source, node: ast.expr, kind: Kind) -> bool:
@@ -223,7 +231,6 @@ _WORDS: dict[Kind, str] = {
     "size": "a size, or a whole number that is not negative",
     "list": "a list",
     "dict": "a dictionary",
-    "tuple": "a tuple",
     "tensors": "a list of tensors",
     "whole": "a whole number",
     "fraction": "a number with a fraction",

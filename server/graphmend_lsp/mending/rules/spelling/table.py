@@ -13,12 +13,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Kind = Literal["any", "plain", "tensor", "sizes", "size", "list", "dict", "tuple", "tensors", "whole", "fraction"]
+Kind = Literal["any", "plain", "tensor", "sizes", "size", "list", "dict", "tensors", "whole", "fraction"]
 """What a capital letter stands for.
 
 *any* expression; a *plain* name, attribute or constant, which may be evaluated in another order; what is surely a *tensor*; the
 *sizes* of a tensor (``t.shape``, ``t.size()``, a slice of them); a *size*, one of them, ``len(...)`` or a number that is not
-negative; a *list*, *dict* or *tuple* made in the function; a list of *tensors* that is written out; a number that is *whole* or
+negative; a *list* or *dict* made in the function; a list of *tensors* that is written out; a number that is *whole* or
 a *fraction*.
 """
 
@@ -30,7 +30,6 @@ SUCH_AS: dict[Kind, tuple[str, ...]] = {
     "size": ("t.numel()", "3"),
     "list": ("[t, t]", "[]"),
     "dict": ("{'a': t}", "{}"),
-    "tuple": ("(t, 1)", "()"),
     "tensors": ("[t, t]", "[t]"),
     "whole": ("1", "-3"),
     "fraction": ("1.5", "-0.0"),
@@ -86,6 +85,5 @@ SPELLINGS: tuple[Spelling, ...] = (
     Spelling("numpy.arange(A).tolist()", "list(range(A))", where={"A": "size"}),
     Spelling("copy.copy(A)", "A.copy()", where={"A": "list"}),
     Spelling("copy.copy(A)", "A.copy()", where={"A": "dict"}),
-    Spelling("copy.copy(A)", "A", where={"A": "tuple"}),
     Spelling("torch.utils.data.default_collate(A)", "torch.stack(A)", where={"A": "tensors"}),
 )
