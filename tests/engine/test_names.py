@@ -34,7 +34,7 @@ def run(text: str) -> list[Any]:
     """What a program gives in some calls, or the words of what it raises."""
     import torch
 
-    space: dict[str, Any] = {"__name__": f"names{abs(hash(text))}"}
+    space: dict[str, Any] = {"__name__": f"names{abs(hash(text))}", "__file__": PATH}
     exec(compile(text, PATH, "exec"), space)
 
     def answer(call: list[float]) -> Any:

@@ -40,7 +40,7 @@ def outcome(source: str, run: str, backend: str | None = None, extra: Any = None
         graphs += 1
         return torch._dynamo.lookup_backend(backend)(module, inputs)
 
-    space: dict[str, Any] = {"__name__": "model", "torch": torch}
+    space: dict[str, Any] = {"__name__": "model", "__file__": "model.py", "torch": torch}
     exec(compile(source, PATH, "exec"), space)
     exec(compile(run, "run.py", "exec"), space)
     fn = torch.compile(space["fn"], backend=count) if backend else space["fn"]
@@ -129,7 +129,7 @@ def test_without_the_outermost_function_the_text_appears_at_once(capsys: pytest.
 
     (mend,) = candidates("defer", _NET, "Net.forward")
     before, _ = unmark(_NET)
-    space: dict[str, Any] = {"__name__": "model"}
+    space: dict[str, Any] = {"__name__": "model", "__file__": "model.py"}
     exec(compile(apply_edits(before, mend.edits), PATH, "exec"), space)
     space["Block"]()(torch.zeros(1))
     assert capsys.readouterr().out == "block tensor([0.])\n"

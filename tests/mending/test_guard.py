@@ -217,7 +217,7 @@ def test_an_operator_raises_the_same_under_every_compiler(error: str, backend: s
     raised: list[list[Any]] = []
     for text in (unmark(source)[0], apply_edits(unmark(source)[0], mend.edits)):
         torch._dynamo.reset()
-        space: dict[str, Any] = {"__name__": "model"}
+        space: dict[str, Any] = {"__name__": "model", "__file__": "model.py"}
         exec(compile(text, "model.py", "exec"), space)
         net = torch.compile(space["Net"](), backend=backend)
         net(torch.ones(3)).sum().backward()

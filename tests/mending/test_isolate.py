@@ -232,7 +232,7 @@ def _both(marked: str) -> tuple[str, str]:
 
 
 def _loaded(source: str) -> dict[str, Any]:
-    names: dict[str, Any] = {"__name__": "isolated"}
+    names: dict[str, Any] = {"__name__": "isolated", "__file__": "model.py"}
     exec(compile(source, "isolated.py", "exec"), names)
     return names
 

@@ -18,7 +18,7 @@ def _built() -> tuple[Any, Any, dict[str, Any]]:
 
     made = []
     for source in (unmark(EXAMPLES[0].before)[0], EXAMPLES[0].after):
-        space: dict[str, Any] = {"__name__": "model"}
+        space: dict[str, Any] = {"__name__": "model", "__file__": "model.py"}
         exec(compile(source, PATH, "exec"), space)
         torch.manual_seed(0)
         made.append((space["Encoder"]().double().eval(), space))

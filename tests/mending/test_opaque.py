@@ -15,7 +15,7 @@ from .conftest import PATH, unmark
 
 
 def _loaded(source: str, run: str | None) -> dict[str, Any]:
-    space: dict[str, Any] = {"__name__": "package.model"}
+    space: dict[str, Any] = {"__name__": "package.model", "__file__": "model.py"}
     exec(compile(source, PATH, "exec"), space)
     exec(compile(run or "", "run.py", "exec"), space)
     return space

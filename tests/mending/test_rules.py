@@ -12,7 +12,7 @@ import pytest
 
 from graphmend_lsp.mending import propose, rules_by_name
 from graphmend_lsp.mending.rule import Example, Refusal
-from graphmend_lsp.text import apply_edits
+from graphmend_lsp.text import Text, apply_edits
 from graphmend_lsp.worker.compiling import leave_guards_untimed
 
 from .conftest import PATH, mended, unmark
@@ -38,6 +38,17 @@ def test_example_is_told(name: str, case: Example) -> None:
     mend = propose(site, {PATH: source}, [name]).mends[0]
     assert mend.rule == name and mend.title and mend.path == PATH
     assert all(change.endswith((".", "'", "`")) for change in mend.changes)
+
+
+@_named(_EXAMPLES)
+def test_example_assumes(name: str, case: Example) -> None:
+    """What each mend takes for granted, no more and no less; each place is in the original text."""
+    source, site = unmark(case.before, case.outermost, case.gb_id)
+    assumed = propose(site, {PATH: source}, [name]).mends[0].assumes
+    assert tuple(one.kind for one in assumed) == case.assumes
+    text = Text(source)
+    for one in assumed:
+        assert all(path == PATH and text.offset(span.start) < text.offset(span.end) for path, span in one.places)
 
 
 @_named(_REFUSALS)
@@ -79,7 +90,7 @@ def _run(source: str, run: str | None, wrap: Callable[[Any], Any] = lambda fn: f
 
     leave_guards_untimed()
     torch._dynamo.reset()
-    space: dict[str, Any] = {"__name__": "model"}
+    space: dict[str, Any] = {"__name__": "model", "__file__": "model.py"}
     text = io.StringIO()
     with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
         exec(compile(source, PATH, "exec"), space)

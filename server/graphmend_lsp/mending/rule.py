@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from graphmend_lsp.model import Break, Declined, Mend
+from graphmend_lsp.model import AssumptionKind, Break, Declined, Mend
 from graphmend_lsp.values import NOTHING, Facts
 
 Tier = Literal["first choice", "second choice", "last resort"]
@@ -68,6 +68,7 @@ class Example:
     The break is at the text between ``⟦`` and ``⟧`` in `before` (the marks are removed). `inlined` says that the function
     with the break is called by another compiled function, `outermost`, named here. `run` is Python that binds
     `fn` and `calls` (a list of argument tuples) with which before and after are compared; None where a run says nothing.
+    `assumes` are the kinds of what the best mend takes for granted, in order.
     """
 
     title: str
@@ -76,6 +77,7 @@ class Example:
     run: str | None = None
     outermost: str | None = None
     gb_id: str = "GB0170"
+    assumes: tuple[AssumptionKind, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

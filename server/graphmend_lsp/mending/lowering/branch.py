@@ -18,6 +18,7 @@ from graphmend_lsp.mending.lowering.numbers import Numbers, plain_numbers
 from graphmend_lsp.mending.syntax.formatting import first_line, render, verbatim
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, assigned, loaded, parameters
+from graphmend_lsp.model import Assumption
 
 _IN_PLACE: Mapping[type[ast.operator], str] = {ast.Add: "add_", ast.Sub: "sub_", ast.Mult: "mul_"}
 _OPERATORS: Mapping[type[ast.operator], str] = {
@@ -28,7 +29,8 @@ _OPERATORS: Mapping[type[ast.operator], str] = {
 
 @dataclass(slots=True)
 class Lowering:
-    """Lowers statements. `comments` are the comments of each statement; `tests` collects the conditions met.
+    """Lowers statements. `comments` are the comments of each statement; `tests` collects the conditions met, `assumes` what
+    the lowering takes for granted.
 
     `local` says which names need not be chosen, and `owned` which hold a tensor of their own, where the place knows better.
     """
@@ -40,6 +42,7 @@ class Lowering:
     fresh: Callable[[str], str]
     comments: Mapping[ast.stmt, tuple[str, ...]] = field(default_factory=dict)
     changes: list[str] = field(default_factory=list)
+    assumes: list[Assumption] = field(default_factory=list)
     tests: list[Test] = field(default_factory=list)
     local: Callable[[str], bool] | None = None
     owned: Callable[[str], bool] | None = None

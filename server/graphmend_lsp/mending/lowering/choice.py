@@ -6,6 +6,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from graphmend_lsp.mending.facts.between import both_sides
 from graphmend_lsp.mending.facts.first_call import advice
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.purity import (
@@ -33,6 +34,7 @@ from graphmend_lsp.mending.lowering.merge import Item, merge
 from graphmend_lsp.mending.lowering.numbers import (
     Apart,
     Numbers,
+    dtype_assumed,
     held_by_all,
     in_place_of,
     is_new,
@@ -48,7 +50,7 @@ from graphmend_lsp.mending.syntax.formatting import operand, render, verbatim
 from graphmend_lsp.mending.syntax.imports import is_builtin, spell
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, loaded
-from graphmend_lsp.model import Declined, Mend, TextEdit
+from graphmend_lsp.model import Assumption, Declined, Mend, TextEdit
 
 _CUT = frozenset(("detach", "detach_", "data"))
 _DETACHED = "A side that is detached gives a tensor without a gradient; the chosen one may ask for one."
@@ -249,7 +251,7 @@ class _Mending:
         if isinstance(target, ast.IfExp) and numbers is not None and len(numbers) == 2 and not held_by_all(numbers):
             return (self._numbers_apart(target, statement, lowering),)
         value, static, other = self._chosen(target, lowering, setup)
-        taken = self._taken_as(target)
+        taken = self._taken_as(target, lowering)
         if static and taken:
             raise Refused(
                 f"`{static}` decides too, so what is chosen may be a Python number; test it in an `if` first."
@@ -313,12 +315,15 @@ class _Mending:
             spots.append(in_place_of(self.source, around, text))
         return self._mend(spots, lowering, False, target)
 
-    def _taken_as(self, target: ast.expr) -> dict[ast.expr, str]:
+    def _taken_as(self, target: ast.expr, lowering: Lowering) -> dict[ast.expr, str]:
         """The new texts of what takes a chosen number; none for tensors."""
         numbers = plain_numbers(target)
         if numbers is None or not isinstance(target, ast.IfExp):
             return {}
-        return Numbers(self.source, self.kinds, numbers).refuse_uses(uses_of(self.source, target))
+        chosen = Numbers(self.source, self.kinds, numbers)
+        texts = chosen.refuse_uses(uses_of(self.source, target))
+        lowering.assumes += dtype_assumed(self.source, chosen)
+        return texts
 
     def _chosen(
         self, target: ast.IfExp | ast.BoolOp | ast.Compare, lowering: Lowering, setup: list[str]
@@ -369,7 +374,17 @@ class _Mending:
             conditions=tuple((self.source.path, span) for span in dict.fromkeys(spans)),
             changes=tuple(dict.fromkeys(lowering.changes)),
             cautions=tuple(dict.fromkeys((*self.conditions.told, *self._told(at)))),
+            assumes=tuple(dict.fromkeys((*lowering.assumes, *self._assumed(at)))),
         )
+
+    def _assumed(self, at: ast.AST) -> list[Assumption]:
+        """What running both sides takes for granted."""
+        if isinstance(at, ast.If):
+            then, other = list[ast.AST](at.body), list[ast.AST](at.orelse)
+            other += self.source.after(at) if returns(at.body) and not at.orelse else ()
+        else:
+            then, other = ([at.body], [at.orelse]) if isinstance(at, ast.IfExp) else ([], [])
+        return both_sides(self.source, then, other)
 
     def _told(self, at: ast.AST) -> tuple[str, ...]:
         """What both sides may do in calls that took one of them: raise for nothing to look at, ask for a gradient."""

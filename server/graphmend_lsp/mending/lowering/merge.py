@@ -23,10 +23,11 @@ from graphmend_lsp.mending.lowering.choice_values import (
     refuse_value,
 )
 from graphmend_lsp.mending.lowering.conditions import Test
-from graphmend_lsp.mending.lowering.numbers import Numbers, plain_numbers
+from graphmend_lsp.mending.lowering.numbers import Numbers, dtype_assumed, plain_numbers
 from graphmend_lsp.mending.syntax.formatting import first_line, render
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source
+from graphmend_lsp.model import Assumption
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,13 +55,19 @@ class Item:
     in_place: bool = False
 
 
-class Setting(Protocol):
-    """What merging must know of the place: the file, and the statement that is mended."""
+class Spot(Protocol):
+    """The file, and the statement that is mended."""
 
     source: Source
     kinds: Kinds
     root: ast.stmt
     changes: list[str]
+
+
+class Setting(Spot, Protocol):
+    """What merging must know of the place, and what it takes for granted."""
+
+    assumes: list[Assumption]
 
 
 def merge(setting: Setting, test: Test, then: Sequence[Item], other: Sequence[Item]) -> list[Item]:
@@ -159,10 +166,23 @@ def _joined(setting: Setting, test: Test, then: Item | None, other: Item | None)
         raise Refused(f"One side changes `{one.key}` in place and the other puts another tensor in it.")
     if not in_place:
         refuse_later_change(setting, one.key, [item.values[0] if item else Old(one.key) for item in (then, other)])
+    if not in_place and (then is None or other is None):
+        setting.assumes += _kept(setting, one.key)
     a = then.values[0] if then else Old(one.key)
     b = other.values[0] if other else Old(one.key)
     value = choose(setting, test, a, b, one.key)
     return Item(reads, one.writes, key=one.key, values=(value,), comments=comments, in_place=in_place)
+
+
+def _kept(setting: Setting, key: str) -> list[Assumption]:
+    """What is taken for granted where one side keeps what a target holds: a new tensor takes its place in every call."""
+    places = ((setting.source.path, setting.source.span(setting.root)),)
+    if key.startswith("self."):
+        words = f"nothing else holds the tensor in `{key}`, which every call puts a new one in"
+        return [Assumption("shared-buffer", words, places)]
+    if "[" in key or is_fresh(setting.source, key, setting.root):
+        return []
+    return [Assumption("identity", places=places)]
 
 
 def _joined_calls(
@@ -189,8 +209,10 @@ def choose(setting: Setting, test: Test, then: Value, other: Value, key: str | N
     if None not in sides:
         if key is None:
             raise Refused("Both sides return a Python number; `torch.where` would return a tensor.")
-        numbers = Numbers(setting.source, setting.kinds, [number for side in sides for number in side or ()])
+        chosen = [number for side in sides for number in side or ()]
+        numbers = Numbers(setting.source, setting.kinds, chosen, rewrites=False)
         _refuse_number_uses(setting, numbers, key)
+        setting.assumes += dtype_assumed(setting.source, numbers)
         end = "".join(dict.fromkeys(numbers.end(node) for node in test.nodes))
     if isinstance(then, Leaf) and isinstance(other, Leaf):
         refuse_conversion(setting.source, setting.kinds, then.node, other.node)
@@ -253,7 +275,7 @@ def _refuse_none(setting: Setting, item: Item, test: Test) -> None:
             raise Refused(f"`{name}` may be None when its side is not taken; test `{name} is not None` first.")
 
 
-def refuse_later_change(setting: Setting, key: str, values: Sequence[Value]) -> None:
+def refuse_later_change(setting: Spot, key: str, values: Sequence[Value]) -> None:
     """A chosen tensor is a new one: what changes it in place later would no longer reach the tensor it was before."""
     source, root = setting.source, setting.root
     shared = [

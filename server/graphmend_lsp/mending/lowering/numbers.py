@@ -13,7 +13,7 @@ import keyword
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.number_needs import why_number
@@ -22,7 +22,7 @@ from graphmend_lsp.mending.lowering.conditions import exact_number
 from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, local_names, parameters
-from graphmend_lsp.model import TextEdit
+from graphmend_lsp.model import Assumption, TextEdit
 
 _MIXED = "One side gives an int and the other a float; write both as floats."
 _METHODS = ("mul", "add", "sub", "masked_fill", "masked_fill_", "mul_", "add_", "sub_")
@@ -44,6 +44,9 @@ def plain_numbers(node: ast.expr) -> list[ast.expr] | None:
 class Numbers:
     """The numbers that are chosen among at one place: all ints or all floats, each held by every dtype.
 
+    `rewrites`: a use may get another text. `assumed` are the operands found beside a chosen float of which it is not known
+    that they have dimensions or the dtype that the float has: a number would take theirs.
+
     Raises:
         Refused: for other numbers.
     """
@@ -51,6 +54,8 @@ class Numbers:
     source: Source
     kinds: Kinds
     numbers: Sequence[ast.expr]
+    rewrites: bool = True
+    assumed: list[ast.expr] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         refuse_mixed(self.numbers)
@@ -121,9 +126,15 @@ class Numbers:
         """The text of a use beside another operand, "" to leave it: beside a tensor without dimensions it takes its dtype."""
         text = self._refuse_numbers(parent, other)
         scalars = Scalars(self.source, self.kinds)
-        if not scalars.is_zero_dim(other):
-            return ""
         floating, whole = scalars.is_floating(other), isinstance(_value(self.numbers[0]), int)
+        if not scalars.is_zero_dim(other):
+            if whole:
+                return ""
+            if self.rewrites and isinstance(other, ast.Attribute) and isinstance(node, ast.Name):
+                beside = render(self.source, other)
+                return f"{node.id}.to({beside}.dtype)" if floating else f"{node.id}.to(({beside} * 1.0).dtype)"
+            self.assumed.append(other)
+            return ""
         if floating and whole:
             return ""
         if floating and isinstance(other, ast.Name) and isinstance(node, ast.Name):
@@ -132,6 +143,12 @@ class Numbers:
             f"{text}: `{render(self.source, other)}` has no dimensions, so the number must have its dtype; give "
             "both a name."
         )
+
+
+def dtype_assumed(source: Source, numbers: Numbers) -> list[Assumption]:
+    """That the dtype of what a chosen float meets stays: the float is a tensor of the default dtype."""
+    places = tuple((source.path, source.span(one)) for one in numbers.assumed)
+    return [Assumption("dtype", places=places)] if places else []
 
 
 def refuse_mixed(numbers: Sequence[ast.expr]) -> None:

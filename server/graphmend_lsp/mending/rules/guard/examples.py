@@ -18,10 +18,11 @@ def f(x):
 """,
         '''\
 import torch
+import zlib
 
 
 @torch.library.custom_op(
-    f"{__name__.replace('.', '_')}::_f_check",
+    f"{__name__.replace('.', '_')}_{zlib.crc32(__file__.encode())}::_f_check",
     mutates_args=(),
     tags=torch.Tag.cudagraph_unsafe,
 )
@@ -44,6 +45,42 @@ def f(x):
         run="fn = f\ncalls = [(torch.ones(4),), (torch.ones(4) * 2,)]",
         outermost=None,
         gb_id="GB0170",
+    ),
+    Example(
+        "a message that is made of values, in front of random numbers",
+        before="""\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.drop = nn.Dropout(0.1)
+
+    def forward(self, x):
+        ⟦if torch.isnan(x).any():
+            raise ValueError(f"nan in batch of {x.shape[0]}")⟧
+        return self.drop(x)
+""",
+        after="""\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.drop = nn.Dropout(0.1)
+
+    def forward(self, x):
+        failed = torch.isnan(x).any()
+        result = self.drop(x)
+        if failed:
+            raise ValueError(f"nan in batch of {x.shape[0]}")
+        return result
+""",
+        assumes=("caught",),
     ),
     Example(
         "the message is computed when the check fails",
@@ -89,10 +126,11 @@ def f(x):
 """,
         '''\
 import torch
+import zlib
 
 
 @torch.library.custom_op(
-    f"{__name__.replace('.', '_')}::_f_check",
+    f"{__name__.replace('.', '_')}_{zlib.crc32(__file__.encode())}::_f_check",
     mutates_args=(),
     tags=torch.Tag.cudagraph_unsafe,
 )
@@ -311,10 +349,11 @@ def f(x):
 """,
         '''\
 import torch
+import zlib
 
 
 @torch.library.custom_op(
-    f"{__name__.replace('.', '_')}::_f_check",
+    f"{__name__.replace('.', '_')}_{zlib.crc32(__file__.encode())}::_f_check",
     mutates_args=(),
     tags=torch.Tag.cudagraph_unsafe,
 )
@@ -378,10 +417,11 @@ def f(x):
 """,
         '''\
 import torch
+import zlib
 
 
 @torch.library.custom_op(
-    f"{__name__.replace('.', '_')}::_check_check",
+    f"{__name__.replace('.', '_')}_{zlib.crc32(__file__.encode())}::_check_check",
     mutates_args=(),
     tags=torch.Tag.cudagraph_unsafe,
 )
@@ -426,10 +466,11 @@ def f(x):
 """,
         '''\
 import torch
+import zlib
 
 
 @torch.library.custom_op(
-    f"{__name__.replace('.', '_')}::_check_check",
+    f"{__name__.replace('.', '_')}_{zlib.crc32(__file__.encode())}::_check_check",
     mutates_args=(),
     tags=torch.Tag.cudagraph_unsafe,
 )
@@ -484,10 +525,11 @@ class Net(torch.nn.Module):
 """,
         '''\
 import torch
+import zlib
 
 
 @torch.library.custom_op(
-    f"{__name__.replace('.', '_')}::_forward_check",
+    f"{__name__.replace('.', '_')}_{zlib.crc32(__file__.encode())}::_forward_check",
     mutates_args=(),
     tags=torch.Tag.cudagraph_unsafe,
 )
@@ -543,10 +585,11 @@ def f(x):
 """,
         after='''\
 import torch
+import zlib
 
 
 @torch.library.custom_op(
-    f"{__name__.replace('.', '_')}::_check_check",
+    f"{__name__.replace('.', '_')}_{zlib.crc32(__file__.encode())}::_check_check",
     mutates_args=(),
     tags=torch.Tag.cudagraph_unsafe,
 )
@@ -593,10 +636,11 @@ def f(x):
 """,
         after='''\
 import torch
+import zlib
 
 
 @torch.library.custom_op(
-    f"{__name__.replace('.', '_')}::_check_check",
+    f"{__name__.replace('.', '_')}_{zlib.crc32(__file__.encode())}::_check_check",
     mutates_args=(),
     tags=torch.Tag.cudagraph_unsafe,
 )
@@ -702,6 +746,40 @@ def fn(x, counts):
 """,
         "`list(x.size())` is compared as a list",
         gb_id="GB6622",
+    ),
+    Refusal(
+        "a check of a module that another call has in a `try`",
+        """\
+import torch
+from torch import nn
+
+
+class Check(nn.Module):
+    def __init__(self, name):
+        super().__init__()
+        self.name = name
+
+    def forward(self, x):
+        if ⟦torch.isnan(x).any()⟧:
+            raise ValueError(self.name)
+        return x
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.check = Check("a")
+
+    def forward(self, x, skip_bad=False):
+        if not skip_bad:
+            return self.check(x)
+        try:
+            return self.check(x)
+        except ValueError:
+            return torch.zeros_like(x)
+""",
+        "A call in line 25 may catch the exception",
+        outermost="forward",
     ),
     Refusal(
         "a check that stands at the end",

@@ -15,7 +15,7 @@ from graphmend_lsp.mending.rules.guard.checks import Assertion, Parts, Raise, mu
 from graphmend_lsp.mending.syntax.edits import comments, replace, rewrite
 from graphmend_lsp.mending.syntax.imports import spell
 from graphmend_lsp.mending.syntax.source import Source
-from graphmend_lsp.model import TextEdit
+from graphmend_lsp.model import Assumption, TextEdit
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,7 @@ class InGraph:
 
     edits: tuple[TextEdit, ...]
     changes: tuple[str, ...]
+    assumes: tuple[Assumption, ...] = ()
 
 
 def raise_in_graph(source: Source, check: Raise) -> InGraph | str:

@@ -57,16 +57,17 @@ def raise_in_operator(source: Source, function: Function, check: Check) -> InGra
         lines = ["else:", *(source.indent + line for line in lines)]
     limit = line_limit(source)
     short = [part.removeprefix(base) for line in lines for part in layout(base + line, source.indent, limit)]
-    definition = _definition(source, torch, operator, (name, holds), check)
-    spots = [one for one in (added, imported) if one is not None]
+    label, labelled = qualified(source, name)
+    definition = _definition(source, torch, (operator, label), (name, holds), check)
+    spots = [one for one in (added, imported, labelled) if one is not None]
     return InGraph(
         (*dict.fromkeys(spots), add_function(source, definition), replace(source, statement, statement, short)),
         ("The check runs uncompiled, as one operator of the graph, which CUDA graphs leave out.",),
     )
 
 
-def _definition(source: Source, torch: str, operator: str, names: tuple[str, str], check: Check) -> list[str]:
-    name, holds = names
+def _definition(source: Source, torch: str, made: tuple[str, str], names: tuple[str, str], check: Check) -> list[str]:
+    (operator, label), (name, holds) = made, names
     inner = source.indent
     if isinstance(check, Raise):
         body = [f"if not {holds}:", inner + render(source, check.error)]
@@ -74,7 +75,7 @@ def _definition(source: Source, torch: str, operator: str, names: tuple[str, str
         body = [_assert(source, check, holds)]
     return [
         f"@{operator}(",
-        f"{inner}{qualified(source, name)},",
+        f"{inner}{label},",
         f"{inner}mutates_args=(),",
         f"{inner}tags={torch}.Tag.cudagraph_unsafe,",
         ")",

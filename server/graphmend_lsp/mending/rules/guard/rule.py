@@ -20,23 +20,27 @@ The operator raises the exception, with its type and its message, where the chec
 of it is lost when it fails, so nothing may be stored there; what a module stores in front of it (running statistics
 in training) is lost, too, where a compiler writes state when a graph ends. At the end of the function the exception
 is the same, but what stands between has run by then, and may raise first; a check is not moved over statements that
-write state, change their arguments or say something. With `torch._assert_async` the exception becomes a RuntimeError;
+write state, change their arguments or say something; where a layer behind it may draw random numbers or keep statistics
+(dropout, batch norm, what is not known), the mend assumes that nobody catches the exception. With `torch._assert_async` the exception becomes a RuntimeError;
 that is told, and never preferred.
 
 When it is refused
 ------------------
-Inside a `try` that may catch the exception; when the condition has an effect or cannot be evaluated earlier or
-later; when it compares lists, which Python does; where the exception is made of values of the function (as an operator), is
-raised `from` another or has several arguments (as an assertion); when the check stands at the end already, where it costs
-no graph.
+Inside a `try` that may catch the exception, or where any call of the file that may lead there stands in one; when the
+condition has an effect or cannot be evaluated earlier or later; when it compares lists, which Python does; where the
+exception is made of values of the function (as an operator), is raised `from` another or has several arguments (as an
+assertion); when the check stands at the end already, where it costs no graph.
 """
 
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
+from graphmend_lsp.mending.facts.between import Between
 from graphmend_lsp.mending.facts.effects import effect_of, statements_in
 from graphmend_lsp.mending.facts.later import later
+from graphmend_lsp.mending.facts.reach import caught_at
 from graphmend_lsp.mending.lowering.deferral import is_deferred
 from graphmend_lsp.mending.lowering.tail import Item, at_end, move
 from graphmend_lsp.mending.rule import Request
@@ -50,7 +54,7 @@ from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.outermost import outermost
 from graphmend_lsp.mending.syntax.source import Function, Site, Source, parameters, read
-from graphmend_lsp.model import Declined, Mend
+from graphmend_lsp.model import Assumption, Declined, Mend
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
@@ -94,7 +98,7 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
         return (Declined(RULE.name, words),)
     reasons = [late] if isinstance(late, str) else []
     answers: list[Mend | Declined] = []
-    catching = _catching(request)
+    catching = _catching(request) or _caught(source, place.function)
     operator = catching if catching is not None else raise_in_operator(source, place.function, check)
     if isinstance(operator, InGraph):
         what = "AssertionError" if isinstance(check, Assertion) else _error_name(source, check)
@@ -104,6 +108,8 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
     answers += [] if isinstance(late, str) else [late]
     graph = raise_in_graph(source, check) if isinstance(check, Raise) else assert_in_graph(source, check)
     if isinstance(graph, InGraph):
+        if catching is not None:
+            graph = replace(graph, assumes=(*graph.assumes, Assumption("caught")))
         title = "assert a tensor, in the graph" if isinstance(check, Assertion) else "check in the graph"
         answers.append(_mend(request, source, check, title, graph))
     else:
@@ -176,6 +182,14 @@ def _catching(request: Request) -> str | None:
     return None
 
 
+def _caught(source: Source, function: Function) -> str | None:
+    """Why another caller than the break's may catch the exception."""
+    line = caught_at(source, function)
+    return (
+        None if line is None else f"A call in line {line} may catch the exception, and one of the graph goes past it."
+    )
+
+
 def _at_the_end(source: Source, function: Function, check: Check) -> InGraph | str | None:
     """The move of the check, and of the tensor checks behind it, to the end; None when it stands there already."""
     top: ast.AST = check.statement
@@ -217,7 +231,18 @@ def _at_the_end(source: Source, function: Function, check: Check) -> InGraph | s
     changes.insert(
         0, f"{name} is raised at the end of `{function.name}`, after the statements behind the check have run."
     )
-    return InGraph(moved.edits, tuple(changes))
+    return InGraph(moved.edits, tuple(changes), _left_behind(source, [*between, *function.body[-1:]]))
+
+
+def _left_behind(source: Source, between: list[ast.stmt]) -> tuple[Assumption, ...]:
+    """That nobody goes on behind a check that fails, where what runs in front of it by then leaves something behind."""
+    trace = Between(source).first(between, "trace")
+    if trace is None:
+        return ()
+    words = (
+        f"nobody catches this: `{source.code(trace)}` may draw random numbers or store something before it is raised"
+    )
+    return (Assumption("caught", words, ((source.path, source.span(trace)),)),)
 
 
 def _raises_in_graph(source: Source, statement: ast.stmt) -> bool:
@@ -279,4 +304,13 @@ def _error_name(source: Source, check: Raise) -> str:
 def _mend(request: Request, source: Source, check: Check, title: str, what: InGraph) -> Mend:
     site = request.site
     test = (site.path, source.span(check.statement.test))
-    return Mend(RULE.name, f"Mend graph break: {title}", site.path, site.span, what.edits, (test,), what.changes)
+    return Mend(
+        RULE.name,
+        f"Mend graph break: {title}",
+        site.path,
+        site.span,
+        what.edits,
+        (test,),
+        what.changes,
+        assumes=what.assumes,
+    )

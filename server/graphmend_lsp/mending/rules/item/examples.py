@@ -483,6 +483,7 @@ def fn(x):
 """,
         run=_FLOATS,
         gb_id=_ID,
+        assumes=("identity",),
     ),
 )
 

@@ -25,7 +25,7 @@ from graphmend_lsp.mending.syntax.formatting import first_line, operand, render
 from graphmend_lsp.mending.syntax.imports import is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, assigned, loaded
-from graphmend_lsp.model import TextEdit
+from graphmend_lsp.model import Assumption, TextEdit
 
 _ENDS = "the loop stops at a turn that depends on data"
 
@@ -49,6 +49,7 @@ class Body:
     wanted: frozenset[str] = frozenset()
     found: list[TextEdit] = field(default_factory=list)
     changes: list[str] = field(default_factory=list)
+    assumes: list[Assumption] = field(default_factory=list)
     tests: list[Test] = field(default_factory=list)
     returned: list[ast.Return] = field(default_factory=list)
     guarded: bool = False
@@ -170,7 +171,7 @@ class Body:
     def lowering(self) -> Lowering:
         """What lowers the statements of this loop's body."""
         return Lowering(
-            self.source, self.kinds, self.conditions, self.loop, self.fresh, self.comments, self.changes, self.tests,
+            self.source, self.kinds, self.conditions, self.loop, self.fresh, self.comments, self.changes, self.assumes, self.tests,
             local=lambda name: not self.is_kept(name), owned=self.is_owned,
         )  # fmt: skip
 

@@ -45,6 +45,7 @@ def fn(x):
 """,
         run=_X,
         gb_id="GB7000",
+        assumes=("identity",),
     ),
     Example(
         "a fixed point, with what is stored on the way out",
@@ -83,6 +84,7 @@ def fn(x):
 """,
         run=_X,
         gb_id="GB7000",
+        assumes=("identity",),
     ),
     Example(
         "the test comes first, and a Python test beside it",
@@ -111,6 +113,7 @@ def fn(x):
 """,
         run=_X,
         gb_id="GB7000",
+        assumes=("identity",),
     ),
     Example(
         "else",
@@ -141,6 +144,7 @@ def fn(x):
 """,
         run=_X,
         gb_id="GB7000",
+        assumes=("identity",),
     ),
     Example(
         "a break in the other branch",
@@ -171,6 +175,7 @@ def fn(x):
 """,
         run=_X,
         gb_id="GB7000",
+        assumes=("identity",),
     ),
     Example(
         "continue",
@@ -262,6 +267,7 @@ def fn(x):
     return torch.where(done, x, y), torch.where(done, x.max(), y.min())
 """,
         run=_X,
+        assumes=("identity",),
     ),
     Example(
         "values of each turn, stored where they belong",
@@ -365,6 +371,7 @@ class Net(torch.nn.Module):
 """,
         run=_NET,
         gb_id="GB7000",
+        assumes=("identity",),
     ),
     Example(
         "gradients stay finite in turns that are not taken",
@@ -392,6 +399,7 @@ def fn(x):
 """,
         run=_X,
         gb_id="GB7000",
+        assumes=("identity",),
     ),
     Example(
         "a number of turns with a largest value",
@@ -417,6 +425,7 @@ def fn(x):
 """,
         run=_X,
         gb_id="GB0124",
+        assumes=("identity",),
     ),
     Example(
         "a clamped number of turns",
@@ -443,6 +452,7 @@ def fn(x):
 """,
         run=_X,
         gb_id="GB0124",
+        assumes=("identity",),
     ),
     Example(
         "a number of turns that is the size of a mask",
@@ -467,6 +477,7 @@ def fn(x):
 """,
         run=_X,
         gb_id="GB0124",
+        assumes=("identity",),
     ),
     Example(
         "while, with a counter beside the tensor",
@@ -494,6 +505,7 @@ def fn(x):
         n += 1
     return x
 """,
+        assumes=("identity",),
     ),
     Example(
         "a break in a while that counts",
@@ -525,6 +537,7 @@ def fn(x):
 """,
         run=_X,
         gb_id="GB7000",
+        assumes=("identity",),
     ),
 )
 

@@ -163,6 +163,7 @@ class _Mending:
             conditions=tuple((self.source.path, span) for span in dict.fromkeys(spans)),
             changes=tuple(dict.fromkeys(changes)),
             cautions=tuple(dict.fromkeys((*self.conditions.told, *self._told()))),
+            assumes=tuple(dict.fromkeys(body.assumes)),
         ), body.guarded
 
     def _told(self) -> list[str]:

@@ -457,6 +457,7 @@ def fn(x):
 """,
         run=_X,
         gb_id=_ID,
+        assumes=("identity",),
     ),
     Example(
         "whether there are none",

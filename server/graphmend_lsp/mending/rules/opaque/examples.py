@@ -44,10 +44,11 @@ def fn(ids):
 """,
         after='''\
 import torch
+import zlib
 
 
 @torch.library.custom_op(
-    f"{__name__.replace('.', '_')}::_spans_operator",
+    f"{__name__.replace('.', '_')}_{zlib.crc32(__file__.encode())}::_spans_operator",
     mutates_args=("mask", "position"),
     tags=torch.Tag.cudagraph_unsafe,
 )
@@ -116,10 +117,11 @@ def fn(x, lengths):
 """,
         after='''\
 import torch
+import zlib
 
 
 @torch.library.custom_op(
-    f"{__name__.replace('.', '_')}::_fill_operator",
+    f"{__name__.replace('.', '_')}_{zlib.crc32(__file__.encode())}::_fill_operator",
     mutates_args=("keep", "starts"),
     tags=torch.Tag.cudagraph_unsafe,
 )
@@ -167,10 +169,11 @@ def fn(x):
 """,
         after='''\
 import torch
+import zlib
 
 
 @torch.library.custom_op(
-    f"{__name__.replace('.', '_')}::_table_operator",
+    f"{__name__.replace('.', '_')}_{zlib.crc32(__file__.encode())}::_table_operator",
     mutates_args=("counts",),
     tags=torch.Tag.cudagraph_unsafe,
 )

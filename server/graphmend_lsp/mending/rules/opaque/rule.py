@@ -60,11 +60,12 @@ def _mend(request: Request, source: Source, function: Function, run: Run) -> Men
     torch = operator.removesuffix(".library.custom_op")
     if torch == operator:
         raise Refused("`custom_op` is imported by its own name; import torch.")
+    label, labelled = qualified(source, name)
     written = ", ".join(f'"{one}"' for one in run.writes)
     takes = [f"{one.name}: {torch}.Tensor" if one.tensor else f"{one.name}: int" for one in run.takes]
     lines = [
         f"@{operator}(",
-        f"{source.indent}{qualified(source, name)},",
+        f"{source.indent}{label},",
         f"{source.indent}mutates_args=({written}{',' if len(run.writes) == 1 else ''}),",
         f"{source.indent}tags={torch}.Tag.cudagraph_unsafe,",
         ")",
@@ -73,7 +74,7 @@ def _mend(request: Request, source: Source, function: Function, run: Run) -> Men
         *(source.indent + line if line else "" for line in run.lines),
     ]
     handed = ", ".join(f"{one.name}.detach()" if one.detached else one.name for one in run.takes)
-    spots: list[TextEdit] = [added] if added is not None else []
+    spots: list[TextEdit] = [one for one in (added, labelled) if one is not None]
     spots.append(add_function(source, lines))
     spots += [edits.remove(source, one) for one in run.statements[:-1]]
     spots.append(edits.replace(source, run.statements[-1], run.statements[-1], [f"{name}({handed})"]))

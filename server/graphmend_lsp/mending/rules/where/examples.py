@@ -65,6 +65,7 @@ def fn(x):
     return y * 2
 """,
         run=_ONE,
+        assumes=("identity",),
     ),
     Example(
         "early return",
@@ -252,6 +253,7 @@ def fn(x):
     return x * 2
 """,
         run=_ONE,
+        assumes=("identity",),
     ),
     Example(
         "chained comparison, operand evaluated once",
@@ -435,6 +437,7 @@ def fn(x):
     return x
 """,
         run=_ONE,
+        assumes=("identity",),
     ),
     Example(
         "Python test first, set-up inside",
@@ -467,6 +470,7 @@ def fn(hidden_states):
         run="""\
 calls = [(torch.tensor([1.0, float("inf")]).half(),), (torch.ones(2).half(),)]
 """,
+        assumes=("identity",),
     ),
     Example(
         "None check first",
@@ -491,6 +495,7 @@ def fn(x, mask=None):
         run="""\
 calls = [(torch.ones(2), torch.zeros(2)), (torch.ones(2), torch.tensor([0.5, 0.0]))]
 """,
+        assumes=("identity",),
     ),
     Example(
         "several targets, comments kept",
@@ -546,6 +551,7 @@ def fn(x):
     return x * scale
 """,
         run=_ONE,
+        assumes=("dtype",),
     ),
     Example(
         "in-place method on a tensor of one's own",
@@ -708,6 +714,7 @@ def fn(x):
 """,
         run=_ONE,
         gb_id="GB0036",
+        assumes=("identity",),
     ),
     Example(
         "a buffer",
@@ -739,6 +746,7 @@ class Net(torch.nn.Module):
         return x - self.mean
 """,
         run="fn = Net()\n" + _ONE,
+        assumes=("shared-buffer",),
     ),
     Example(
         "in place on a tensor that the caller has",

@@ -30,6 +30,7 @@ def fn(x, loud):
     return x * scale + scale
 """,
         run=_RUN,
+        assumes=("dtype",),
     ),
     Example(
         "numbers in place",
@@ -90,6 +91,7 @@ def fn(x, loud):
     return scale * x
 """,
         run="calls = [(torch.ones(3), torch.ones(2)), (torch.ones(3), torch.zeros(2)), (-torch.ones(3), torch.zeros(2))]",
+        assumes=("dtype",),
     ),
     Example(
         "numbers that a dtype rounds",

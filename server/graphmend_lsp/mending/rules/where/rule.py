@@ -20,6 +20,10 @@ Safety
     Numbers become a tensor without dimensions, which changes no dtype of tensors that have some; they must be numbers
     that every dtype holds, met by ``+``, ``-``, ``*``, comparisons, or ``/`` of powers of two. With other numbers
     (``0.1``) what is computed with each of them is chosen.
+    Taken for granted, where the source does not show it: that the dtype of what a chosen float meets stays (beside an
+    attribute it is brought to that dtype), that nobody asks which tensor object is kept where one side keeps it, that
+    nothing else holds an attribute's tensor, that zeros may stand for gradients that a submodule of one side never had,
+    and that what both sides now call stores nothing.
 
 When it is refused
     Loops, a side with an effect (print, an item put in a list, an in-place change of what may be a Python number),
