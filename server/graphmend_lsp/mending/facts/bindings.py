@@ -16,7 +16,7 @@ from graphmend_lsp.mending.facts.operators import (
 )
 from graphmend_lsp.mending.syntax.endings import sets
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
-from graphmend_lsp.mending.syntax.source import Source, assigned, parameters
+from graphmend_lsp.mending.syntax.source import Source, assigned, local_names, parameters
 
 KEEPERS = frozenset(("append", "extend", "add", "insert", "setdefault", "update", "register_buffer", "setattr"))
 
@@ -71,7 +71,7 @@ def makes_tensor(source: Source, value: ast.expr) -> bool:
     """Whether an expression surely gives a new tensor (or a number): arithmetic, or an operator that copies."""
     if isinstance(value, ast.BinOp):
         return True
-    operator = _called(source, value) if isinstance(value, ast.Call) else None
+    operator = called_operator(source, value) if isinstance(value, ast.Call) else None
     return operator is not None and operator.is_tensor and operator.is_new
 
 
@@ -99,21 +99,21 @@ def _is_kept_by_call(source: Source, node: ast.expr, parent: ast.Attribute | ast
             return False
         call = source.parents.get(parent)
         if isinstance(call, ast.Call) and call.func is parent:
-            made = _called(source, call)
+            made = called_operator(source, call)
             return made is None or (not made.is_new and is_kept(source, call))
         read = operator_of_attribute(parent.attr)
         return read is None or (not read.is_new and is_kept(source, parent))
     call = source.parents.get(parent) if isinstance(parent, ast.keyword) else parent
     if not isinstance(call, ast.Call) or call.func is node:
         return True
-    called = _called(source, call)
+    called = called_operator(source, call)
     if called is None or getattr(call.func, "attr", "") in (*KEEPERS, "set_", "module_load", "backward"):
         return True
     method = isinstance(call.func, ast.Attribute) and dotted(source, call.func) is None
     return not (method or called.is_new) and is_kept(source, call)
 
 
-def _called(source: Source, call: ast.Call) -> Operator | None:
+def called_operator(source: Source, call: ast.Call) -> Operator | None:
     """The operator that a call calls, if it is known; None too where ``out`` or ``inplace`` says what the result is."""
     if any(one.arg in ("out", "inplace", None) for one in call.keywords):
         return None
@@ -141,6 +141,54 @@ def last_value(source: Source, name: str, before: ast.stmt) -> ast.expr | None:
                     return statement.value if plain and isinstance(statement, ast.Assign) else None
         one = source.parents[one]
     return None
+
+
+def value_at(source: Source, name: ast.Name) -> ast.expr | None:
+    """The value that a name surely has where it is read: the last plain assignment on every way there.
+
+    None where something else may bind it: a branch, a loop whose later turns read what an earlier one stored, a nested function.
+    """
+    one: ast.AST = name
+    at = source.statement(name)
+    if at is None or isinstance(at, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return None
+    while one is not at:
+        if isinstance(one, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.NamedExpr)):
+            return None
+        one = source.parents[one]
+    function = source.function(at)
+    if function is None or any(
+        isinstance(node, (ast.Global, ast.Nonlocal)) and name.id in node.names for node in ast.walk(function)
+    ):
+        return None
+    while one is not function:
+        if isinstance(one, ast.stmt):
+            block = source.block(one)
+            for statement in reversed(block[: block.index(one)]):
+                if name.id in assigned(statement):
+                    plain = isinstance(statement, ast.Assign) and all(
+                        isinstance(target, ast.Name) for target in statement.targets
+                    )
+                    simple = plain and not any(isinstance(node, ast.NamedExpr) for node in ast.walk(statement))
+                    return statement.value if simple and isinstance(statement, ast.Assign) else None
+        one = source.parents[one]
+        around = isinstance(one, (ast.For, ast.AsyncFor, ast.While, ast.Try, ast.With, ast.AsyncWith, ast.Match))
+        if around and name.id in assigned(one):
+            return None
+    return None
+
+
+def module_constant(source: Source, name: ast.Name) -> ast.expr | None:
+    """What a name of the module is bound to, once, where no function around its use binds the name; else None."""
+    function = source.function(name)
+    while function is not None:
+        if name.id in local_names(function):
+            return None
+        function = source.function(function)
+    made = [one for one in source.tree.body if name.id in assigned(one)]
+    if any(isinstance(one, ast.Global) and name.id in one.names for one in ast.walk(source.tree)):
+        return None
+    return made[0].value if len(made) == 1 and isinstance(made[0], (ast.Assign, ast.AnnAssign)) else None
 
 
 def defaults_to_none(source: Source, name: str, before: ast.stmt) -> bool:

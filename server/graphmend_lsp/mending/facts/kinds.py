@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
+from graphmend_lsp.mending.facts.bindings import value_at
 from graphmend_lsp.mending.facts.purity import TENSOR_METHODS
 from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
@@ -95,6 +96,8 @@ class Kinds:
         if isinstance(node, (ast.Constant, ast.JoinedStr, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.Lambda)):
             return "python"
         if isinstance(node, ast.Compare):
+            if len(node.ops) == 1 and isinstance(node.ops[0], (ast.In, ast.NotIn)):
+                return "tensor" if self._of(node.left, seen) == "tensor" else "python"
             if any(isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)) for op in node.ops):
                 return "python"
             return _together([self._of(one, seen) for one in (node.left, *node.comparators)])
@@ -109,7 +112,7 @@ class Kinds:
         if isinstance(node, ast.Attribute):
             return self._of_attribute(node, seen)
         if isinstance(node, ast.Subscript):
-            return self._of(node.value, seen)
+            return self._of_element(node, seen)
         if isinstance(node, ast.Call):
             return self._of_call(node, seen)
         if isinstance(node, ast.Name):
@@ -127,6 +130,25 @@ class Kinds:
             seen.believe(node, "a Python value")
             return "python"
         return "unknown"
+
+    def _of_element(self, node: ast.Subscript, seen: frozenset[str]) -> Kind:
+        """The kind of an item: a tensor's is a tensor, a container's is what all that is put in it is."""
+        name = node.value
+        shown = value_at(self.source, name) if isinstance(name, ast.Name) else name
+        if not isinstance(shown, (ast.List, ast.Tuple, ast.Dict)):
+            return self._of(name, seen)
+        parts = [*(shown.values if isinstance(shown, ast.Dict) else shown.elts)]
+        function = self.source.function(node)
+        if function is not None and isinstance(name, ast.Name):
+            stored = [one for one in ast.walk(function) if isinstance(one, ast.Assign)]
+            parts += [
+                one.value for one in stored for target in one.targets
+                if isinstance(target, ast.Subscript) and _is_name(target.value, name.id)
+            ]  # fmt: skip
+        key = f"{ast.unparse(name)}[]"
+        if key in seen:
+            return "unknown"
+        return _agree([self._of(one, seen | {key}) for one in parts])
 
     def _of_attribute(self, node: ast.Attribute, seen: frozenset[str]) -> Kind:
         name = dotted(self.source, node)
@@ -148,6 +170,9 @@ class Kinds:
         for one in ast.walk(owner):
             if isinstance(one, ast.Assign) and any(_is_own(target, node.attr) for target in one.targets):
                 called = dotted(self.source, one.value.func) if isinstance(one.value, ast.Call) else None
+                again = any(_is_own(part, node.attr) for part in ast.walk(one.value))
+                if again and self._of(one.value, seen | {key}) != "tensor":
+                    continue  # it counts on from what it was
                 found.append("tensor" if called == "torch.nn.Parameter" else self._of(one.value, seen | {key}))
             elif isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.args:
                 first = one.args[0]
@@ -184,6 +209,9 @@ class Kinds:
     def _of_name(self, node: ast.Name, seen: frozenset[str]) -> Kind:
         if node.id in seen:
             return "unknown"
+        value = value_at(self.source, node) if isinstance(node.ctx, ast.Load) else None
+        if value is not None and (here := self._of(value, seen)) != "unknown":
+            return here
         found = [
             "unknown" if value is None else self._of(value, seen | {node.id})
             for value in self._values(node)
@@ -279,6 +307,10 @@ def _agree(kinds: list[Kind]) -> Kind:
 
 def _mentions(node: ast.AST, name: str) -> bool:
     return any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(node))
+
+
+def _is_name(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
 
 
 def _is_own(target: ast.AST, name: str) -> bool:

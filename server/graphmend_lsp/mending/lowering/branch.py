@@ -10,11 +10,20 @@ from graphmend_lsp.mending.facts.bindings import is_fresh
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.purity import TENSOR_METHODS
 from graphmend_lsp.mending.facts.scalars import Scalars
-from graphmend_lsp.mending.facts.static_loops import is_in_range
-from graphmend_lsp.mending.lowering.choice_values import Choice, Leaf, Made, Value, refuse_hazards, refuse_value
+from graphmend_lsp.mending.lowering.choice_values import (
+    Choice,
+    Leaf,
+    Made,
+    Same,
+    Value,
+    refuse_hazards,
+    refuse_value,
+)
 from graphmend_lsp.mending.lowering.conditions import Conditions, Test
 from graphmend_lsp.mending.lowering.merge import Item, choose, merge
 from graphmend_lsp.mending.lowering.numbers import Numbers, plain_numbers
+from graphmend_lsp.mending.lowering.trees import shape_of, tree_of
+from graphmend_lsp.mending.syntax.branches import returns
 from graphmend_lsp.mending.syntax.formatting import first_line, render, verbatim
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, assigned, loaded, parameters
@@ -25,6 +34,10 @@ _OPERATORS: Mapping[type[ast.operator], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
     ast.MatMult: "@", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
 }  # fmt: skip
+
+
+_SHORT = 6
+"""How many statements may stand behind a return inside a branch: they are written for each way that goes on."""
 
 
 @dataclass(slots=True)
@@ -57,8 +70,33 @@ class Lowering:
         for statement in statements:
             if items and items[-1].returns:
                 break
+            rest = statements[statements.index(statement) + 1 :]
+            if rest and isinstance(statement, ast.If) and may_return(statement):
+                return [*items, *self._nested(statement, self.comments.get(statement, ()), rest)]
             items += self._statement(statement, statements)
         return items
+
+    def sides(self, one: ast.If, rest: Sequence[ast.stmt]) -> tuple[list[Item], list[Item]]:
+        """The items of both ways of an ``if`` of which a way returns: what stands behind it ends every way that goes on.
+
+        Where several ways go on, the same statements stand on each; merging writes once what is the same.
+
+        Raises:
+            Refused: where the ways do not all return, or too much would be written twice.
+        """
+        ways = [block if returns(block) else [*block, *rest] for block in (one.body, one.orelse)]
+        if not returns(rest):
+            raise Refused("One side returns and the other goes on behind the block; return on both sides.")
+        twice = not (returns(one.body) or returns(one.orelse))
+        if twice and len(rest) > _SHORT:
+            raise Refused("One side returns inside a branch, and much stands behind it; return on both sides.")
+        local = self.local
+        if twice:
+            self.local = _never  # what only the rest uses is stored on both ways
+        try:
+            return self.block(ways[0]), self.block(ways[1])
+        finally:
+            self.local = local
 
     def _statement(self, one: ast.stmt, block: Sequence[ast.stmt]) -> Iterator[Item]:
         notes = self.comments.get(one, ())
@@ -102,16 +140,11 @@ class Lowering:
         if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
             key = render(self.source, target)
             return Item(reads | {target.value.id}, frozenset({key}), key=key, values=(value,), comments=notes)
-        if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
-            if not (_constant_index(target.slice) or is_in_range(self.source, target)):
-                raise Refused(
-                    f"The index of `{render(self.source, target)}` may be out of range when its side is not taken."
-                )
-            if self.kinds.of(target.value) != "tensor":
-                raise Refused(f"`{target.value.id}` is not known to be a tensor, so its element cannot be kept.")
+        if isinstance(target, ast.Subscript) and (holder := _holder(self.source, target)):
+            refuse_hazards(self.source, target.slice, self.changes)
             key = render(self.source, target)
-            writes = frozenset({target.value.id, key})
-            return Item(reads | {target.value.id}, writes, key=key, values=(value,), comments=notes)
+            read = reads | _reads(target) | loaded(target.slice) | {holder}
+            return Item(read, frozenset({holder, key}), key=key, values=(value,), comments=notes, element=target)
         raise Refused(f"`{render(self.source, target)}` is not stored in on both sides.")
 
     def choice(self, test: Test, node: ast.IfExp) -> Value:
@@ -122,6 +155,8 @@ class Lowering:
 
     def _conditional(self, test: Test, node: ast.IfExp) -> Value:
         numbers = plain_numbers(node)
+        if any(shape_of(self.source, one) is not None for one in (node.body, node.orelse)):
+            return self.choice(test, node)
         end = Numbers(self.source, self.kinds, numbers).end(node.test) if numbers is not None else ""
         return Choice(test, self._value(node.body), self._value(node.orelse), end)
 
@@ -134,8 +169,23 @@ class Lowering:
                 )
             self.tests.append(test)
             return self._conditional(test, node)
+        if (tree := tree_of(self.source, node, self._in_container)) is not None:
+            return tree
         refuse_value(self.source, self.kinds, node, self.changes)
         return Leaf(node)
+
+    def _in_container(self, node: ast.expr) -> Value:
+        """What stands in a place of a container: what is no tensor may stay where both sides give it."""
+        if shape_of(self.source, node) is None and (
+            isinstance(node, (ast.Constant, ast.JoinedStr)) or self.kinds.of(node) == "python"
+        ):
+            refuse_hazards(self.source, node, self.changes)
+            return Same(render(self.source, node))
+        return self._value(node)
+
+    def _returned_part(self, node: ast.expr) -> Value:
+        """One of the values that are returned together; a number may still meet a tensor, as alone."""
+        return self._value(node) if plain_numbers(node) is not None else self._in_container(node)
 
     def _unpacked(self, target: ast.Tuple | ast.List, value: ast.expr, notes: tuple[str, ...]) -> Iterator[Item]:
         names = target.elts
@@ -160,6 +210,16 @@ class Lowering:
         target = one.target
         key = render(self.source, target)
         refuse_hazards(self.source, one.value, self.changes)
+        if isinstance(target, ast.Subscript) and self.kinds.of(target.value) != "tensor":
+            if self.kinds.of(one.value) == "python":
+                raise Refused(
+                    f"`{first_line(self.source, one)}` may count a Python number, which would have to become a tensor; keep "
+                    "the count as a tensor."
+                )
+            raise Refused(
+                f"`{ast.unparse(target.value)}` is not known to be a tensor, and `{first_line(self.source, one)}` may change "
+                f"what `{key}` holds in place; write `{key} = {key} {_OPERATORS.get(type(one.op), '+')} ...`."
+            )
         if type(one.op) not in _OPERATORS:
             raise Refused(f"`{first_line(self.source, one)}` changes `{key}` in place.")
         value = Made(f"{key} {_OPERATORS[type(one.op)]} ", one.value, divides=isinstance(one.op, ast.Div))
@@ -206,13 +266,13 @@ class Lowering:
         if one.value is None:
             raise Refused("One side returns nothing.")
         parts = one.value.elts if isinstance(one.value, ast.Tuple) else [one.value]
-        values = tuple(self._value(part) for part in parts)
+        values = tuple(self._returned_part(part) for part in parts) if len(parts) > 1 else (self._value(parts[0]),)
         return Item(
             _reads(one.value), values=values, returns=True, comments=notes,
             key="," if isinstance(one.value, ast.Tuple) else "",
         )  # fmt: skip
 
-    def _nested(self, one: ast.If, notes: tuple[str, ...]) -> Iterator[Item]:
+    def _nested(self, one: ast.If, notes: tuple[str, ...], rest: Sequence[ast.stmt] = ()) -> Iterator[Item]:
         if lines := self._memo(one):
             yield Item(_reads(one), assigned(one) | _stored_attributes(one), lines, comments=notes)
             return
@@ -222,8 +282,8 @@ class Lowering:
         if test.static:
             raise Refused(f"The inner condition has a Python part, `{test.static}`; test it outside first.")
         self.tests.append(test)
-        items = merge(self, test, self.block(one.body), self.block(one.orelse))
-        yield from items
+        then, other = self.sides(one, rest) if rest else (self.block(one.body), self.block(one.orelse))
+        yield from merge(self, test, then, other)
 
     def _memo(self, one: ast.If) -> tuple[str, ...]:
         """The lines of ``if not hasattr(self, "x"): self.x = ...``: what is made once may be made earlier."""
@@ -342,8 +402,24 @@ def _stored_attributes(node: ast.AST) -> frozenset[str]:
     )
 
 
-def _constant_index(index: ast.AST) -> bool:
-    return not any(isinstance(node, (ast.Name, ast.Call, ast.Attribute)) for node in ast.walk(index))
+def _never(_: str) -> bool:
+    return False
+
+
+def may_return(one: ast.If) -> bool:
+    """Whether one way through an ``if`` returns and another goes on."""
+    return any(isinstance(node, ast.Return) for node in ast.walk(one)) and not (
+        returns(one.body) and returns(one.orelse)
+    )
+
+
+def _holder(source: Source, target: ast.Subscript) -> str:
+    """What an element is stored in: a name, or an attribute of ``self``; "" for anything that must be computed."""
+    inner = target.value
+    while isinstance(inner, ast.Subscript) and isinstance(inner.slice, ast.Constant):
+        inner = inner.value
+    own = isinstance(inner, ast.Attribute) and _is_self(inner.value)
+    return render(source, inner) if own or isinstance(inner, ast.Name) else ""
 
 
 def _is_self(node: ast.AST) -> bool:

@@ -17,7 +17,7 @@ from graphmend_lsp.mending.facts.purity import (
     words_for_empty,
     words_for_history,
 )
-from graphmend_lsp.mending.lowering.branch import Lowering
+from graphmend_lsp.mending.lowering.branch import Lowering, may_return
 from graphmend_lsp.mending.lowering.choice_values import (
     Choice,
     Leaf,
@@ -30,7 +30,7 @@ from graphmend_lsp.mending.lowering.choice_values import (
 )
 from graphmend_lsp.mending.lowering.conditions import Conditions, Test, name_for
 from graphmend_lsp.mending.lowering.lines import Lines, wrapped
-from graphmend_lsp.mending.lowering.merge import Item, merge
+from graphmend_lsp.mending.lowering.merge import Item, merge, refuse_later_change
 from graphmend_lsp.mending.lowering.numbers import (
     Apart,
     Numbers,
@@ -43,6 +43,7 @@ from graphmend_lsp.mending.lowering.numbers import (
     uses_of,
 )
 from graphmend_lsp.mending.lowering.stored import stored
+from graphmend_lsp.mending.lowering.trees import outer_test
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.branches import branch_of, comments_of, returns, without_parentheses
 from graphmend_lsp.mending.syntax.break_site import Place
@@ -141,19 +142,26 @@ class _Mending:
         )
         if (lines := stored(lowering, target, test, self.where)) is not None:
             return (self._mend(self._edits(target, target, lines), lowering, False, target),)
-        body, orelse, last = target.body, target.orelse, target
-        rest: list[ast.stmt] = []
-        if returns(body) and not orelse:
-            rest = self.source.after(target)
-            if not rest:
-                raise Refused("One side returns and the other goes on behind the block; return on both sides.")
-            if not test.static and len(rest) == 1 and isinstance(rest[0], ast.Return):
-                last = rest[0]  # type: ignore[assignment]
-            elif not (test.static and len(rest) == 1 and isinstance(rest[0], ast.Return)):
-                return self._early(target, test, lowering, rest)
-        elif returns(body) != returns(orelse) and not self.source.after(target):
-            raise Refused("One side returns and the other does not.")
-        then, other = lowering.block(body), lowering.block(rest or orelse)
+        last: ast.stmt = target
+        rest = self.source.after(target) if may_return(target) else []
+        if may_return(target) and not rest:
+            words = "goes on behind the block; return on both sides." if returns(target.body) else "does not."
+            raise Refused(f"One side returns and the other {words}")
+        if rest:
+            short = len(rest) == 1 and isinstance(rest[0], ast.Return)
+            if returns(target.body) and not target.orelse and (test.static or not short):
+                try:
+                    return self._early(target, test, lowering, rest)
+                except Refused:
+                    if test.static or not returns(rest):
+                        raise
+            if test.static:
+                raise Refused("One side returns and the other goes on, and a Python test decides too; take them apart.")
+            last = rest[-1]
+            lowering.comments = comments_of(self.source, target, *rest)
+            then, other = lowering.sides(target, rest)
+        else:
+            then, other = lowering.block(target.body), lowering.block(target.orelse)
         items = merge(lowering, test, then, other)
         if not any(item.key or item.returns or item.call for item in items):
             raise Refused("Neither side stores or returns anything that could be chosen.")
@@ -259,16 +267,18 @@ class _Mending:
         if setup and not comes_first(self.source, statement, target):
             raise Refused("The operand would be evaluated before what stands left of it; give it a name first.")
         first = comes_first(self.source, statement, target)
+        self._refuse_changed(statement, value, lowering)
         for double in (True, False):
             writer = Writer(self.source, self.kinds, self.where, double)
             text = writer.text(value)
             if double and not writer.guarded:
                 continue
             above = list(setup)
-            if first and isinstance(value, Choice) and not static and writer.uses.get(id(value.test), 0) > 1:
+            test = outer_test(value)
+            if first and test is not None and not static and writer.uses.get(id(test), 0) > 1:
                 name = self.source.fresh("condition", frozenset(self.taken))
-                above.append(f"{name} = {value.test.predicate}")
-                text = Writer(self.source, self.kinds, self.where, double, {id(value.test): name}).text(value)
+                above.append(f"{name} = {test.predicate}")
+                text = Writer(self.source, self.kinds, self.where, double, {id(test): name}).text(value)
             if static:
                 text = f"{text} if {static} else {other}"
             elif isinstance(self.source.parents.get(target), (ast.BinOp, ast.UnaryOp, ast.Compare)):
@@ -288,6 +298,12 @@ class _Mending:
             spots += [edits.rewrite(self.source, use, text) for use, text in taken.items()]
             made.append(self._mend(spots, lowering, double, target))
         return with_caution(made)
+
+    def _refuse_changed(self, statement: ast.stmt, value: Value, lowering: Lowering) -> None:
+        """Refuse a chosen value under a name where what it was is changed in place later."""
+        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+            key = ast.unparse(statement.targets[0])
+            refuse_later_change(lowering, key, [value])
 
     def _numbers_apart(self, target: ast.IfExp, statement: ast.stmt, lowering: Lowering) -> Mend:
         """Numbers that a dtype may round: what is computed with each of them is chosen."""

@@ -10,7 +10,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
+from graphmend_lsp.mending.facts.bindings import value_at
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.purity import hazards
 from graphmend_lsp.mending.lowering.conditions import Test
@@ -65,7 +67,23 @@ class Choice:
     end: str = ""
 
 
-Value = Leaf | Made | Old | Choice
+@dataclass(frozen=True, slots=True)
+class Same:
+    """What is no tensor (a text, None, a number in a container): both sides must give the same."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A container: `fields` says which and names its places, `parts` stand in them, `pieces` is the text around the parts."""
+
+    fields: tuple[str, ...]
+    pieces: tuple[str, ...]
+    parts: tuple[Value, ...]
+
+
+Value: TypeAlias = "Leaf | Made | Old | Choice | Same | Tree"
 Guard = tuple[Test, bool]
 
 
@@ -97,6 +115,11 @@ class Writer:
         """The text of a value; `guards` are the tests around it and the side it is on."""
         if isinstance(value, Old):
             return value.key
+        if isinstance(value, Same):
+            return value.text
+        if isinstance(value, Tree):
+            parts = [self.text(part, guards) for part in value.parts]
+            return "".join(text for pair in zip(value.pieces, [*parts, ""], strict=True) for text in pair)
         if isinstance(value, Leaf):
             return self._guarded(value.node, guards)
         if isinstance(value, Made):
@@ -142,25 +165,32 @@ class Writer:
         return (one, pairs) if pairs else None
 
     def _guarded(self, node: ast.expr, guards: Sequence[Guard]) -> str:
-        if not (self.double and guards):
+        if not guards:
             return self.plain(node)
         exchange: dict[ast.AST, str] = {}
         pending: list[ast.AST] = [node]
         while pending:
             one = pending.pop()
-            spot = self._hazardous(one)
+            raising = harmless_operand(self.source, self.kinds, one)
+            spot = raising or (self._hazardous(one) if self.double else None)
             if spot is None:
                 pending.extend(ast.iter_child_nodes(one))
                 continue
             inner, safe = spot
-            exchange[inner] = self._harmless(self._guarded(inner, guards), safe, guards)
+            text = self._chosen_or(self._guarded(inner, guards), safe, guards)
+            exchange[inner] = text
+            self.guarded = self.guarded or raising is None
             pending.extend(
                 child for child in ast.iter_child_nodes(one) if child is not inner and not _within(inner, child)
             )
-        return render(self.source, node, exchange)
+        return render(self.source, node, exchange) if exchange else self.plain(node)
 
     def _harmless(self, text: str, safe: str, guards: Sequence[Guard]) -> str:
         self.guarded = True
+        return self._chosen_or(text, safe, guards)
+
+    def _chosen_or(self, text: str, safe: str, guards: Sequence[Guard]) -> str:
+        """The operand where its side is taken, and a harmless number where it is not."""
         for test, taken in reversed(guards):
             condition = self.condition(test)
             text = (
@@ -207,6 +237,45 @@ class Writer:
         return not isinstance(node, ast.Constant) and self.kinds.of(node) != "python"
 
 
+def harmless_operand(source: Source, kinds: Kinds, node: ast.AST) -> tuple[ast.expr, str] | None:
+    """The operand for which a value could raise, and a number of its dtype for which it does not; None where none is known.
+
+    An index that surely is a whole number and no mask, into a tensor: 0 is in range of all that have elements. A divisor of
+    ``//`` or ``%`` that surely is a tensor.
+    """
+    if isinstance(node, ast.Subscript):
+        tensors = isinstance(node.ctx, ast.Load) and kinds.of(node.value) == kinds.of(node.slice) == "tensor"
+        return (node.slice, "0") if tensors and _is_position(source, kinds, node.slice) else None
+    if (
+        isinstance(node, ast.BinOp)
+        and isinstance(node.op, (ast.FloorDiv, ast.Mod))
+        and kinds.of(node.right) == "tensor"
+    ):
+        reads = any(
+            isinstance(one, ast.Call) and getattr(one.func, "id", "") in ("int", "float") for one in ast.walk(node)
+        )
+        items = any(isinstance(one, ast.Attribute) and one.attr in ("item", "tolist") for one in ast.walk(node))
+        if not (reads or items):
+            return node.right, "1"
+    return None
+
+
+def _is_position(source: Source, kinds: Kinds, node: ast.expr) -> bool:
+    """Whether an index surely is a tensor of whole numbers: `argmax` and its like, or what ``long()`` converts."""
+    if isinstance(node, ast.Name):
+        value = value_at(source, node)
+        return value is not None and _is_position(source, kinds, value)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub, ast.Mult, ast.Mod)):
+        sides = (node.left, node.right)
+        whole = [isinstance(one, ast.Constant) and type(one.value) is int for one in sides]
+        return any(not one for one in whole) and all(
+            fits or _is_position(source, kinds, one) for fits, one in zip(whole, sides, strict=True)
+        )
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    return node.func.attr in ("argmax", "argmin", "long", "int", "count_nonzero", "argsort", "searchsorted")
+
+
 def _is_whole_power(node: ast.expr) -> bool:
     """Whether an exponent is a whole number above 0: then the power and its gradient are finite for all finite numbers."""
     return isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value > 0
@@ -244,7 +313,7 @@ def refuse_value(source: Source, kinds: Kinds, node: ast.expr, changes: list[str
         raise Refused(f"One side gives `{text}`, which `torch.where` cannot choose.")
     if not isinstance(node, ast.Constant) and kinds.of(node) == "python" and not _number_like(node):
         raise Refused(f"`{text}` is a Python value; `torch.where` would turn it into a tensor.")
-    refuse_hazards(source, node, changes)
+    refuse_hazards(source, node, changes, kinds)
 
 
 def refuse_conversion(source: Source, kinds: Kinds, then: ast.expr, other: ast.expr) -> None:
@@ -273,8 +342,10 @@ def _cast(node: ast.expr) -> str:
     return ""
 
 
-def refuse_hazards(source: Source, node: ast.AST, changes: list[str]) -> None:
+def refuse_hazards(source: Source, node: ast.AST, changes: list[str], kinds: Kinds | None = None) -> None:
     """Refuse an expression that must not run on the side not taken; note what costs more.
+
+    With `kinds` the expression is a value that a `Writer` guards: what it makes harmless may stay.
 
     Raises:
         Refused: with the reason.
@@ -286,6 +357,8 @@ def refuse_hazards(source: Source, node: ast.AST, changes: list[str]) -> None:
         if hazard.kind == "effect":
             raise Refused(f"`{text}` {hazard.words}; it must run only when its side is taken.")
         if hazard.kind == "raises":
+            if kinds is not None and harmless_operand(source, kinds, hazard.node) is not None:
+                continue
             raise Refused(f"`{text}` {hazard.words}, also when its side is not taken.")
         note = f"`{text}` is computed in every call, also when its side is not taken."
         if note not in changes:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from graphmend_lsp.mending.facts.bindings import module_constant, value_at
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.purity import hazards, needing_elements, words_for_empty
 from graphmend_lsp.mending.facts.python_callers import python_elsewhere
@@ -124,9 +125,7 @@ class Conditions:
         """The conditions of an ``and`` or ``or`` (or of another `word`) as one boolean tensor."""
         for one in node.values:
             kind = self.kinds.of(one)
-            if kind == "python" and not (
-                self.kinds.is_bool(one) and not _guards(one) and not hazards(self.source, one)
-            ):
+            if kind == "python" and (_guards(one) or hazards(self.source, one) or not self._is_flag(one)):
                 raise Refused(
                     f"`{render(self.source, one)}` is a Python test inside `{word or ('or' if _is_or(node) else 'and')}`; "
                     "test it in an `if` of its own first."
@@ -139,9 +138,21 @@ class Conditions:
             if isinstance(call, ast.Call) and self._called(call) == "equal" and not _same_shape(*self._pair(call)[:2]):
                 raise Refused(f"`{render(self.source, call)}` also compares shapes; test it in an `if` of its own.")
         sign = " | " if isinstance(node.op, ast.Or) else " & "
-        return sign.join(operand_of_junction(self._boolean(one, setup)) for one in node.values)
+        return sign.join(operand_of_junction(self._operand(one, setup)) for one in node.values)
+
+    def _operand(self, node: ast.expr, setup: list[str]) -> str:
+        """One operand as a bool: a tensor, or what Python asks for the truth of."""
+        if self.kinds.of(node) == "python" and not self.kinds.is_bool(node):
+            return f"bool({render(self.source, node)})"
+        return self._boolean(node, setup)
+
+    def _is_flag(self, node: ast.expr) -> bool:
+        """Whether a Python operand has a truth that cannot fail: a bool, or an attribute or a name, asked for it."""
+        return self.kinds.is_bool(node) or isinstance(node, (ast.Attribute, ast.Name))
 
     def _comparison(self, node: ast.Compare, setup: list[str]) -> str:
+        if len(node.ops) == 1 and isinstance(node.ops[0], (ast.In, ast.NotIn)):
+            return self._membership(node, setup)
         if any(isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)) for op in node.ops):
             raise Refused(f"`{render(self.source, node)}` has no tensor form.")
         if empty := self.emptiness(node):
@@ -160,6 +171,34 @@ class Conditions:
             for left, op, right in zip(texts, node.ops, texts[1:], strict=False)
         ]
         return pairs[0] if len(pairs) == 1 else " & ".join(f"({pair})" for pair in pairs)
+
+    def _membership(self, node: ast.Compare, setup: list[str]) -> str:
+        """``t in (0, 2)`` is ``(t == 0) | (t == 2)``: Python asks for identity first, which no number has with a tensor."""
+        listed, left = node.comparators[0], node.left
+        shown = value_at(self.source, listed) if isinstance(listed, ast.Name) else listed
+        if isinstance(listed, ast.Name) and shown is None:
+            shown = module_constant(self.source, listed)
+        known = isinstance(shown, (ast.List, ast.Tuple)) and bool(shown.elts)
+        if not known or not isinstance(shown, (ast.List, ast.Tuple)) or not all(map(_is_number, shown.elts)):
+            raise Refused(f"`{render(self.source, node)}` has no tensor form: it is not known to look among numbers.")
+        if self.kinds.of(left) != "tensor":
+            raise Refused(f"It is not clear whether `{render(self.source, left)}` is a tensor or a Python value.")
+        text = self._number(left)
+        if not isinstance(left, ast.Name):
+            name = self.fresh(name_for(text))
+            setup.append(f"{name} = {text}")
+            text = name
+        if isinstance(listed, ast.Name):
+            stack, added = spell(self.source, "torch.stack", node)
+            if added is not None:
+                raise Refused(f"`{render(self.source, node)}` needs `torch.stack`; import torch by its name.")
+            self.told.append(f"`{listed.id}` must have an element, and hold numbers only.")
+            one = self.fresh("number")
+            found = f"{stack}([{text} == {one} for {one} in {listed.id}]).any()"
+        else:
+            pairs = [f"({text} == {render(self.source, one)})" for one in shown.elts]
+            found = " | ".join(pairs) if len(pairs) > 1 else pairs[0][1:-1]
+        return found if isinstance(node.ops[0], ast.In) else f"~{found if is_atom(found) else f'({found})'}"
 
     def emptiness(self, node: ast.expr) -> str | None:
         """``len(t.nonzero()) > 0`` is ``t.any()``."""
@@ -330,6 +369,11 @@ def exact_number(node: ast.expr) -> bool:
         return False
     mantissa, exponent = math.frexp(node.value)
     return math.ldexp(mantissa, 8).is_integer() and -13 < exponent <= 15
+
+
+def _is_number(node: ast.expr) -> bool:
+    inner = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else node
+    return isinstance(inner, ast.Constant) and isinstance(inner.value, (int, float))
 
 
 def _is_arithmetic(node: ast.AST, leaves: dict[ast.AST, str]) -> bool:

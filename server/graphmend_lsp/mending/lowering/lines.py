@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from graphmend_lsp.mending.facts.kinds import Kinds
-from graphmend_lsp.mending.lowering.choice_values import Choice, Value, Writer
+from graphmend_lsp.mending.lowering.choice_values import Choice, Tree, Value, Writer
 from graphmend_lsp.mending.lowering.conditions import Test
 from graphmend_lsp.mending.lowering.merge import Item
 from graphmend_lsp.mending.syntax import edits
@@ -97,6 +97,8 @@ def _moves(items: Sequence[Item], test: Test) -> bool:
 
 
 def _uses(value: Value, test: Test) -> bool:
+    if isinstance(value, Tree):
+        return any(_uses(part, test) for part in value.parts)
     if not isinstance(value, Choice):
         return False
     return value.test is test or _uses(value.then, test) or _uses(value.other, test)

@@ -13,17 +13,23 @@ from typing import Protocol
 
 from graphmend_lsp.mending.facts.bindings import defaults_to_none, is_bound, is_fresh, last_value, own_is_none
 from graphmend_lsp.mending.facts.kinds import Kinds
+from graphmend_lsp.mending.facts.shared import aliased, changed_later
+from graphmend_lsp.mending.facts.static_loops import is_in_range
 from graphmend_lsp.mending.lowering.choice_values import (
     Choice,
     Leaf,
     Old,
+    Same,
+    Tree,
     Value,
+    Writer,
     differing_arguments,
     refuse_conversion,
     refuse_value,
 )
 from graphmend_lsp.mending.lowering.conditions import Test
 from graphmend_lsp.mending.lowering.numbers import Numbers, dtype_assumed, plain_numbers
+from graphmend_lsp.mending.lowering.trees import held_item, leaves, opened, ordered_as, over_each
 from graphmend_lsp.mending.syntax.formatting import first_line, render
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source
@@ -37,7 +43,8 @@ class Item:
     `lines` are statements that stand as they are (set-up), `call` is a call made for its effect, `values` are what is
     returned (`returns`) or stored in `key`; `test` marks where a condition gets its name if it needs one, `chosen` is
     the condition of the pairs of arguments of a call. `moved` says that the lines only move a tensor to a device,
-    `in_place` that the value is written into the tensor that `key` holds, which others may hold too.
+    `in_place` that the value is written into the tensor that `key` holds, which others may hold too; `element` is the target
+    when it is an item of a tensor or of a container.
     """
 
     reads: frozenset[str] = frozenset()
@@ -53,6 +60,7 @@ class Item:
     comments: tuple[str, ...] = ()
     moved: bool = False
     in_place: bool = False
+    element: ast.Subscript | None = None
 
 
 class Spot(Protocol):
@@ -146,7 +154,7 @@ def _partners(one: Item, other: Item) -> bool:
 def _joined(setting: Setting, test: Test, then: Item | None, other: Item | None) -> Item:
     one = then or other
     assert one is not None
-    comments = (*(then.comments if then else ()), *(other.comments if other else ()))
+    comments = tuple(dict.fromkeys((*(then.comments if then else ()), *(other.comments if other else ()))))
     if one.lines or one.test is not None:
         return one
     if one.returns:
@@ -164,14 +172,18 @@ def _joined(setting: Setting, test: Test, then: Item | None, other: Item | None)
     in_place = one.in_place
     if then is not None and other is not None and then.in_place != other.in_place:
         raise Refused(f"One side changes `{one.key}` in place and the other puts another tensor in it.")
-    if not in_place:
+    if not in_place and not (one.element is not None and setting.kinds.of(one.element.value) == "tensor"):
         refuse_later_change(setting, one.key, [item.values[0] if item else Old(one.key) for item in (then, other)])
     if not in_place and (then is None or other is None):
         setting.assumes += _kept(setting, one.key)
     a = then.values[0] if then else Old(one.key)
     b = other.values[0] if other else Old(one.key)
     value = choose(setting, test, a, b, one.key)
-    return Item(reads, one.writes, key=one.key, values=(value,), comments=comments, in_place=in_place)
+    if one.element is not None:
+        refuse_mixed_element(setting, one.element, a, b)
+    return Item(
+        reads, one.writes, key=one.key, values=(value,), comments=comments, in_place=in_place, element=one.element
+    )
 
 
 def _kept(setting: Setting, key: str) -> list[Assumption]:
@@ -204,6 +216,8 @@ def _joined_calls(
 
 def choose(setting: Setting, test: Test, then: Value, other: Value, key: str | None) -> Value:
     """The value that the test chooses for `key` (None: it is not stored)."""
+    if any(isinstance(value, (Tree, Same)) for value in (then, other)):
+        return _choose_tree(setting, test, then, other)
     end = ""
     sides = [_numbers(setting, value) for value in (then, other)]
     if None not in sides:
@@ -217,6 +231,72 @@ def choose(setting: Setting, test: Test, then: Value, other: Value, key: str | N
     if isinstance(then, Leaf) and isinstance(other, Leaf):
         refuse_conversion(setting.source, setting.kinds, then.node, other.node)
     return Choice(test, then, other, end)
+
+
+def _choose_tree(setting: Setting, test: Test, then: Value, other: Value) -> Value:
+    """Containers chosen leaf by leaf; what is no tensor must be the same on both sides."""
+    if isinstance(then, Same) and isinstance(other, Same) and then.text == other.text:
+        return then
+    sides = (then, other)
+    like = next((value for value in sides if isinstance(value, Tree)), None)
+    words = " and ".join(f"`{_words(setting, value)}`" for value in sides)
+    if like is None or any(isinstance(value, Same) for value in sides):
+        raise Refused(f"The sides give {words}; `torch.where` would turn a Python value into a tensor.")
+    first, second = (value if isinstance(value, Tree) else _opened(setting, value, like) for value in sides)
+    partner = ordered_as(second, first.fields) if first is not None and second is not None else None
+    if first is None or partner is None:
+        raise Refused(f"The sides give {words}, which are not known to be containers of one structure.")
+    if (each := over_each(first)) is not None and each[0] in test.reads:
+        raise Refused(
+            f"`{each[0]}` is the variable of a comprehension, and the condition reads it; rename one of them."
+        )
+    parts = tuple(choose(setting, test, a, b, None) for a, b in zip(first.parts, partner.parts, strict=True))
+    return Tree(first.fields, first.pieces, parts)
+
+
+def _opened(setting: Setting, value: Value, like: Tree) -> Tree | None:
+    """A name's container as the tree that it holds."""
+    if isinstance(value, Old):
+        return opened(setting.source, value.key, like, setting.root)
+    if isinstance(value, Leaf) and isinstance(value.node, ast.Name):
+        return opened(setting.source, value.node.id, like, setting.root)
+    return None
+
+
+def _words(setting: Setting, value: Value) -> str:
+    """A value as the user wrote it."""
+    if isinstance(value, Leaf):
+        return render(setting.source, value.node)
+    if isinstance(value, Old):
+        return value.key
+    return Writer(setting.source, setting.kinds, "torch.where").text(value)
+
+
+def refuse_mixed_element(setting: Setting, element: ast.Subscript, then: Value, other: Value) -> None:
+    """An item of what may be a list or a dict must be a tensor on both sides, or it would become one.
+
+    Raises:
+        Refused: where one side surely stores a number.
+    """
+    if setting.kinds.of(element.value) == "tensor":
+        return
+    if any(isinstance(value, Leaf) and plain_numbers(value.node) is not None for value in (then, other)):
+        raise Refused(f"`{render(setting.source, element)}` is a Python number on one side; it would become a tensor.")
+
+
+def _refuse_unbound_element(setting: Setting, element: ast.Subscript) -> None:
+    """What only one side stores in must hold a tensor already: an element of a tensor, or of a container made here."""
+    source, text = setting.source, render(setting.source, element)
+    if setting.kinds.of(element.value) == "tensor":
+        constant = not any(isinstance(one, (ast.Name, ast.Call, ast.Attribute)) for one in ast.walk(element.slice))
+        if not (constant or is_in_range(source, element)):
+            raise Refused(f"The index of `{text}` may be out of range when its side is not taken.")
+        return
+    held = held_item(source, element, setting.root)
+    if held is None:
+        raise Refused(f"`{text}` may not exist when its side is not taken: what holds it is no tensor that is known.")
+    if setting.kinds.of(held) != "tensor":
+        raise Refused(f"`{text}` is not known to be a tensor when its side is not taken.")
 
 
 def _numbers(setting: Setting, value: Value) -> list[ast.expr] | None:
@@ -248,6 +328,9 @@ def _refuse_number_uses(setting: Setting, numbers: Numbers, key: str) -> None:
 def refuse_unbound(setting: Setting, item: Item, test: Test) -> None:
     """The other side keeps the old value, so there must be one that `torch.where` can choose."""
     source, key = setting.source, item.key
+    if item.element is not None:
+        _refuse_unbound_element(setting, item.element)
+        return
     if key.startswith("self."):
         if own_is_none(source, key[5:], setting.root):
             raise Refused(f"`{key}` may not exist or be None when its side is not taken.")
@@ -261,7 +344,7 @@ def refuse_unbound(setting: Setting, item: Item, test: Test) -> None:
         isinstance(last.value, (int, float)) and not isinstance(last.value, bool)
     ):
         raise Refused(f"`{key}` is `{last.value!r}` when its side is not taken, which `torch.where` cannot choose.")
-    if isinstance(last, (ast.List, ast.Dict, ast.Set, ast.Tuple)):
+    if isinstance(last, (ast.List, ast.Dict, ast.Set, ast.Tuple)) and not isinstance(item.values[0], Tree):
         raise Refused(f"`{key}` is a container when its side is not taken; `torch.where` chooses between tensors only.")
     if last is None and defaults_to_none(source, key, setting.root) and f"{key} is not None" not in test.static:
         raise Refused(f"`{key}` may be None when its side is not taken; test `{key} is not None` first.")
@@ -278,25 +361,22 @@ def _refuse_none(setting: Setting, item: Item, test: Test) -> None:
 def refuse_later_change(setting: Spot, key: str, values: Sequence[Value]) -> None:
     """A chosen tensor is a new one: what changes it in place later would no longer reach the tensor it was before."""
     source, root = setting.source, setting.root
-    shared = [
-        (isinstance(value, Old) and not is_fresh(source, key, root))
-        or (isinstance(value, Leaf) and isinstance(value.node, (ast.Name, ast.Attribute, ast.Subscript)))
-        for value in values
-    ]
-    where = source.owner(root) if key.startswith("self.") else source.function(root)
-    if not any(shared) or where is None or "[" in key:
+    shared = [leaf for value in values for leaf in leaves(value) if _is_shared(source, key, leaf, root)]
+    if not shared:
         return
-    inside = {id(node) for node in ast.walk(root)}
-    for node in ast.walk(where):
-        if id(node) in inside:
-            continue
-        changed: ast.AST | None = None
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr.endswith("_"):
-            changed = node.func.value if not node.func.attr.endswith("__") else None
-        elif isinstance(node, ast.AugAssign):
-            changed = node.target
-        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-            changed = node.value
-        if changed is not None and ast.unparse(changed) == key:
-            line = first_line(source, node)
-            raise Refused(f"`{line}` changes `{key}` in place, and it may be known by another name.")
+    names = {key.partition("[")[0]}
+    for leaf in shared:
+        names |= (
+            aliased(source, leaf.node) if isinstance(leaf, Leaf) else {leaf.key} if isinstance(leaf, Old) else set()
+        )
+    changed = changed_later(source, frozenset(names), root, setting.kinds)
+    if changed is not None:
+        line, name = first_line(source, changed[0]), changed[1]
+        raise Refused(f"`{line}` changes `{name}` in place, and it may be known by another name.")
+
+
+def _is_shared(source: Source, key: str, value: Value, root: ast.stmt) -> bool:
+    """Whether a leaf is a tensor that something else may hold too."""
+    if isinstance(value, Old):
+        return not (value.key == key and key.isidentifier() and is_fresh(source, key, root))
+    return isinstance(value, Leaf) and bool(aliased(source, value.node))

@@ -58,11 +58,13 @@ def returns(block: Sequence[ast.stmt]) -> bool:
     return isinstance(last, ast.Return)
 
 
-def comments_of(source: Source, root: ast.stmt) -> dict[ast.stmt, tuple[str, ...]]:
-    """The comments inside a statement, each with the innermost statement that follows it or shares its line."""
-    start, end = source.range(root)
+def comments_of(source: Source, *roots: ast.stmt) -> dict[ast.stmt, tuple[str, ...]]:
+    """The comments inside a statement, or some that follow each other, each with the innermost statement
+    that follows it or shares its line.
+    """
+    start, end = source.range(roots[0])[0], source.range(roots[-1])[1]
     leaves = sorted(
-        (node for node in ast.walk(root) if isinstance(node, ast.stmt) and not hasattr(node, "body")),
+        (node for root in roots for node in ast.walk(root) if isinstance(node, ast.stmt) and not hasattr(node, "body")),
         key=lambda node: source.range(node),
     )
     found: dict[ast.stmt, tuple[str, ...]] = {}

@@ -155,6 +155,8 @@ class Body:
         for name in assigned(statement):
             if self.is_kept(name) and self._is_python(name):
                 raise Refused(f"`{name}` is a Python number that is read behind the loop; it would become a tensor.")
+        if not (self.off or self.on or self.breaks):
+            return None  # it runs in every turn, as before
         lowering = self.lowering()
         items = lowering.block([statement])
         if all(item.lines or item.test is not None for item in items) and not any(item.key for item in items):
@@ -171,8 +173,8 @@ class Body:
     def lowering(self) -> Lowering:
         """What lowers the statements of this loop's body."""
         return Lowering(
-            self.source, self.kinds, self.conditions, self.loop, self.fresh, self.comments, self.changes, self.assumes, self.tests,
-            local=lambda name: not self.is_kept(name), owned=self.is_owned,
+            self.source, self.kinds, self.conditions, self.loop, self.fresh, self.comments, self.changes, self.assumes,
+            self.tests, local=lambda name: not self.is_kept(name), owned=self.is_owned,
         )  # fmt: skip
 
     # -- leaving --------------------------------------------------------------------------------------------------
