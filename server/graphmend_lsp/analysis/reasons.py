@@ -213,6 +213,35 @@ ADVICE: dict[str, Advice] = {
         "mend the break that leaves the function around it to Python, or go through a list",
     ),
     "GB4880": Advice("{it} subscripts an object that TorchDynamo does not know", "do it outside the compiled function"),
+    "GB0046": Advice("{it} asks for a mode that TorchDynamo does not follow", "ask before the compiled call"),
+    "GB0087": Advice(
+        "{it} uses an operator that has no form without data",
+        "do it outside the compiled function, or write it with others",
+    ),
+    "GB0092": Advice("{it} makes an object that cannot leave the graph", "return what is read from it"),
+    "GB0108": Advice("{it} keeps a gradient inside of the graph", "call retain_grad on what the function returns"),
+    "GB0126": Advice(
+        "{it} changes a tensor's size in place", "make a new tensor (`t[:n].clone()`, torch.nn.functional.pad)"
+    ),
+    "GB0127": Advice(
+        "{it} changes a tensor's size in place", "make a new tensor (`t[:n].clone()`, torch.nn.functional.pad)"
+    ),
+    "GB0134": Advice(
+        "{it} groups values in a way that TorchDynamo does not trace", "compute it before the compiled call"
+    ),
+    "GB0147": Advice(
+        "{it} makes an object that TorchDynamo does not know", "make it once, outside the compiled function"
+    ),
+    "GB0180": Advice("{it} reads the fields of a dataclass", "read them once, outside the compiled function"),
+    "GB0246": Advice("how many classes {it} makes depends on the largest value", "say `num_classes=n`"),
+    "GB0299": Advice(
+        "{it} fills in a text in a way that TorchDynamo does not trace",
+        "use an f-string, or do it outside the compiled function",
+    ),
+    "GB4315": Advice(
+        "{it} fails when it is traced without data",
+        "see that it runs uncompiled, and write it with operators of torch (torch.stack for a list of tensors)",
+    ),
     "GB8977": Advice("{it} defines a class while the model runs", "define it at the top of the file"),
 }
 
@@ -223,6 +252,18 @@ _BY_SEGMENT: dict[tuple[str, str], Advice] = {
         "{it} counts up to a tensor's value", "loop to a fixed bound and mask with torch.where"
     ),
     ("GB0059", "str"): Advice("{it} turns a tensor into text", "do it outside the compiled function"),
+    ("GB0059", "exec"): Advice(
+        "{it} runs a text as a program", "write the statements out, or run it before the compiled call"
+    ),
+    ("GB0116", "rich.print"): _PRINT,
+    ("GB0007", "torch.get_rng_state"): Advice(
+        "{it} reads the generator's state", "save and restore the state around the compiled call"
+    ),
+    ("GB0007", "torch.nn.utils.rnn.pack_sequence"): Advice(
+        "{it} packs sequences in Python",
+        "pad them (torch.nn.utils.rnn.pad_sequence) and mask what is behind their ends",
+    ),
+    ("GB0208", "torch.get_num_threads"): Advice("{it} asks for a setting", "ask once, when the file is loaded"),
     ("GB0059", "breakpoint"): Advice("{it} starts the debugger", "remove it, or debug without compiling"),
     ("GB0059", "open"): Advice("{it} opens a file", "read it before the compiled call"),
     ("GB0156", "sys.stdout.write"): _PRINT,

@@ -86,6 +86,58 @@ def fn(x):
         run=_X,
         gb_id="GB4198",
     ),
+    Example(
+        "a list that is written out",
+        before="""\
+import copy
+
+import torch
+
+
+def fn(x):
+    kept = ⟦copy.deepcopy([x.detach(), x.detach() + 1, None])⟧
+    kept[0] += 1
+    return x + kept[0] * kept[1]
+""",
+        after="""\
+import copy
+
+import torch
+
+
+def fn(x):
+    kept = [x.detach().clone(), (x.detach() + 1).detach().clone(), None]
+    kept[0] += 1
+    return x + kept[0] * kept[1]
+""",
+        run=_X,
+        gb_id="GB4198",
+    ),
+    Example(
+        "a dictionary that is written out",
+        before="""\
+import copy
+
+import torch
+
+
+def fn(x):
+    kept = ⟦copy.deepcopy({"sin": x.sin().detach(), "scale": 2})⟧
+    return x + kept["sin"] * kept["scale"]
+""",
+        after="""\
+import copy
+
+import torch
+
+
+def fn(x):
+    kept = {"sin": x.sin().detach().clone(), "scale": 2}
+    return x + kept["sin"] * kept["scale"]
+""",
+        run=_X,
+        gb_id="GB4198",
+    ),
 )
 
 REFUSALS: tuple[Refusal, ...] = (
@@ -131,6 +183,50 @@ def fn(x):
     return ⟦copy.deepcopy(x, {})⟧ + 1
 """,
         "passes a memo",
+        gb_id="GB4198",
+    ),
+    Refusal(
+        "two views of one tensor",
+        """\
+import copy
+
+import torch
+
+
+def fn(x):
+    kept = ⟦copy.deepcopy([x.detach(), x.view(-1)])⟧
+    kept[0].add_(1)
+    return x + kept[1]
+""",
+        "may share their memory",
+        gb_id="GB4198",
+    ),
+    Refusal(
+        "a list of anything",
+        """\
+import copy
+
+import torch
+
+
+def fn(x, state):
+    return ⟦copy.deepcopy([x.detach(), state])⟧[0] + 1
+""",
+        "`state` is not known to be a tensor",
+        gb_id="GB4198",
+    ),
+    Refusal(
+        "a dictionary with computed keys",
+        """\
+import copy
+
+import torch
+
+
+def fn(x, name):
+    return ⟦copy.deepcopy({name: x.detach()})⟧[name] + 1
+""",
+        "are not constants",
         gb_id="GB4198",
     ),
 )

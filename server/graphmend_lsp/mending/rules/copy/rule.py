@@ -3,7 +3,8 @@
 What it does
 ------------
 ``copy.deepcopy(t)`` of a tensor is written as operations, ``t.detach().clone()``.
-A tensor that says itself that it has no gradient (``t.detach()``, ``t.data``) is only cloned.
+A tensor that says itself that it has no gradient (``t.detach()``, ``t.data``) is only cloned. Of a list, tuple or dictionary that
+is written out in the call, each tensor is.
 
 Why it costs
 ------------
@@ -17,14 +18,15 @@ the same. A parameter is not copied this way: the copy would be no parameter.
 
 When it is refused
 ------------------
-For containers, for parameters and buffers of ``self``, and where ``memo`` is passed.
+For other containers, for those whose tensors may share their memory, for parameters and buffers of ``self``, and where
+``memo`` is passed.
 """
 
 from __future__ import annotations
 
 import ast
 
-from graphmend_lsp.mending.facts.bindings import last_value
+from graphmend_lsp.mending.facts.bindings import last_value, makes_tensor
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.rules.copy import RULE
 from graphmend_lsp.mending.rules.copy.examples import EXAMPLES, REFUSALS
@@ -32,6 +34,7 @@ from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.imports import dotted
+from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source
 from graphmend_lsp.model import Declined, Mend
 
@@ -48,6 +51,8 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
     if len(node.args) != 1 or node.keywords:
         return (Declined(RULE.name, f"`{render(source, node)}` passes a memo; copy the tensors one by one."),)
     tensor = node.args[0]
+    if isinstance(tensor, (ast.List, ast.Tuple, ast.Dict)):
+        return (_of_container(source, node, tensor),)
     text = render(source, tensor)
     if problem := _unfit(source, tensor):
         return (Declined(RULE.name, f"`{text}` {problem}."),)
@@ -63,6 +68,41 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
             edits=(edits.rewrite(source, node, f"{base}.clone()"),),
             changes=() if base == operand(text) else (f"The copy of `{text}` never asks for a gradient.",),
         ),
+    )
+
+
+def _of_container(source: Source, node: ast.Call, container: ast.List | ast.Tuple | ast.Dict) -> Mend:
+    """The mend of a container that is written out: each of its tensors is copied.
+
+    A deep copy keeps what its tensors share. Tensors that operators made share nothing; one other may stand beside them.
+
+    Raises:
+        Refused: when something in it is not surely a tensor or a constant, or two tensors may share their memory.
+    """
+    held = container.values if isinstance(container, ast.Dict) else container.elts
+    exchange: dict[ast.AST, str] = {}
+    shared: list[str] = []
+    for one in held:
+        text = render(source, one)
+        if isinstance(one, ast.Constant):
+            continue
+        if _unfit(source, one) or Kinds(source).of(one) != "tensor":
+            raise Refused(f"`{text}` is not known to be a tensor; copy the tensors of the container one by one.")
+        shared += [] if makes_tensor(one) else [text]
+        exchange[one] = f"{operand(text)}.clone()" if _is_detached(source, one) else f"{operand(text)}.detach().clone()"
+    if isinstance(container, ast.Dict) and not all(isinstance(one, ast.Constant) for one in container.keys):
+        raise Refused(f"The keys of `{render(source, container)}` are not constants, and may be copied, too.")
+    if len(shared) > 1:
+        raise Refused(f"`{shared[0]}` and `{shared[1]}` may share their memory, which their copies then would, too.")
+    text = render(source, container, exchange)
+    told = not all(_is_detached(source, one) for one in exchange if isinstance(one, ast.expr))
+    return Mend(
+        rule=RULE.name,
+        title="Copy each with clone",
+        path=source.path,
+        span=source.span(node),
+        edits=(edits.rewrite(source, node, text if text[0] in "[{(" else f"({text})"),),
+        changes=("The copies never ask for a gradient.",) if told else (),
     )
 
 
