@@ -15,11 +15,11 @@ from typing import Literal
 from graphmend_lsp.mending.facts.effects import effect_of, own_nodes
 from graphmend_lsp.mending.facts.purity import TENSOR_METHODS, hazards
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
-from graphmend_lsp.mending.syntax.source import Function, Source
+from graphmend_lsp.mending.syntax.source import Function, Source, assigned
 from graphmend_lsp.model import Assumption
 
-Act = Literal["trace", "change", "speech"]
-"""Random numbers and stores; a change of what is given; a text."""
+Act = Literal["trace", "change", "speech", "foreign speech"]
+"""Random numbers and stores; a change of what is given; a text; a text from outside of the file."""
 
 _PURE_BUILTINS = frozenset((
     "abs", "all", "any", "bool", "dict", "divmod", "enumerate", "float", "frozenset", "getattr", "hasattr", "id", "int",
@@ -27,6 +27,7 @@ _PURE_BUILTINS = frozenset((
     "super", "tuple", "type", "zip",
 ))  # fmt: skip
 _HOLDERS = frozenset(("Sequential", "ModuleList", "ModuleDict"))
+_READING = frozenset(("items", "keys", "values", "get", "format", "join", "startswith", "endswith", "index", "count"))
 _RANDOM = frozenset((
     "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout", "RReLU", "FractionalMaxPool2d",
     "FractionalMaxPool3d", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm", "InstanceNorm1d", "InstanceNorm2d",
@@ -59,6 +60,13 @@ class Between:
         """Whether one call may act so."""
         return self._acts(call, act, frozenset())
 
+    def is_method(self, call: ast.Call) -> bool:
+        """Whether a call is one of a method of the class around it, or of one that it may inherit."""
+        owner = self.source.owner(call)
+        if owner is None or not is_own(call.func) or not isinstance(call.func, ast.Attribute):
+            return False
+        return not values_of(owner, call.func.attr)
+
     def trains(self, call: ast.Call) -> bool:
         """Whether a call runs a submodule that may have parameters."""
         owner = self.source.owner(call)
@@ -66,7 +74,7 @@ class Between:
             return False
         if self._functions(owner.body, call.func.attr):
             return False
-        made = _values(owner, call.func.attr)
+        made = values_of(owner, call.func.attr)
         return not made or not all(self._without_parameters(one) for one in made)
 
     def _without_parameters(self, value: ast.expr) -> bool:
@@ -92,8 +100,11 @@ class Between:
         if isinstance(call.func, ast.Name):
             if any(is_builtin(self.source, call.func, one) for one in _PURE_BUILTINS if one == call.func.id):
                 return False
-            if act == "speech" and is_builtin(self.source, call.func, "print"):
-                return False  # an effect of its own, which is seen as such
+            if is_builtin(self.source, call.func, "print") or dotted(self.source, call.func) is not None:
+                return act == "trace" and call.func.id != "print"  # a text of its own is seen as such
+            if (layers := _loop_over(self.source, call.func)) is not None:
+                owner = self.source.owner(call)
+                return owner is None or self._module_acts(owner, layers, act, seen)
             local = self._functions(self.source.tree.body, call.func.id)
             return self._any(local, act, seen) if local else True
         if isinstance(call.func, ast.Attribute):
@@ -115,7 +126,7 @@ class Between:
         return self._module_acts(owner, called.attr, act, seen)
 
     def _module_acts(self, owner: ast.ClassDef, attribute: str, act: Act, seen: frozenset[Function]) -> bool:
-        made = _values(owner, attribute)
+        made = values_of(owner, attribute)
         return not made or any(self._made_acts(one, act, seen) for one in made)
 
     def _made_acts(self, value: ast.expr, act: Act, seen: frozenset[Function]) -> bool:
@@ -133,7 +144,7 @@ class Between:
                 self._made_acts(one.value if isinstance(one, ast.Starred) else one, act, seen) for one in value.args
             )
         if name.startswith("torch.nn."):
-            if act == "speech":
+            if act in ("speech", "foreign speech"):
                 return False
             if act == "trace":
                 return last in _RANDOM
@@ -152,7 +163,7 @@ class Between:
         return any(self._function_acts(one, act, seen) for one in functions if one not in seen)
 
     def _function_acts(self, function: Function, act: Act, seen: frozenset[Function]) -> bool:
-        if act != "speech" and any(_stores(one, act) for one in own_nodes(function)):
+        if act in ("trace", "change") and any(_stores(one, act) for one in own_nodes(function)):
             return True
         inside = seen | {function}
         return any(True for one in function.body for _ in self._acting(one, act, inside))
@@ -178,7 +189,17 @@ def both_sides(source: Source, then: list[ast.AST], other: list[ast.AST]) -> lis
     return found
 
 
-def _values(owner: ast.ClassDef, attribute: str) -> list[ast.expr]:
+def _loop_over(source: Source, name: ast.Name) -> str | None:
+    """The attribute of ``self`` that a loop goes over with a name: ``for layer in self.layers``."""
+    for one in source.ancestors(name):
+        if isinstance(one, (ast.For, ast.comprehension)) and name.id in assigned(one.target):
+            for part in (one.iter, *(one.iter.args if isinstance(one.iter, ast.Call) else ())):
+                if isinstance(part, ast.Attribute) and is_own(part):
+                    return part.attr
+    return None
+
+
+def values_of(owner: ast.ClassDef, attribute: str) -> list[ast.expr]:
     """What a class stores in an attribute of its own."""
     return [
         one.value

@@ -77,6 +77,17 @@ def later(source: Source, function: Function, after: ast.stmt | None) -> Later:
     return Later(frozenset(rebound), frozenset(mutated - {""}), frozenset(containers))
 
 
+def changed_in(function: Function) -> bool:
+    """Whether a function changes a tensor in place, by the text: a method that ends with an underscore, or ``+=`` of a name."""
+    for node in own_nodes(function):
+        method = node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
+        if method.endswith("_") and not method.startswith("_"):
+            return True
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            return True
+    return False
+
+
 def root(node: ast.AST) -> str | None:
     """The name that an attribute, subscript or method-call chain starts from."""
     while True:

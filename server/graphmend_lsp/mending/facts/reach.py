@@ -24,6 +24,18 @@ def caught_at(source: Source, function: Function) -> int | None:
     return min(lines, default=None)
 
 
+def called_within(source: Source, function: Function, words: tuple[str, ...]) -> int | None:
+    """The line of the first call of the file that may lead to `function` from inside a ``with`` whose text has one of `words`."""
+    leading = leading_to(source, function)
+    for block in (one for one in ast.walk(source.tree) if isinstance(one, ast.With)):
+        if not any(word in source.code(item.context_expr) for item in block.items for word in words):
+            continue
+        for call in (one for part in block.body for one in ast.walk(part) if isinstance(one, ast.Call)):
+            if _may_call(source, call, leading):
+                return source.span(call).start.line
+    return None
+
+
 def leading_to(source: Source, function: Function) -> frozenset[Function]:
     """The functions of the file that may call `function`, through others too, and itself."""
     calls = [(source.function(one), one) for one in ast.walk(source.tree) if isinstance(one, ast.Call)]

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from graphmend_lsp.mending.facts.effects import is_static
-from graphmend_lsp.mending.facts.later import Later, subject
+from graphmend_lsp.mending.facts.later import Later, root, subject
 from graphmend_lsp.mending.facts.purity import is_neutral, needing_elements
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned, loaded, local_names, parameters
@@ -165,6 +165,8 @@ class _Work:
     ) -> None:
         self.source, self.names, self.avoid = source, names, avoid
         self.coming, self.keep_inert, self.wanted = coming, keep_inert, wanted
+        stored = (one.targets if isinstance(one, ast.Assign) else [] for one in source.tree.body)
+        self.variables = frozenset(one.id for targets in stored for one in targets if isinstance(one, ast.Name)) - names
         self.captures: list[Capture] = []
         self.replacements: list[Replacement] = []
 
@@ -266,7 +268,8 @@ class _Work:
         used = loaded(node)
         touched = used & self.names
         calls = any(isinstance(one, ast.Call) for one in ast.walk(node))
-        if not touched and not calls:
+        held = isinstance(node, (ast.Attribute, ast.Subscript)) and root(node) in self.variables
+        if not touched and not calls and not (held and certain):
             return
         start = subject(node)
         parts = touched | ({start} if start else set())

@@ -14,11 +14,13 @@ from dataclasses import dataclass
 
 from graphmend_lsp.mending.facts.effects import Effect, blames_caller, effects_in, is_static, own_nodes
 from graphmend_lsp.mending.facts.later import later
+from graphmend_lsp.mending.facts.reach import called_within
 from graphmend_lsp.mending.lowering.capture import Captured, Replacement, capture
+from graphmend_lsp.mending.lowering.late import assumed
 from graphmend_lsp.mending.syntax.edits import comments, end_of_line, one_line
 from graphmend_lsp.mending.syntax.imports import add_function, dotted, spell
 from graphmend_lsp.mending.syntax.source import Function, Source
-from graphmend_lsp.model import TextEdit
+from graphmend_lsp.model import Assumption, TextEdit
 
 _PENDING, _DEFER, _WRAP = "_deferred", "_defer", "_runs_deferred"
 _TEMPLATE = '''\
@@ -68,6 +70,7 @@ class Collected:
 
     edits: tuple[TextEdit, ...]
     changes: tuple[str, ...]
+    assumes: tuple[Assumption, ...] = ()
 
 
 def collect(
@@ -115,7 +118,21 @@ def collect(
         for name in dict.fromkeys(copied)
     ]
     changes.append(f"When several threads run `{outer.name}` at the same time their texts are kept in one list.")
-    return Collected((*edits, *wrapped), (*changes, *dict.fromkeys(told)))
+    around = ((outer_source, outer), *between) if outer is not inner else ()
+    said = assumed(source, effect, _behind(source, inner, effect), collected=True, outer=around)
+    return Collected((*edits, *wrapped), (*changes, *dict.fromkeys(told)), (*said, *_warned(effect)))
+
+
+def _behind(source: Source, function: Function, effect: Effect) -> list[ast.stmt]:
+    """The statements of a function that may run behind an effect: all of a loop around it, and what stands behind."""
+    site = source.site(source.span(effect.call))
+    start = min((source.range(one)[0] for one in site.loops), default=None) if site is not None else None
+    begin = source.range(effect.statement)[1] if start is None else start
+    return [one for one in function.body if source.range(one)[1] > begin and one is not effect.statement]
+
+
+def _warned(effect: Effect) -> tuple[Assumption, ...]:
+    return (Assumption("warning-filters"),) if effect.kind == "warn" else ()
 
 
 def inner_of(source: Source, effect: Effect) -> Function:
@@ -161,7 +178,9 @@ def unsuited(source: Source, effect: Effect) -> str | None:
             )
             if any(word in code for word in _REDIRECTS) or bound & names:
                 return f"The text belongs to `with {code}`, which is over at the end."
-    return None
+    function = source.function(effect.statement)
+    around = called_within(source, function, _REDIRECTS) if function is not None else None
+    return None if around is None else f"A call in line {around} stands in a `with` that its text may belong to."
 
 
 def _deferred(

@@ -31,6 +31,135 @@ def f(x):
         gb_id="GB0059",
     ),
     Example(
+        "a setting that is changed in between, read where it stands",
+        before="""\
+import torch
+from torch import nn
+
+SETTINGS = {"scale": 2.0}
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.seen = {"large": 0}
+
+    def note(self, x):
+        SETTINGS["scale"] *= 1.5
+        if x.shape[0] > 16:
+            self.seen["large"] += 1
+        return x.relu()
+
+    def forward(self, x):
+        h = x * 2
+        ⟦print(f"scale {SETTINGS['scale']}")⟧
+        h = self.note(h)
+        return h * 3
+""",
+        after="""\
+import torch
+from torch import nn
+
+SETTINGS = {"scale": 2.0}
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.seen = {"large": 0}
+
+    def note(self, x):
+        SETTINGS["scale"] *= 1.5
+        if x.shape[0] > 16:
+            self.seen["large"] += 1
+        return x.relu()
+
+    def forward(self, x):
+        h = x * 2
+        value = SETTINGS['scale']
+        h = self.note(h)
+        result = h * 3
+        print(f"scale {value}")
+        return result
+""",
+        gb_id="GB0291",
+    ),
+    Example(
+        "a container that a method may change in between",
+        before="""\
+import torch
+from torch import nn
+
+SETTINGS = {"scale": 2.0}
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.seen = {"large": 0}
+
+    def note(self, x):
+        SETTINGS["scale"] *= 1.5
+        if x.shape[0] > 16:
+            self.seen["large"] += 1
+        return x.relu()
+
+    def forward(self, x):
+        h = x * 2
+        ⟦print("seen", self.seen)⟧
+        h = self.note(h)
+        return h * 3
+""",
+        after="""\
+import torch
+from torch import nn
+
+SETTINGS = {"scale": 2.0}
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.seen = {"large": 0}
+
+    def note(self, x):
+        SETTINGS["scale"] *= 1.5
+        if x.shape[0] > 16:
+            self.seen["large"] += 1
+        return x.relu()
+
+    def forward(self, x):
+        h = x * 2
+        seen = self.seen
+        h = self.note(h)
+        result = h * 3
+        print("seen", seen)
+        return result
+""",
+        gb_id="GB0291",
+        assumes=("late-reading",),
+    ),
+    Example(
+        "a text for a stream of the program's own",
+        before="""\
+def fn(x, log):
+    h = x * 2
+    ⟦print("input", file=log)⟧
+    h = h.relu()
+    return h * 3
+""",
+        after="""\
+def fn(x, log):
+    h = x * 2
+    h = h.relu()
+    result = h * 3
+    print("input", file=log)
+    return result
+""",
+        gb_id="GB0291",
+        assumes=("message-order",),
+    ),
+    Example(
         "a value that is bound anew later",
         """\
 import torch
@@ -669,6 +798,7 @@ def f(x):
         run="fn = f\ncalls = [(torch.arange(4.0),)]",
         outermost=None,
         gb_id="GB0007",
+        assumes=("warning-filters",),
     ),
     Example(
         "a message that is logged once, made of what an object holds",
@@ -767,6 +897,7 @@ def f(x, y):
         run="fn = f\ncalls = [(torch.arange(4.0), torch.ones(4))]",
         outermost="f",
         gb_id="GB0007",
+        assumes=("warning-filters",),
     ),
 )
 

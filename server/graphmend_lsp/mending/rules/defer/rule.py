@@ -17,12 +17,15 @@ Safety
 ------
 Every text is kept, with the values it had at its place, and the order of the texts is kept; it appears later than
 before. Values that change in place afterwards are copied, and that is told. No text is dropped under compilation, as
-`reorderable_logging_functions` and `is_compiling()` guards do.
+`reorderable_logging_functions` and `is_compiling()` guards do. What the text reads is read where it stood; what it
+takes by reference (a container of the object, a tensor that a layer may change) is shown as it is at the end, and
+where a call in between may change it, the mend assumes that it does not. So it does where a call may say something
+itself, and where the stream is one of the program's own. A warning assumes that no filter makes an error of it.
 
 When it is refused
 ------------------
-When the text needs what is gone at the end (the exception being handled, a redirected stream, a container that
-changes, the caller's line of a ``stacklevel``), when a value can only be had by another break, when the function is a
+When the text needs what is gone at the end (the exception being handled, a stream redirected here or around a call
+that leads here, a container that changes, the caller's line of a ``stacklevel``), when a value can only be had by another break, when the function is a
 generator, when the outermost compiled function is in a file that may not be edited, and when the statement already
 stands at the end, where it costs no graph.
 """
@@ -34,6 +37,7 @@ from dataclasses import dataclass
 
 from graphmend_lsp.mending.facts.effects import Effect, effect_of, statements_in
 from graphmend_lsp.mending.lowering.deferral import collect, expressions, is_deferred, unsuited
+from graphmend_lsp.mending.lowering.late import assumed
 from graphmend_lsp.mending.lowering.tail import Item, at_end, move
 from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.rules.defer import RULE
@@ -42,7 +46,7 @@ from graphmend_lsp.mending.rules.defer.once import Once, once
 from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.mending.syntax.outermost import outermost
 from graphmend_lsp.mending.syntax.source import Function, Source
-from graphmend_lsp.model import Declined, Mend, TextEdit
+from graphmend_lsp.model import Assumption, Declined, Mend, TextEdit
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
@@ -63,7 +67,8 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
     at_test = not source.span(effect.statement).contains(site.span)
     said = once(source, effect) if not at_test else None
     if isinstance(said, Once):
-        answers.append(_mend(request, said.title, said.edits, said.changes))
+        warns = (Assumption("warning-filters"),) if effect.kind == "warn" else ()
+        answers.append(_mend(request, said.title, said.edits, said.changes, warns))
         if effect.once and said.constant:
             return tuple(answers)
     elif said is not None:
@@ -77,7 +82,11 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
             ),
         )
     if isinstance(moved, _Moved):
-        answers.append(_mend(request, f"move {effect.label} to the end of {function.name}", moved.edits, moved.changes))
+        answers.append(
+            _mend(
+                request, f"move {effect.label} to the end of {function.name}", moved.edits, moved.changes, moved.assumes
+            )
+        )
     elif isinstance(moved, str):
         reasons.append(moved)
     if isinstance(outer, str):
@@ -88,7 +97,7 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
             reasons.append(collected)
         else:
             title = f"run {effect.label} after {outer.function.name}"
-            answers.append(_mend(request, title, collected.edits, collected.changes))
+            answers.append(_mend(request, title, collected.edits, collected.changes, collected.assumes))
     return tuple(answers) or tuple(Declined(RULE.name, reason) for reason in dict.fromkeys(reasons))
 
 
@@ -96,6 +105,7 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
 class _Moved:
     edits: tuple[TextEdit, ...]
     changes: tuple[str, ...]
+    assumes: tuple[Assumption, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +168,20 @@ def _to_end(source: Source, function: Function, effect: Effect) -> _Moved | _AtE
             for name in moved.copied
         ),
     ]
-    return _Moved(moved.edits, tuple(changes))
+    return _Moved(moved.edits, tuple(changes), _assumed(source, function, items))
+
+
+def _assumed(source: Source, function: Function, items: list[Item]) -> tuple[Assumption, ...]:
+    """What moving statements to the end of their function takes for granted."""
+    found: list[Assumption] = []
+    own = {id(item.statement) for item in items}
+    for item in items:
+        behind = function.body[function.body.index(item.statement) + 1 :]
+        between = [one for one in behind if id(one) not in own]
+        for node in ast.walk(item.statement):
+            if (effect := effect_of(source, node)) is not None:
+                found += assumed(source, effect, between)
+    return tuple(dict.fromkeys(found))
 
 
 def _top(source: Source, function: Function, statement: ast.stmt) -> ast.stmt:
@@ -183,6 +206,12 @@ def _item(source: Source, statement: ast.stmt) -> Item | None:
     return None
 
 
-def _mend(request: Request, title: str, edits: tuple[TextEdit, ...], changes: tuple[str, ...]) -> Mend:
+def _mend(
+    request: Request,
+    title: str,
+    edits: tuple[TextEdit, ...],
+    changes: tuple[str, ...],
+    assumes: tuple[Assumption, ...],
+) -> Mend:
     site = request.site
-    return Mend(RULE.name, f"Mend graph break: {title}", site.path, site.span, edits, (), changes)
+    return Mend(RULE.name, f"Mend graph break: {title}", site.path, site.span, edits, (), changes, assumes=assumes)

@@ -50,36 +50,25 @@ def f(x):
         "a message that is made of values, in front of random numbers",
         before="""\
 import torch
-from torch import nn
 
 
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.drop = nn.Dropout(0.1)
-
-    def forward(self, x):
-        ⟦if torch.isnan(x).any():
-            raise ValueError(f"nan in batch of {x.shape[0]}")⟧
-        return self.drop(x)
+def f(x, p=0.0):
+    ⟦if torch.isnan(x).any():
+        raise ValueError(f"nan in batch of {x.shape[0]}")⟧
+    return torch.nn.functional.dropout(x, p)
 """,
         after="""\
 import torch
-from torch import nn
 
 
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.drop = nn.Dropout(0.1)
-
-    def forward(self, x):
-        failed = torch.isnan(x).any()
-        result = self.drop(x)
-        if failed:
-            raise ValueError(f"nan in batch of {x.shape[0]}")
-        return result
+def f(x, p=0.0):
+    failed = torch.isnan(x).any()
+    result = torch.nn.functional.dropout(x, p)
+    if failed:
+        raise ValueError(f"nan in batch of {x.shape[0]}")
+    return result
 """,
+        run="fn = f\ncalls = [(torch.ones(4),), (torch.ones(4) * 2,)]",
         assumes=("caught",),
     ),
     Example(

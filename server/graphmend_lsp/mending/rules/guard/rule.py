@@ -20,9 +20,9 @@ The operator raises the exception, with its type and its message, where the chec
 of it is lost when it fails, so nothing may be stored there; what a module stores in front of it (running statistics
 in training) is lost, too, where a compiler writes state when a graph ends. At the end of the function the exception
 is the same, but what stands between has run by then, and may raise first; a check is not moved over statements that
-write state, change their arguments or say something; where a layer behind it may draw random numbers or keep statistics
-(dropout, batch norm, what is not known), the mend assumes that nobody catches the exception. With `torch._assert_async` the
-exception becomes a RuntimeError; that is told, and never preferred.
+write state, change their arguments or say something; where a layer behind it may draw random numbers or keep
+statistics (dropout, batch norm, what is not known), the mend assumes that nobody catches the exception. With
+`torch._assert_async` the exception becomes a RuntimeError; that is told, and never preferred.
 
 When it is refused
 ------------------
