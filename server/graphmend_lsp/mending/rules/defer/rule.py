@@ -25,9 +25,9 @@ itself, and where the stream is one of the program's own. A warning assumes that
 When it is refused
 ------------------
 When the text needs what is gone at the end (the exception being handled, a stream redirected here or around a call
-that leads here, a container that changes, the caller's line of a ``stacklevel``), when a value can only be had by another break, when the function is a
-generator, when the outermost compiled function is in a file that may not be edited, and when the statement already
-stands at the end, where it costs no graph.
+that leads here, a container that changes, the caller's line of a ``stacklevel``), when a value can only be had by
+another break, when the function is a generator, when the outermost compiled function is in a file that may not be
+edited, and when the statement already stands at the end, where it costs no graph.
 """
 
 from __future__ import annotations
