@@ -79,14 +79,22 @@ def _offered(finding: Finding) -> list[tuple[str, str]]:
 @pytest.mark.slow
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize(
-    "text", [_SOLVER.format(gradients=f"\n    {_OFF}"), _DOUBLED.format(gradients=_OFF, turn="x * 2")]
+    ("text", "assumes"),
+    [
+        (_SOLVER.format(gradients=f"\n    {_OFF}"), {"inside-effects"}),  # hooks of modules in the loop
+        (_DOUBLED.format(gradients=_OFF, turn="x * 2"), set()),
+    ],
 )
-async def test_without_gradients_it_is_safe_and_one_graph(session: Session, tmp_path: Path, text: str) -> None:
+async def test_without_gradients_it_is_one_graph(
+    session: Session, tmp_path: Path, text: str, assumes: set[str]
+) -> None:
     """With dropout, too: in training the loop stays."""
     request, _, finding = await _proven(session, tmp_path, text)
-    assert _offered(finding)[0] == ("while_loop", "safe")
-    plan = await session.mend(replace(request, modes=("eval",)))
-    assert plan.verdict is not None and plan.verdict.safety == "safe"
+    safety = "unsafe" if assumes else "safe"
+    assert _offered(finding)[0] == ("while_loop", safety)
+    plan = await session.mend(replace(request, modes=("eval",), unsafe=bool(assumes)))
+    assert plan.verdict is not None and plan.verdict.safety == safety
+    assert assumes <= {one.kind for one in plan.verdict.assumes}
     assert (plan.verdict.after.graphs, plan.verdict.after.breaks) == (1, 0)
     assert "torch.while_loop(" in "".join(plan.texts.values())
 
