@@ -89,14 +89,6 @@ class Results:
                 return {finding.site.path}
         return set()
 
-    def end_news(self) -> None:
-        """No run is under way."""
-        self._all = [one for one in self._all if not one.is_news]
-
-    def forget(self) -> None:
-        """Nothing is known any more."""
-        self._all.clear()
-
     @property
     def runs(self) -> tuple[Run, ...]:
         """Whose findings are known."""
