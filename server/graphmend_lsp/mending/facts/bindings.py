@@ -152,6 +152,9 @@ def value_at(source: Source, name: ast.Name) -> ast.expr | None:
     at = source.statement(name)
     if at is None or isinstance(at, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return None
+    walrus = {node.target.id for node in ast.walk(at) if isinstance(node, ast.NamedExpr)}
+    if name.id in walrus or (isinstance(at, ast.While) and name.id in assigned(at)):
+        return None
     while one is not at:
         if isinstance(one, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.NamedExpr)):
             return None

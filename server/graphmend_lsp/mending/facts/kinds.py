@@ -134,10 +134,18 @@ class Kinds:
     def _of_element(self, node: ast.Subscript, seen: frozenset[str]) -> Kind:
         """The kind of an item: a tensor's is a tensor, a container's is what all that is put in it is."""
         name = node.value
-        shown = value_at(self.source, name) if isinstance(name, ast.Name) else name
-        if not isinstance(shown, (ast.List, ast.Tuple, ast.Dict)):
+        shown: list[ast.expr | None] = [name]
+        if isinstance(name, ast.Name):
+            here = value_at(self.source, name)
+            shown = [here] if here is not None else list(self._values(name))
+        if not shown or not all(isinstance(one, (ast.List, ast.Tuple, ast.Dict)) for one in shown):
             return self._of(name, seen)
-        parts = [*(shown.values if isinstance(shown, ast.Dict) else shown.elts)]
+        parts = [
+            part
+            for one in shown
+            if isinstance(one, (ast.List, ast.Tuple, ast.Dict))
+            for part in (one.values if isinstance(one, ast.Dict) else one.elts)
+        ]
         function = self.source.function(node)
         if function is not None and isinstance(name, ast.Name):
             stored = [one for one in ast.walk(function) if isinstance(one, ast.Assign)]

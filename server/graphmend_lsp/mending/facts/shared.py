@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from graphmend_lsp.mending.facts.bindings import called_operator
+from graphmend_lsp.mending.facts.bindings import KEEPERS, called_operator
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.purity import TENSOR_METHODS
 from graphmend_lsp.mending.syntax.source import Source, assigned
@@ -83,6 +83,8 @@ def _known_by(source: Source, function: ast.AST, names: frozenset[str]) -> froze
             pairs.append((_stored(source, one.target), aliased(source, one.value)))
         elif isinstance(one, (ast.For, ast.comprehension)):
             pairs.append((_stored(source, one.target), aliased(source, one.iter)))
+        elif isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr in KEEPERS:
+            pairs += [(aliased(source, one.func.value), aliased(source, argument)) for argument in one.args]
     known = set(names)
     size = 0
     while size != len(known):

@@ -127,6 +127,11 @@ class Lowering:
             refuse_hazards(self.source, value, self.changes)
             yield Item(_reads(value), frozenset({target.id}), (render(self.source, one),), comments=notes)
             return
+        if isinstance(target, ast.Subscript) and self._is_made_here(target, block):
+            refuse_hazards(self.source, value, self.changes)
+            lines, own = (render(self.source, one),), loaded(target.value)
+            yield Item(_reads(value) | own, own, lines, comments=notes)
+            return
         if moved := self._moved(target, value):
             self.changes.append(f"`{moved}` is moved in every call, not only when its side is taken.")
             lines = (render(self.source, one),)
@@ -353,6 +358,25 @@ class Lowering:
     def is_owned(self, name: str) -> bool:
         """Whether a name holds a tensor that nothing else holds, so that another may take its place."""
         return is_fresh(self.source, name, self.root) if self.owned is None else self.owned(name)
+
+    def _is_made_here(self, target: ast.Subscript, block: Sequence[ast.stmt]) -> bool:
+        """Whether an item at a constant index is stored in something that the block itself made for itself alone."""
+        name = target.value
+        if not (
+            isinstance(name, ast.Name) and isinstance(target.slice, ast.Constant) and self._is_local(name.id, block)
+        ):
+            return False
+        made = [one for one in block if isinstance(one, ast.Assign) and name.id in assigned(one)]
+        if len(made) != 1 or not isinstance(made[0].targets[0], ast.Name):
+            return False
+        value = made[0].value
+        known = isinstance(value, ast.Dict) or (
+            isinstance(value, ast.List)
+            and isinstance(target.slice.value, int)
+            and not any(isinstance(one, ast.Starred) for one in value.elts)
+            and target.slice.value < len(value.elts)
+        )
+        return known and made[0].lineno < target.lineno
 
     def _is_local(self, name: str, block: Sequence[ast.stmt]) -> bool:
         """Whether a name is used in this branch alone."""

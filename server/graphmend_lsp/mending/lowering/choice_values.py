@@ -136,7 +136,11 @@ class Writer:
             call, pairs = shared
             exchange: dict[ast.AST, str] = {}
             for one, other in pairs:
-                exchange[one] = f"{self.where}({self.condition(value.test)}, {self.plain(one)}, {self.plain(other)})"
+                then, otherwise = (
+                    self.text(Leaf(one), (*guards, (value.test, True))),
+                    self.text(Leaf(other), (*guards, (value.test, False))),
+                )
+                exchange[one] = f"{self.where}({self.condition(value.test)}, {then}, {otherwise})"
             return render(self.source, call, exchange)
         before = dict(self.uses)
         condition = self.condition(value.test)

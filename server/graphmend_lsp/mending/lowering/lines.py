@@ -15,7 +15,6 @@ from graphmend_lsp.mending.lowering.conditions import Test
 from graphmend_lsp.mending.lowering.merge import Item
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.formatting import layout, line_limit, render
-from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source
 
 
@@ -60,11 +59,8 @@ class Lines:
             return [f"return {', '.join(texts)}{',' if item.key and len(texts) == 1 else ''}"]
         if item.call is not None:
             exchange: dict[ast.AST, str] = {}
-            for one, other in item.pairs:
-                if item.chosen is None:
-                    raise Refused("The call is not chosen by a condition.")
-                condition = writer.condition(item.chosen)
-                exchange[one] = f"{self.where}({condition}, {writer.plain(one)}, {writer.plain(other)})"
+            for one, value in item.pairs:
+                exchange[one] = writer.text(value)
             return [render(self.source, item.call, exchange)]
         if item.key:
             text = writer.text(item.values[0])
@@ -90,7 +86,7 @@ def _moves(items: Sequence[Item], test: Test) -> bool:
     at = next(index for index, item in enumerate(items) if item.test is test)
     writes: frozenset[str] = frozenset()
     for item in items[at + 1 :]:
-        if any(_uses(value, test) for value in item.values) or item.pairs:
+        if any(_uses(value, test) for value in (*item.values, *(value for _, value in item.pairs))):
             return bool(writes & test.reads)
         writes |= item.writes
     return False

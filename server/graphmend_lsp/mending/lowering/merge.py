@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from graphmend_lsp.mending.facts.bindings import defaults_to_none, is_bound, is_fresh, last_value, own_is_none
+from graphmend_lsp.mending.facts.bindings import KEEPERS, defaults_to_none, is_bound, is_fresh, last_value, own_is_none
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.shared import aliased, changed_later
 from graphmend_lsp.mending.facts.static_loops import is_in_range
@@ -29,7 +29,7 @@ from graphmend_lsp.mending.lowering.choice_values import (
 )
 from graphmend_lsp.mending.lowering.conditions import Test
 from graphmend_lsp.mending.lowering.numbers import Numbers, dtype_assumed, plain_numbers
-from graphmend_lsp.mending.lowering.trees import held_item, leaves, opened, ordered_as, over_each
+from graphmend_lsp.mending.lowering.trees import held_item, leaves, opened, ordered_as, over_each, tree_of
 from graphmend_lsp.mending.syntax.formatting import first_line, render
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source
@@ -41,8 +41,8 @@ class Item:
     """One step of a branch. `reads` and `writes` are names and ``self.name``s.
 
     `lines` are statements that stand as they are (set-up), `call` is a call made for its effect, `values` are what is
-    returned (`returns`) or stored in `key`; `test` marks where a condition gets its name if it needs one, `chosen` is
-    the condition of the pairs of arguments of a call. `moved` says that the lines only move a tensor to a device,
+    returned (`returns`) or stored in `key`; `test` marks where a condition gets its name if it needs one, `pairs` are the
+    arguments of the call that are chosen, each with its value. `moved` says that the lines only move a tensor to a device,
     `in_place` that the value is written into the tensor that `key` holds, which others may hold too; `element` is the target
     when it is an item of a tensor or of a container.
     """
@@ -54,9 +54,8 @@ class Item:
     values: tuple[Value, ...] = ()
     returns: bool = False
     call: ast.Call | None = None
-    pairs: tuple[tuple[ast.expr, ast.expr], ...] = ()
+    pairs: tuple[tuple[ast.expr, Value], ...] = ()
     test: Test | None = None
-    chosen: Test | None = None
     comments: tuple[str, ...] = ()
     moved: bool = False
     in_place: bool = False
@@ -205,13 +204,32 @@ def _joined_calls(
     text = render(setting.source, call)
     if then is None or other is None or then.call is None or other.call is None:
         raise Refused(f"`{text}` runs on one side only.")
-    pairs = differing_arguments(then.call, other.call)
-    if pairs is None:
+    if differing_arguments(then.call, other.call) is None:
         raise Refused(f"`{text}` and `{render(setting.source, other.call)}` differ in more than tensors.")
-    for node in (node for pair in pairs for node in pair):
-        refuse_value(setting.source, setting.kinds, node, setting.changes)
+    pairs: list[tuple[ast.expr, Value]] = []
+    for one, two in zip(_arguments(then.call), _arguments(other.call), strict=True):
+        a, b = dict(then.pairs).get(one), dict(other.pairs).get(two)
+        if a is None and b is None and ast.dump(one) == ast.dump(two):
+            continue
+        a, b = a or _argument(setting, one), b or _argument(setting, two)
+        if isinstance(call.func, ast.Attribute) and call.func.attr in KEEPERS:
+            refuse_later_change(setting, ast.unparse(call.func.value), [a, b])
+        pairs.append((one, choose(setting, test, a, b, None)))
     reads = then.reads | other.reads | test.reads
-    return Item(reads, then.writes, call=then.call, pairs=tuple(pairs), chosen=test, comments=comments)
+    return Item(reads, then.writes, call=then.call, pairs=tuple(pairs), comments=comments)
+
+
+def _arguments(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *(keyword.value for keyword in call.keywords)]
+
+
+def _argument(setting: Setting, node: ast.expr) -> Value:
+    """An argument in which two calls differ: a tensor, or a container of tensors."""
+    tree = tree_of(setting.source, node, lambda part: _argument(setting, part))
+    if tree is not None:
+        return tree
+    refuse_value(setting.source, setting.kinds, node, setting.changes)
+    return Leaf(node)
 
 
 def choose(setting: Setting, test: Test, then: Value, other: Value, key: str | None) -> Value:
@@ -295,7 +313,7 @@ def _refuse_unbound_element(setting: Setting, element: ast.Subscript) -> None:
     held = held_item(source, element, setting.root)
     if held is None:
         raise Refused(f"`{text}` may not exist when its side is not taken: what holds it is no tensor that is known.")
-    if setting.kinds.of(held) != "tensor":
+    if setting.kinds.of(held) != "tensor" or setting.kinds.of(element) != "tensor":
         raise Refused(f"`{text}` is not known to be a tensor when its side is not taken.")
 
 
@@ -364,7 +382,7 @@ def refuse_later_change(setting: Spot, key: str, values: Sequence[Value]) -> Non
     shared = [leaf for value in values for leaf in leaves(value) if _is_shared(source, key, leaf, root)]
     if not shared:
         return
-    names = {key.partition("[")[0]}
+    names = aliased(source, ast.parse(key, mode="eval").body) if key else set()
     for leaf in shared:
         names |= (
             aliased(source, leaf.node) if isinstance(leaf, Leaf) else {leaf.key} if isinstance(leaf, Old) else set()

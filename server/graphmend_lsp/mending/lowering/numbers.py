@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from graphmend_lsp.mending.facts.bindings import value_at
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.number_needs import why_number
 from graphmend_lsp.mending.facts.scalars import Scalars
@@ -231,11 +232,15 @@ def uses_of(source: Source, target: ast.IfExp) -> list[ast.expr]:
     if name.id in parameters(function) or name.id not in local_names(function):
         raise Refused(f"Line {name.lineno}: `{name.id}` is not bound here only.")
     loads: list[ast.expr] = []
+    others = False
     for one in ast.walk(function):
         if not (isinstance(one, ast.Name) and one.id == name.id) or one is name:
             continue
         if not isinstance(one.ctx, ast.Load):
-            raise Refused(f"Line {one.lineno}: `{name.id}` is bound in more than one place.")
+            if not isinstance(source.parents.get(one), ast.Assign):
+                raise Refused(f"Line {one.lineno}: `{name.id}` is bound in more than one place.")
+            others = True
+            continue
         scopes = (
             ast.FunctionDef,
             ast.AsyncFunctionDef,
@@ -248,6 +253,12 @@ def uses_of(source: Source, target: ast.IfExp) -> list[ast.expr]:
         if next(up for up in source.ancestors(one) if isinstance(up, scopes)) is not function:
             raise Refused(f"Line {one.lineno}: `{name.id}` is used in a function or comprehension of its own.")
         loads.append(one)
+    if others:
+        held = {one: value_at(source, one) for one in loads if isinstance(one, ast.Name)}
+        unclear = next((one for one, value in held.items() if value is None), None)
+        if unclear is not None:
+            raise Refused(f"Line {unclear.lineno}: `{name.id}` may hold what another line gave it.")
+        loads = [one for one, value in held.items() if value is target]
     if not loads:
         raise Refused(f"`{name.id}` is not used.")
     return loads

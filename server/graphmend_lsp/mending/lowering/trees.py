@@ -222,7 +222,9 @@ def _only_reads(source: Source, name: ast.Name) -> bool:
         return isinstance(parent.targets[0], (ast.Tuple, ast.List))
     if isinstance(parent, ast.Call) and name in parent.args:
         called = dotted(source, parent.func) or ""
-        return called.startswith("torch.") or any(is_builtin(source, parent.func, one) for one in _READING)
+        return (called.startswith("torch.") and called.count(".") == 1) or any(
+            is_builtin(source, parent.func, one) for one in _READING
+        )
     return isinstance(parent, (ast.Return, ast.Starred))
 
 

@@ -63,7 +63,7 @@ def layout(line: str, indent: str, limit: int) -> list[str]:
     if split is None:
         return [line]
     head, body, tail = split
-    if tail.rstrip(",:") != ")":
+    if tail.rstrip(",:") not in (")", "]", "}"):
         return [line]
     base = line[: len(line) - len(line.lstrip(" \t"))]
     inner = base + indent
@@ -77,7 +77,7 @@ def layout(line: str, indent: str, limit: int) -> list[str]:
 
 
 def _last_brackets(line: str) -> tuple[str, list[str], str] | None:
-    """The text up to the last top-level ``(`` with something behind it, its parts, and the rest from ``)``."""
+    """The text up to the last top-level ``(`` (or a display's ``[``, ``{``) with something behind it, its parts, and the rest."""
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(line.strip() + "\n").readline))
     except (tokenize.TokenError, IndentationError):
@@ -100,7 +100,8 @@ def _last_brackets(line: str) -> tuple[str, list[str], str] | None:
             depth += 1
         elif token.string in ")]}":
             depth -= 1
-            if depth == 0 and token.string == ")" and line[opened] == "(" and line[opened + 1 : column].strip():
+            display = token.string in "]}" and bool(commas) and line[opened - 1 : opened] in (" ", "(", "")
+            if depth == 0 and (token.string == ")" or display) and line[opened + 1 : column].strip():
                 closed = column
                 found = (opened, closed, commas)
         elif token.string == "," and depth == 1 and not unnamed:

@@ -358,7 +358,7 @@ REFUSALS: tuple[Refusal, ...] = (
         if ⟦x.sum() > 0⟧:
             y = [self.big(x)]
         else:
-            y = [self.small(x)]
+            y = [self.small(x), x]
         return y[0]
 """,
         "which is no tensor",

@@ -974,7 +974,7 @@ def fn(x):
         parts = [x]
     return torch.cat(parts)
 """,
-        reason="One side gives a container",
+        reason="not known to be containers of one structure",
     ),
     Refusal(
         "no value before",
@@ -1173,7 +1173,7 @@ import torch
 
 def fn(x, n):
     y = x
-    if ⟦n.min() > 0⟧:
+    if ⟦x.min() > 0⟧:
         y = x // n
     return y
 """,

@@ -34,12 +34,12 @@ When it is refused
 from __future__ import annotations
 
 from graphmend_lsp.mending.lowering.choice import choices
-from graphmend_lsp.mending.rules.where import RULE, examples, numbers_examples, stored_examples
+from graphmend_lsp.mending.rules.where import RULE, examples, numbers_examples, stored_examples, trees_examples
 from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.model import Declined, Mend
 
-EXAMPLES = (*examples.EXAMPLES, *numbers_examples.EXAMPLES, *stored_examples.EXAMPLES)
-REFUSALS = (*examples.REFUSALS, *numbers_examples.REFUSALS, *stored_examples.REFUSALS)
+EXAMPLES = (*examples.EXAMPLES, *numbers_examples.EXAMPLES, *stored_examples.EXAMPLES, *trees_examples.EXAMPLES)
+REFUSALS = (*examples.REFUSALS, *numbers_examples.REFUSALS, *stored_examples.REFUSALS, *trees_examples.REFUSALS)
 
 
 def propose(place: Place) -> tuple[Mend | Declined, ...]:
