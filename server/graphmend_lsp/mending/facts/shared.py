@@ -40,8 +40,13 @@ def _aliased_by_call(source: Source, call: ast.Call) -> set[str]:
     operator = called_operator(source, call)
     if operator is not None and operator.is_new:
         return set()
-    method = [call.func.value] if isinstance(call.func, ast.Attribute) else []
-    parts = [*method, *call.args, *(one.value for one in call.keywords)]
+    receiver = call.func.value if isinstance(call.func, ast.Attribute) else None
+    own = isinstance(receiver, ast.Name) and receiver.id == "self"
+    parts = [
+        *([receiver] if receiver is not None and not own else []),
+        *call.args,
+        *(one.value for one in call.keywords),
+    ]
     return {name for one in parts for name in aliased(source, one)}
 
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from graphmend_lsp.mending.facts.bindings import is_fresh
+from graphmend_lsp.mending.facts.bindings import is_fresh, makes_tensor
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.purity import TENSOR_METHODS
 from graphmend_lsp.mending.facts.scalars import Scalars
@@ -105,6 +105,11 @@ class Lowering:
         elif isinstance(one, ast.AnnAssign) and one.value is not None:
             yield from self._assign(one, one.target, one.value, block, notes)
         elif isinstance(one, ast.AugAssign):
+            if isinstance(one.target, ast.Name) and self._is_new_here(one, one.target.id, block):
+                refuse_hazards(self.source, one.value, self.changes)
+                own = frozenset({one.target.id})
+                yield Item(_reads(one.value) | own, own, (render(self.source, one),), comments=notes)
+                return
             yield self._augmented(one, notes)
         elif isinstance(one, ast.Return):
             yield self._returned(one, notes)
@@ -358,6 +363,13 @@ class Lowering:
     def is_owned(self, name: str) -> bool:
         """Whether a name holds a tensor that nothing else holds, so that another may take its place."""
         return is_fresh(self.source, name, self.root) if self.owned is None else self.owned(name)
+
+    def _is_new_here(self, at: ast.stmt, name: str, block: Sequence[ast.stmt]) -> bool:
+        """Whether a name is the block's alone, and each value that it gets there is new: a change in place reaches no other."""
+        made = [one for one in block if isinstance(one, ast.Assign) and name in assigned(one)]
+        return bool(made) and self._is_local(name, block) and all(
+            isinstance(one.targets[0], ast.Name) and len(one.targets) == 1 and makes_tensor(one.value) for one in made
+        ) and is_fresh(self.source, name, at)  # fmt: skip
 
     def _is_made_here(self, target: ast.Subscript, block: Sequence[ast.stmt]) -> bool:
         """Whether an item at a constant index is stored in something that the block itself made for itself alone."""

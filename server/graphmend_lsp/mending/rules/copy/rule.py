@@ -88,7 +88,7 @@ def _of_container(source: Source, node: ast.Call, container: ast.List | ast.Tupl
             continue
         if _unfit(source, one) or Kinds(source).of(one) != "tensor":
             raise Refused(f"`{text}` is not known to be a tensor; copy the tensors of the container one by one.")
-        shared += [] if makes_tensor(one) else [text]
+        shared += [] if makes_tensor(source, one) else [text]
         exchange[one] = f"{operand(text)}.clone()" if _is_detached(source, one) else f"{operand(text)}.detach().clone()"
     if isinstance(container, ast.Dict) and not all(isinstance(one, ast.Constant) for one in container.keys):
         raise Refused(f"The keys of `{render(source, container)}` are not constants, and may be copied, too.")
