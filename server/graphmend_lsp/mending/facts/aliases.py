@@ -7,33 +7,28 @@ from __future__ import annotations
 
 import ast
 
-from graphmend_lsp.mending.facts.purity import TENSOR_METHODS
+from graphmend_lsp.mending.facts.bindings import operator_called
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned, parameters
 
-_MAKERS = frozenset((
-    "zeros", "ones", "full", "empty", "eye", "arange", "zeros_like", "ones_like", "full_like", "empty_like", "linspace",
-))  # fmt: skip
-_METHOD_MAKERS = frozenset(("new_zeros", "new_ones", "new_full", "new_empty"))
-_WHOLE = frozenset((
-    "nonzero", "argmax", "argmin", "argsort", "argwhere", "any", "all", "isnan", "isinf", "isfinite", "eq", "ne", "lt", "le",
-    "gt", "ge", "logical_and", "logical_or", "logical_not", "logical_xor", "long", "int", "bool", "short", "byte", "item",
-    "tolist", "detach", "size", "dim", "numel", "searchsorted", "bincount", "signbit", "isin", "isclose", "nonzero_static",
-))  # fmt: skip
+_OVERLAPPING = ("expand", "expand_as", "broadcast_to", "unfold", "as_strided")
+"""Of a new tensor, too, they give a tensor with elements that share memory with each other."""
 _LIMITS = ("torch.finfo", "torch.iinfo")
 _WHOLE_TENSORS = ("LongTensor", "IntTensor", "BoolTensor", "ByteTensor", "ShortTensor")
 _NUMBERS = ("range", "len", "int", "enumerate", "zip", "min", "max", "abs", "reversed", "bool", "sum", "list", "tuple")
 
 
 def makes_new(source: Source, value: ast.expr) -> bool:
-    """Whether a value is a tensor that nothing else holds: a function of torch fills it, and methods only follow."""
-    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
-        name = dotted(source, value.func)
-        if name is not None:
-            return name.startswith("torch.") and name.removeprefix("torch.") in _MAKERS
-        if value.func.attr in _METHOD_MAKERS or value.func.attr == "clone":
+    """Whether a value is a tensor that nothing else holds: an operator gives a new one, and only views of it follow."""
+    while isinstance(value, ast.Call):
+        operator = operator_called(source, value)
+        if operator is None or operator.gives != "tensor" or operator.effect:
+            return False
+        if operator.is_new:
             return True
-        if value.func.attr not in TENSOR_METHODS or value.func.attr.startswith(("expand", "broadcast")):
+        if not isinstance(value.func, ast.Attribute) or dotted(source, value.func) is not None:
+            return False
+        if operator.name in _OVERLAPPING:
             return False
         value = value.func.value
     return False
@@ -140,19 +135,16 @@ def _value(source: Source, function: Function, node: ast.expr, seen: frozenset[s
         return every(*node.elts)
     if not isinstance(node, ast.Call) or any(isinstance(one, ast.Starred) for one in node.args):
         return False
-    name = dotted(source, node.func)
-    if name is not None:
-        if not name.startswith("torch.") or name.count(".") != 1:
-            return False
-        last = name.removeprefix("torch.")
-        values = [one.value for one in node.keywords if one.arg not in ("device", "dtype", "dim", "out")]
-        if any(one.arg in ("out", "requires_grad") for one in node.keywords):
-            return False
-        return last in _WHOLE or last in _MAKERS - {"full", "full_like", "linspace"} or every(*node.args, *values)
+    if (dotted(source, node.func) or "").removeprefix("torch.") in _WHOLE_TENSORS:
+        return True
     if any(is_builtin(source, node.func, one) for one in _NUMBERS):
         return every(*node.args)
-    if isinstance(node.func, ast.Attribute) and node.func.attr in TENSOR_METHODS | _WHOLE:
-        if node.func.attr in _WHOLE or node.func.attr in ("new_zeros", "new_ones", "new_empty"):
-            return not any(one.arg == "requires_grad" for one in node.keywords)
-        return every(node.func.value, *node.args, *(one.value for one in node.keywords if one.arg != "device"))
-    return False
+    operator = operator_called(source, node)
+    if operator is None or operator.effect:
+        return False
+    if not operator.carries_gradient:
+        return not any(one.arg == "requires_grad" for one in node.keywords)
+    method = isinstance(node.func, ast.Attribute) and dotted(source, node.func) is None
+    receiver = [node.func.value] if isinstance(node.func, ast.Attribute) and method else []
+    given = [one.value for one in node.keywords if one.arg not in ("device", "dtype", "dim")]
+    return every(*receiver, *node.args, *given) and not any(one.arg == "requires_grad" for one in node.keywords)

@@ -71,7 +71,7 @@ def makes_tensor(source: Source, value: ast.expr) -> bool:
     """Whether an expression surely gives a new tensor (or a number): arithmetic, or an operator that copies."""
     if isinstance(value, ast.BinOp):
         return True
-    operator = called_operator(source, value) if isinstance(value, ast.Call) else None
+    operator = operator_called(source, value) if isinstance(value, ast.Call) else None
     return operator is not None and operator.is_tensor and operator.is_new
 
 
@@ -99,21 +99,21 @@ def _is_kept_by_call(source: Source, node: ast.expr, parent: ast.Attribute | ast
             return False
         call = source.parents.get(parent)
         if isinstance(call, ast.Call) and call.func is parent:
-            made = called_operator(source, call)
+            made = operator_called(source, call)
             return made is None or (not made.is_new and is_kept(source, call))
         read = operator_of_attribute(parent.attr)
         return read is None or (not read.is_new and is_kept(source, parent))
     call = source.parents.get(parent) if isinstance(parent, ast.keyword) else parent
     if not isinstance(call, ast.Call) or call.func is node:
         return True
-    called = called_operator(source, call)
+    called = operator_called(source, call)
     if called is None or getattr(call.func, "attr", "") in (*KEEPERS, "set_", "module_load", "backward"):
         return True
     method = isinstance(call.func, ast.Attribute) and dotted(source, call.func) is None
     return not (method or called.is_new) and is_kept(source, call)
 
 
-def called_operator(source: Source, call: ast.Call) -> Operator | None:
+def operator_called(source: Source, call: ast.Call) -> Operator | None:
     """The operator that a call calls, if it is known; None too where ``out`` or ``inplace`` says what the result is."""
     if any(one.arg in ("out", "inplace", None) for one in call.keywords):
         return None

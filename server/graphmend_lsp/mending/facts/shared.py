@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from graphmend_lsp.mending.facts.bindings import KEEPERS, called_operator
+from graphmend_lsp.mending.facts.bindings import KEEPERS, operator_called
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.purity import TENSOR_METHODS
 from graphmend_lsp.mending.syntax.source import Source, assigned
@@ -37,7 +37,7 @@ def aliased(source: Source, node: ast.AST) -> set[str]:
 
 def _aliased_by_call(source: Source, call: ast.Call) -> set[str]:
     """What a call may hand on: all that it is given, unless its operator is known to make something new."""
-    operator = called_operator(source, call)
+    operator = operator_called(source, call)
     if operator is not None and operator.is_new:
         return set()
     receiver = call.func.value if isinstance(call.func, ast.Attribute) else None

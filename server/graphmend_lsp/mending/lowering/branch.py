@@ -368,7 +368,7 @@ class Lowering:
         """Whether a name is the block's alone, and each value that it gets there is new: a change in place reaches no other."""
         made = [one for one in block if isinstance(one, ast.Assign) and name in assigned(one)]
         return bool(made) and self._is_local(name, block) and all(
-            isinstance(one.targets[0], ast.Name) and len(one.targets) == 1 and makes_tensor(one.value) for one in made
+            isinstance(one.targets[0], ast.Name) and len(one.targets) == 1 and makes_tensor(self.source, one.value) for one in made
         ) and is_fresh(self.source, name, at)  # fmt: skip
 
     def _is_made_here(self, target: ast.Subscript, block: Sequence[ast.stmt]) -> bool:

@@ -22,6 +22,7 @@ from graphmend_lsp.mending.facts.operators.shared import SHARED as _SHARED
 __all__ = [
     "ATTRIBUTES", "BUILTINS", "FUNCTIONAL", "FUNCTIONS", "METHODS", "OPERATORS", "UNKNOWN", "Operator", "in_place",
     "operator_of_ast", "operator_of_attribute", "operator_of_builtin", "operator_of_function", "operator_of_method",
+    "operators_named",
 ]  # fmt: skip
 
 _shared = read(_SHARED)
@@ -63,6 +64,11 @@ def operator_of_ast(kind: type[ast.AST]) -> Operator | None:
 def operator_of_builtin(name: str) -> Operator | None:
     """What a builtin function of Python does with tensors and numbers."""
     return BUILTINS.get(name)
+
+
+def operators_named(name: str) -> tuple[Operator, ...]:
+    """What a name may mean where it is not known to be a method or a function of `torch` or of `nn.functional`."""
+    return tuple(table[name] for table in (METHODS, FUNCTIONS, FUNCTIONAL) if name in table)
 
 
 def in_place(kind: type[ast.operator]) -> Operator | None:

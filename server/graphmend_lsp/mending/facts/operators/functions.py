@@ -120,12 +120,10 @@ binomial normal poisson
 rand randn randint randperm
 [random makes same]
 rand_like randn_like randint_like
-[makes argument]
+[makes argument raises]             # for sizes below zero
 bartlett_window blackman_window hamming_window hann_window kaiser_window
 empty empty_permuted empty_strided eye full ones zeros
-[makes argument raises]
 arange range linspace logspace
-[makes argument]
 tril_indices triu_indices
 [makes same]
 empty_like full_like ones_like zeros_like

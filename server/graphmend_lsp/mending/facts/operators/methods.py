@@ -78,12 +78,14 @@ backward retain_grad record_stream reinforce
 [object effect]
 register_hook register_post_accumulate_grad_hook
 
-[number raises]
+[number reads]
 item
-[object]
+[object reads]
 tolist
+[object maybe reads]
+numpy
 [object maybe]
-numpy storage untyped_storage
+storage untyped_storage
 [object]
 storage_type qscheme dim_order
 [number]

@@ -43,9 +43,12 @@ class Operator:
     neutral: str | None = None
     """Of a reduction: the element that changes nothing, as source text."""
     safe: str | None = None
-    """Of an elementwise operator whose value or gradient is not finite everywhere: an operand where both are."""
+    """Of an elementwise operator whose value or gradient is not finite everywhere: an operand where both are; of two
+    operands, a number for the one that causes it."""
     keeps: bool = False
     """Whether the result has the shape of the (first) operand although it is not elementwise."""
+    reads: bool = False
+    """Whether it gives a value of Python that the tensor's data decide, not only its shape, dtype or device."""
     inplace: bool = False
     """Whether it takes ``inplace=``: with it, it changes its operand and gives that."""
     twin: str | None = None
@@ -76,7 +79,7 @@ class Operator:
 UNKNOWN = Operator("", alias="maybe", raises=True, random=True, effect=True)
 """What is assumed of an operator that the table lacks: everything."""
 
-_FLAGS = frozenset(("cut", "raises", "nonempty", "random", "effect", "keeps", "inplace"))
+_FLAGS = frozenset(("cut", "raises", "nonempty", "random", "effect", "keeps", "reads", "inplace"))
 _VALUES = ("neutral", "safe")
 _FIELDS = {
     **dict.fromkeys(get_args(Form), "form"),

@@ -35,7 +35,7 @@ IN_PLACE = {
 BUILTINS = """
 [elementwise same]
 abs
-[elementwise]
+[elementwise raises]
 pow
 [elementwise same maybe]
 round                               # a number as such, a tensor by its method
@@ -50,11 +50,17 @@ id
 [number raises]
 len
 [maybe raises]                      # gives one of what it is given
-max min next sum
+max min sum
 [object maybe]
-dict enumerate frozenset iter list range reversed set slice sorted tuple zip filter map
+dict enumerate frozenset iter list range reversed set slice sorted tuple zip
+[object maybe effect]               # run what they are given
+filter map
+[maybe effect raises]               # the iterator is further on
+next
 [object]
-type repr str bytes chr ascii bin hex oct format
+type repr str ascii format
+[object raises]
+bytes chr bin hex oct
 [object maybe raises]
 getattr
 [none effect]

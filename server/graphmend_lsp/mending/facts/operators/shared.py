@@ -39,24 +39,31 @@ logical_and logical_not logical_or logical_xor
 [elementwise promoted twin]
 add sub subtract mul multiply
 clamp clamp_max clamp_min clip
-fmod remainder floor_divide
-pow bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift
+bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift
 gcd lcm
 addcmul
+[elementwise promoted twin safe=1]
+pow
+[elementwise promoted twin raises safe=1]   # of integers by zero
+fmod remainder floor_divide
 [elementwise same twin]
 bitwise_not
 [elementwise promoted]
 fmax fmin maximum minimum
 logaddexp logaddexp2
 [elementwise promoted twin]
-addcdiv hypot lerp
+addcdiv lerp
 igamma igammac
+[elementwise promoted twin safe=1]
+hypot
 [elementwise promoted twin]
 heaviside nextafter
-[elementwise float64 twin]
+[elementwise float64 twin safe=1]
 float_power
 [elementwise float twin]
-arctan2 atan2 copysign div divide true_divide ldexp xlogy
+arctan2 atan2 copysign ldexp
+[elementwise float twin safe=1]
+div divide true_divide xlogy
 [elementwise same]
 clone
 [elementwise same twin]
@@ -72,9 +79,9 @@ prelu where
 sum nansum
 [reduction wide neutral=1]
 prod
-[reduction neutral=False]
+[reduction cut neutral=False]        # uint8 of uint8, else bool
 any
-[reduction neutral=True]
+[reduction cut neutral=True]
 all
 [reduction int64 neutral=0]
 count_nonzero
@@ -91,16 +98,18 @@ quantile nanquantile
 [reduction int64 nonempty]
 argmax argmin
 [reduction same tensors nonempty]
-aminmax mode kthvalue
+aminmax mode
+[reduction same tensors]
+kthvalue
 [reduction float]
 dist
 [wide]
 trace
-[raises float]
+[float]
 det logdet
-[raises tensors float]
+[tensors float]
 slogdet
-[flag]
+[flag reads]
 allclose equal
 
 [scan wide twin]
@@ -137,7 +146,7 @@ diag diag_embed diagflat
 [layout same keeps]
 tril triu
 [layout same raises]
-gather index_select masked_select take take_along_dim repeat_interleave
+gather index_select take take_along_dim repeat_interleave
 [layout same keeps raises]
 index_add index_copy index_fill index_put index_reduce masked_scatter put scatter scatter_add scatter_reduce
 [layout same keeps]
@@ -147,7 +156,7 @@ argwhere nonzero
 [layout int64]
 nonzero_static
 [layout same]
-unique unique_consecutive
+unique unique_consecutive masked_select
 [promoted]
 diff
 
@@ -155,13 +164,15 @@ diff
 addbmm addmm addmv addr baddbmm bmm dot ger inner kron matmul mm mv outer vdot cross matrix_power
 [float]
 cov corrcoef matrix_exp
+[float tensors]
+geqrf qr triangular_solve
 [float tensors raises]
-geqrf lu qr svd triangular_solve
+lu svd
 [float raises]
 cholesky cholesky_inverse cholesky_solve inverse lu_solve orgqr ormqr pinverse
 [raises tensors]
 eig solve symeig lstsq
-[tensors same nonempty]
+[tensors same]
 topk
 [tensors float]
 frexp
@@ -184,7 +195,7 @@ dequantize int_repr
 
 [flag]
 is_complex is_conj is_distributed is_floating_point is_inference is_neg is_same_size is_signed
-[flag raises]
+[flag reads]
 is_nonzero
 [number]
 numel get_device q_scale q_zero_point q_per_channel_axis
