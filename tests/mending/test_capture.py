@@ -29,6 +29,11 @@ def test_a_product_of_two_numbers_from_data_is_never_safe() -> None:
     assert not _mend("def fn(x):\n    n = ⟦x[0].item()⟧\n    return x * n, n * 2\n")[1].cautions
 
 
+def test_int_of_what_may_be_nan_is_never_safe() -> None:
+    assert _mend("def fn(x):\n    return x[: ⟦int(x.max())⟧]\n")[1].cautions
+    assert not _mend("def fn(x):\n    return x[: ⟦int(x.argmax())⟧]\n")[1].cautions
+
+
 @pytest.mark.parametrize(
     "computed", ["6 // n", "7 % n", "1.0 / n", "2 ** n", "1 << n", "math.log(n)", "divmod(9, n)", "x.numel() / n"]
 )

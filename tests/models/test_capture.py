@@ -30,17 +30,16 @@ def graphmend_entry():
 
 @pytest.mark.slow
 @pytest.mark.skipif(not (shutil.which("g++") or shutil.which("clang++")), reason="inductor needs a compiler")
-@pytest.mark.parametrize(("function", "becomes"), [("kept", "safe"), ("branch", "")])
-async def test_settings_are_proven(tmp_path: Path, function: str, becomes: str) -> None:
+@pytest.mark.parametrize(("function", "offered"), [("kept", [("capture", "safe")]), ("branch", [])])
+async def test_settings_are_proven(tmp_path: Path, function: str, offered: list[tuple[str, str]]) -> None:
     """A size that no rewrite removes is captured; a setting under which the program raises is never offered."""
-    file = tmp_path / "program.py"
-    file.write_text(PROGRAM.format(function=function))
-    session = Session(WorkerConfig(cwd=str(tmp_path)))
+    (tmp_path / "program.py").write_text(PROGRAM.replace("{function}", function))
+    request = CheckRequest((str(tmp_path / "program.py"),), device="cpu", rules=("capture",))
+    session = Session(WorkerConfig(cwd=str(tmp_path), seconds=240))
     try:
-        plan = await session.mend(CheckRequest((str(file),), device="cpu", rules=("capture",)))
+        report = await session.prove(request, await session.check(request))
     finally:
         await session.close()
-    text = plan.texts.get(str(file), "")
-    assert (f"@_capture_data\ndef {function}" in text) == (becomes == "safe")
-    declined = [one.reason for finding in plan.left for one in finding.declined]
-    assert becomes or any("GuardOnDataDependentSymNode" in one for one in declined), declined
+    finding = report.findings[0]
+    assert [(one.mend.rule, one.safety) for one in finding.candidates] == offered
+    assert offered or any("GuardOnDataDependentSymNode" in one.reason for one in finding.declined), finding.declined

@@ -1,7 +1,8 @@
 """What a function computes in Python with numbers that come from data, where a graph does not raise as Python does.
 
 Measured with torch 2.13: ``1.0 / n`` with ``n == 0`` and ``math.sqrt(n)`` below zero raise in Python and under eager, and give
-infinity or NaN under aot_eager; ``6 // n`` gives 0 under inductor, and ``7 % n`` there ends the process (SIGFPE). Pure reading.
+infinity or NaN under aot_eager; ``6 // n`` gives 0 under inductor, and ``7 % n`` there ends the process (SIGFPE); ``int(t)`` of NaN gives a number under inductor,
+and ``n * n`` beyond 64 bits another one. Pure reading.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from graphmend_lsp.mending.syntax.source import Function, Source, assigned
 _READS = ("item", "tolist")
 _NUMBERS = (*_READS, "size", "numel", "dim", "nelement", "stride")
 _BUILTINS = ("int", "float", "bool", "len", "abs", "round", "min", "max", "sum", "pow", "range", "divmod")
+_WHOLE = ("long", "int", "argmax", "argmin", "count_nonzero", "numel", "nonzero", "size")
 _RAISING = (ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.LShift, ast.RShift)
 
 
@@ -50,6 +52,16 @@ class Arithmetic:
             for operator, left, right in _operations(node):
                 both = isinstance(operator, ast.Mult) and self._comes(left, names) and self._comes(right, names)
                 if both and self._is_number(left) and self._is_number(right):
+                    return node
+        return None
+
+    def whole(self) -> ast.AST | None:
+        """A tensor or number from data made a whole number by ``int``, not known to be one: NaN raises in Python only."""
+        names = self._names()
+        for node in ast.walk(self.function):
+            if isinstance(node, ast.Call) and is_builtin(self.source, node.func, "int") and node.args:
+                known = any(f".{one}(" in self.source.code(node) for one in _WHOLE)
+                if not known and (node in self.starts or self._comes(node.args[0], names)):
                     return node
         return None
 

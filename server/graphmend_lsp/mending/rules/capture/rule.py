@@ -37,7 +37,7 @@ When the break was not met in a run; when the outermost function is not a ``def`
 generator, or has a decorator that is not torch's; when it has the setting already; and when the file uses `torch.jit`. When a
 number from data is divided by, is an exponent, is shifted or goes to a function of `math`: Python raises for some values, where
 a graph gives infinity or NaN, or ends the process (``7 % n`` with inductor, where ``n`` is 0). A product of two of them is
-told, because a graph computes with 64 bits.
+told, because a graph computes with 64 bits, and so is ``int(t)`` of what may be NaN.
 """
 
 from __future__ import annotations
@@ -93,18 +93,23 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
     if isinstance(found, str):
         raise Refused(found)
     _refuse(found, settings)
-    product = None
+    product = whole = None
     for one in _arithmetic(place, found) if settings is _DATA else ():
         if (node := one.raising()) is not None:
             words = (
                 "raises for some numbers in Python, and gives something else or ends the process when it is captured"
             )
             raise Refused(f"Line {getattr(node, 'lineno', 0)}: `{one.source.code(node)}` {words}.")
-        product = product or one.product()
+        product, whole = product or one.product(), whole or one.whole()
     mend = _mend(place, found, settings)
     if product is not None:
         words = f"Line {getattr(product, 'lineno', 0)}: a product of whole numbers beyond 64 bits is another one."
         mend = replace(mend, cautions=(words,))
+    if whole is not None:
+        words = (
+            f"Line {getattr(whole, 'lineno', 0)}: `int` of NaN or infinity raises, and gives a number under inductor."
+        )
+        mend = replace(mend, cautions=(*mend.cautions, words))
     return (mend,)
 
 
