@@ -1,8 +1,8 @@
 """What a function computes in Python with numbers that come from data, where a graph does not raise as Python does.
 
 Measured with torch 2.13: ``1.0 / n`` with ``n == 0`` and ``math.sqrt(n)`` below zero raise in Python and under eager, and give
-infinity or NaN under aot_eager; ``6 // n`` gives 0 under inductor, and ``7 % n`` there ends the process (SIGFPE); ``int(t)`` of NaN gives a number under inductor,
-and ``n * n`` beyond 64 bits another one. Pure reading.
+infinity or NaN under aot_eager; ``6 // n`` gives 0 under inductor, and ``7 % n`` there ends the process (SIGFPE);
+``int(t)`` of NaN gives a number under inductor, and ``n * n`` beyond 64 bits another one. Pure reading.
 """
 
 from __future__ import annotations
