@@ -365,11 +365,14 @@ class Lowering:
         return is_fresh(self.source, name, self.root) if self.owned is None else self.owned(name)
 
     def _is_new_here(self, at: ast.stmt, name: str, block: Sequence[ast.stmt]) -> bool:
-        """Whether a name is the block's alone and each value it gets there is new: a change in place reaches no other."""
+        """Whether a name is the block's alone and all its values there are new: a change in place reaches no other."""
         made = [one for one in block if isinstance(one, ast.Assign) and name in assigned(one)]
-        return bool(made) and self._is_local(name, block) and all(
-        """Whether a name is the block's alone, and all its values there are new: a change in place reaches no other."""
-        ) and is_fresh(self.source, name, at)  # fmt: skip
+        if not made or not self._is_local(name, block) or not is_fresh(self.source, name, at):
+            return False
+        return all(
+            isinstance(one.targets[0], ast.Name) and len(one.targets) == 1 and makes_tensor(self.source, one.value)
+            for one in made
+        )
 
     def _is_made_here(self, target: ast.Subscript, block: Sequence[ast.stmt]) -> bool:
         """Whether an item at a constant index is stored in something that the block itself made for itself alone."""
