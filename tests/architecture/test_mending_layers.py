@@ -63,7 +63,7 @@ def test_a_rule_is_a_folder_with_its_examples() -> None:
 MOST_LINES = 60
 """Of a function, its docstring included."""
 
-LONGER_FILES = {"rules/rows/apart.py": 425, "lowering/number_flow.py": 435}
+LONGER_FILES = {"rules/rows/apart.py": 421, "lowering/number_flow.py": 435}
 """Files past 400 lines, and how long they may be; no other joins them."""
 
 

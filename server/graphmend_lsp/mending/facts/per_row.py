@@ -9,18 +9,19 @@ import ast
 from collections.abc import Sequence
 
 from graphmend_lsp.mending.facts.bindings import last_value
+from graphmend_lsp.mending.facts.operators import FUNCTIONAL, FUNCTIONS, METHODS, operators_named
 from graphmend_lsp.mending.syntax.source import Source
 
-PER_ROW = frozenset((
-    "abs", "add", "bfloat16", "bool", "ceil", "clamp", "clamp_max", "clamp_min", "clone", "contiguous", "cos", "detach", "div",
-    "double", "elu", "eq", "erf", "exp", "expm1", "float", "floor", "ge", "gelu", "gt", "half", "hardswish", "int", "isfinite",
-    "isinf", "isnan", "le", "leaky_relu", "log", "log1p", "logical_and", "logical_not", "logical_or", "logsigmoid", "long", "lt",
-    "masked_fill", "maximum", "minimum", "mul", "nan_to_num", "ne", "neg", "pow", "reciprocal", "relu", "relu6", "round",
-    "rsqrt", "sigmoid", "sign", "silu", "sin", "softplus", "sqrt", "square", "sub", "tanh", "to", "type", "type_as", "where",
-))  # fmt: skip
-"""Elementwise functions of torch and methods of tensors."""
+_MEANT = {name: operators_named(name) for name in (*METHODS, *FUNCTIONS, *FUNCTIONAL)}
+_ELEMENTWISE = {
+    name: meant for name, meant in _MEANT.items() if all(one.form == "elementwise" and not one.effect for one in meant)
+}
+PER_ROW = frozenset((*_ELEMENTWISE, "type"))
+"""Elementwise functions of torch and methods of tensors; `type` is one with a dtype as its argument."""
 
-OPEN_AT_ZERO = frozenset(("div", "log", "pow", "reciprocal", "rsqrt", "sqrt"))
+OPEN_AT_ZERO = frozenset(
+    name for name, meant in _ELEMENTWISE.items() if any(one.safe not in (None, "0") for one in meant)
+)
 """Those of them whose value or gradient is not finite at zero."""
 
 

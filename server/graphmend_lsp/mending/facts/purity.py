@@ -1,6 +1,6 @@
 """What running an expression could do besides giving a value: effects, random numbers, errors that depend on data.
 
-Tables of names that are known to be harmless and the walk that uses them; what is not known counts as an effect.
+What the table of operators lacks counts as an effect.
 Nothing here looks at values or runs code. No rule's knowledge enters here.
 """
 
@@ -11,6 +11,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from graphmend_lsp.mending.facts.operators import (
+    METHODS,
+    Operator,
+    operator_of_attribute,
+    operator_of_builtin,
+    operator_of_function,
+    operator_of_method,
+)
 from graphmend_lsp.mending.facts.static_loops import is_in_range
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Source, assigned
@@ -22,66 +30,28 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_BUILTINS = _words(
-    "abs all any bool complex dict enumerate float frozenset getattr hasattr id int isinstance issubclass len "
-    "list max min range repr reversed round set slice sorted str sum tuple type zip"
-)
-_RANDOM_TORCH = _words(
-    "rand randn randint randperm rand_like randn_like randint_like bernoulli normal multinomial poisson "
-    "dropout alpha_dropout feature_dropout feature_alpha_dropout native_dropout rrelu"
-)
-_RANDOM_FUNCTIONAL = _words(
-    "dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout gumbel_softmax rrelu "
-    "fractional_max_pool2d fractional_max_pool3d"
-)
-_RANDOM_METHODS = _words(
-    "bernoulli multinomial random_ uniform_ normal_ exponential_ cauchy_ geometric_ log_normal_ bernoulli_"
-)
-_EFFECT_TORCH = _words(
-    "compile save load manual_seed seed set_default_dtype set_default_device set_grad_enabled "
-    "set_printoptions set_num_threads set_rng_state use_deterministic_algorithms _assert _assert_async _check"
-)
 _EFFECT_PACKAGES = (
     "torch.autograd", "torch.cuda", "torch.distributed", "torch.jit", "torch.optim", "torch.utils", "torch.library",
     "torch.compiler", "torch.random", "torch.multiprocessing", "torch.onnx", "torch.profiler", "torch._dynamo",
     "torch.nn.init", "torch.serialization", "torch.backends", "torch.ops",
 )  # fmt: skip
-_PURE_EXCEPTIONS = frozenset({"torch.cuda.is_available", "torch.compiler.is_compiling", "torch.jit.is_scripting"})
-_DATA_ERRORS = _words(
-    "floor_divide remainder fmod multinomial bincount cholesky inverse inv solve eigh eig svd cholesky_solve lstsq "
-    "one_hot gather index_select take take_along_dim scatter scatter_add index_add index_copy index_fill "
-    "embedding nll_loss cross_entropy repeat_interleave arange range linspace logspace full zeros ones empty "
-    "masked_scatter"
-)
-"""Torch functions and methods whose errors depend on the values of their arguments, not only on shapes and dtypes."""
+_PURE_EXCEPTIONS = frozenset((
+    "torch.cuda.is_available", "torch.compiler.is_compiling", "torch.jit.is_scripting", "torch.finfo", "torch.iinfo",
+    "torch.device",
+))  # fmt: skip
+_TRUSTED_BUILTINS = _words("any all bool complex float getattr int len max min sum")
+"""What they raise for is text, another kind of object, or nothing at all."""
 
-_SIZE_ERRORS = _words("arange range linspace logspace full zeros ones empty repeat_interleave")
-TENSOR_METHODS = _words(
-    "abs absolute acos acosh add addbmm addcdiv addcmul addmm addmv addr all allclose amax amin aminmax angle "
-    "any arccos arcsin arctan arctan2 argmax argmin argsort asin asinh atan atan2 atanh baddbmm bfloat16 "
-    "bitwise_and bitwise_not bitwise_or bitwise_xor bmm bool broadcast_to byte ceil char cholesky chunk clamp "
-    "clamp_max clamp_min clip clone conj contiguous copysign cos cosh cpu cross cuda cummax cummin cumprod "
-    "cumsum deg2rad detach diag diag_embed diagflat diagonal diff digamma dim dist div divide dot double "
-    "dsplit element_size eq equal erf erfc erfinv exp exp2 expand expand_as expm1 fix flatten flip fliplr "
-    "flipud float float_power floor floor_divide fmax fmin fmod frac frexp gather ge get_device greater "
-    "greater_equal gt half heaviside histc hsplit hypot i0 imag index_add index_copy index_fill index_put "
-    "index_select inner int inverse is_complex is_contiguous is_floating_point is_nonzero isclose isfinite "
-    "isinf isnan isneginf isposinf isreal item kron kthvalue ldexp le lerp less less_equal lgamma log log10 "
-    "log1p log2 log_softmax logaddexp logaddexp2 logcumsumexp logdet logical_and logical_not logical_or "
-    "logical_xor logit logsumexp long lt masked_fill masked_scatter matmul matrix_exp matrix_power max "
-    "maximum mean median min minimum mm mode moveaxis movedim mul multiply mv mvlgamma nan_to_num nanmean "
-    "nanmedian nanquantile nansum narrow ndimension ne neg negative new_empty new_full new_ones new_tensor "
-    "new_zeros nextafter norm not_equal numel outer permute pinverse polygamma positive pow prelu prod qr "
-    "quantile rad2deg ravel real reciprocal relu remainder renorm repeat repeat_interleave reshape reshape_as "
-    "roll rot90 round rsqrt scatter scatter_add scatter_reduce select sgn short sigmoid sign signbit sin sinc "
-    "sinh size slogdet softmax sort split sqrt square squeeze std stride sub subtract sum sum_to_size svd "
-    "swapaxes swapdims t take take_along_dim tan tanh tensor_split tile to tolist topk trace transpose tril "
-    "triu true_divide trunc type type_as unbind unflatten unfold unsqueeze var view view_as vsplit where "
-    "xlogy masked_select nonzero unique bincount"
+_PURE_PACKAGES = ("torch.fft", "torch.linalg", "torch.special")
+_CANNOT_RAISE = _words(
+    "norm vector_norm matrix_norm cross vecdot multi_dot matmul diagonal det slogdet qr matrix_exp vander"
 )
-"""Methods of a tensor that only compute (no trailing underscore)."""
+"""Of `torch.linalg`: what takes any values; the others are for matrices that are invertible, finite, positive."""
 
-_OTHER_METHODS = _words("get keys values items startswith endswith lower upper split format strip index count")
+TENSOR_METHODS = frozenset(name for name, one in METHODS.items() if not (one.effect or one.random))
+"""Methods of a tensor that only compute."""
+
+_OTHER_METHODS = _words("get keys items startswith endswith lower upper format strip count")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +104,8 @@ def _of_call(source: Source, node: ast.Call) -> Iterator[Hazard]:
     elif isinstance(node.func, ast.Name):
         if _is_own_module(source, node.func):
             yield Hazard("compute", node, "is computed in every call")
-        elif not any(is_builtin(source, node.func, one) for one in _BUILTINS if one == node.func.id):
-            yield Hazard("effect", node, "calls a function whose effects are not known")
+        else:
+            yield from _of_builtin(node, operator_of_builtin(_builtin(source, node.func)))
     elif isinstance(node.func, ast.Attribute):
         yield from _of_method(node, node.func)
     else:
@@ -154,47 +124,86 @@ def _is_own_module(source: Source, name: ast.Name) -> bool:
     return False
 
 
+def _builtin(source: Source, name: ast.Name) -> str:
+    return name.id if is_builtin(source, name, name.id) else ""
+
+
+def _of_builtin(node: ast.Call, operator: Operator | None) -> Iterator[Hazard]:
+    if operator is None or operator.effect:
+        yield Hazard("effect", node, "calls a function whose effects are not known")
+    elif operator.raises and operator.name not in _TRUSTED_BUILTINS:
+        yield Hazard("raises", node, "may raise for values out of range")
+
+
 def _of_known(node: ast.Call, name: str) -> Iterator[Hazard]:
-    last = name.rpartition(".")[2]
-    if name.startswith("torch.nn.functional."):
-        if last in _RANDOM_FUNCTIONAL and not _is_off(node):
-            yield Hazard("random", node, "draws random numbers")
-        elif last in _DATA_ERRORS:
-            yield Hazard("raises", node, "may raise for values out of range")
-        elif last.endswith("_") or _keyword_true(node, "inplace"):
-            yield Hazard("effect", node, "changes a tensor in place")
-    elif name == "torch" or name.startswith("torch."):
-        if name in _PURE_EXCEPTIONS:
-            return
-        if last in _RANDOM_TORCH:
-            yield Hazard("random", node, "draws random numbers")
-        elif last in _EFFECT_TORCH or name.startswith(tuple(f"{one}." for one in _EFFECT_PACKAGES)):
-            yield Hazard("effect", node, "has effects besides its value")
-        elif last.endswith("_") or any(one.arg == "out" for one in node.keywords):
-            yield Hazard("effect", node, "changes a tensor in place")
-        elif last[:1].isupper() and name not in ("torch.Size", "torch.Tensor"):
-            yield Hazard("effect", node, "creates an object")
-        elif _raises_on_data(node, last):
-            yield Hazard("raises", node, "may raise for values out of range")
+    if name == "torch" or name.startswith("torch."):
+        yield from _of_torch(node, name)
     elif name.startswith("math."):
-        if last not in ("isnan", "isinf", "isfinite", "prod", "ceil", "floor", "fabs") and not _constant_arguments(
-            node
-        ):
+        total = ("isnan", "isinf", "isfinite", "prod", "ceil", "floor", "fabs")
+        if name.rpartition(".")[2] not in total and not _constant_arguments(node):
             yield Hazard("raises", node, "may raise for values outside its domain")
     elif not name.startswith(("functools.reduce", "operator.")):
         yield Hazard("effect", node, "calls a function whose effects are not known")
 
 
+def _of_torch(node: ast.Call, name: str) -> Iterator[Hazard]:
+    home, _, last = name.rpartition(".")
+    operator = operator_of_function(name)
+    if name in _PURE_EXCEPTIONS:
+        return
+    if operator is not None and operator.random and _draws(node, operator):
+        yield Hazard("random", node, "draws random numbers")
+    elif last.endswith("_") or any(one.arg == "out" for one in node.keywords) or _keyword_true(node, "inplace"):
+        yield Hazard("effect", node, "changes a tensor in place")
+    elif operator is not None:
+        if operator.effect and not _leaves_statistics(node, last):
+            yield Hazard("effect", node, "has effects besides its value")
+        elif _raises_on_data(node, operator):
+            yield Hazard("raises", node, "may raise for values out of range")
+    elif home in _PURE_PACKAGES:
+        if home == "torch.linalg" and last not in _CANNOT_RAISE:
+            yield Hazard("raises", node, "may raise for values out of range")
+    elif last[:1].isupper():
+        if name not in ("torch.Size", "torch.Tensor"):
+            yield Hazard("effect", node, "creates an object")
+    elif name.startswith(tuple(f"{one}." for one in _EFFECT_PACKAGES)):
+        yield Hazard("effect", node, "has effects besides its value")
+    else:
+        yield Hazard("effect", node, "calls a function whose effects are not known")
+
+
+def _draws(node: ast.Call, operator: Operator) -> bool:
+    """Whether a function that can draw random numbers does: dropout that is not off."""
+    if operator.name == "scaled_dot_product_attention":
+        given = [*node.args[4:5], *(one.value for one in node.keywords if one.arg in ("dropout_p", None))]
+        return any(not (isinstance(one, ast.Constant) and not one.value) for one in given)
+    return not _is_off(node)
+
+
+def _leaves_statistics(node: ast.Call, name: str) -> bool:
+    """Whether a normalization surely has no running statistics that it changes."""
+    given = {one.arg: one.value for one in node.keywords}
+    if None in given or any(isinstance(one, ast.Starred) for one in node.args):
+        return False
+    if name == "instance_norm":
+        return len(node.args) < 2 and "running_mean" not in given
+    training = node.args[5] if len(node.args) > 5 else given.get("training", ast.Constant(False))
+    return name == "batch_norm" and isinstance(training, ast.Constant) and not training.value
+
+
 def _of_method(node: ast.Call, function: ast.Attribute) -> Iterator[Hazard]:
     name = function.attr
+    operator = operator_of_method(name)
     if _through_self(function):
         yield Hazard("compute", node, "is computed in every call")
-    elif name in _RANDOM_METHODS:
+    elif operator is not None and operator.random:
         yield Hazard("random", node, "draws random numbers")
     elif name.endswith("_") and not name.endswith("__"):
         yield Hazard("effect", node, "changes a tensor in place")
-    elif name in TENSOR_METHODS:
-        if _raises_on_data(node, name):
+    elif operator is not None:
+        if operator.effect:
+            yield Hazard("effect", node, "has effects besides its value")
+        elif _raises_on_data(node, operator):
             yield Hazard("raises", node, "may raise for values out of range")
     elif name not in _OTHER_METHODS:
         yield Hazard("effect", node, "calls a method whose effects are not known")
@@ -205,10 +214,16 @@ def _through_self(function: ast.Attribute) -> bool:
     return isinstance(function.value, ast.Name) and function.value.id == "self"
 
 
-def _raises_on_data(node: ast.Call, name: str) -> bool:
-    if name not in _DATA_ERRORS:
-        return False
-    return not (name in _SIZE_ERRORS and _size_arguments_are_safe(node))
+def _raises_on_data(node: ast.Call, operator: Operator) -> bool:
+    rounded = any(one.arg == "rounding_mode" and not _is_none(one.value) for one in node.keywords)
+    if rounded and operator.name in ("div", "divide", "div_", "divide_"):
+        return True  # of integers by zero
+    sizes = operator.form == "makes" or operator.name == "repeat_interleave"
+    return operator.raises and not (sizes and _size_arguments_are_safe(node))
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _size_arguments_are_safe(node: ast.Call) -> bool:
@@ -268,19 +283,6 @@ def _is_off(node: ast.Call) -> bool:
     )
 
 
-_NEED_ELEMENTS = frozenset((
-    "max", "min", "amax", "amin", "aminmax", "argmax", "argmin", "median", "nanmedian", "mode",
-))  # fmt: skip
-
-
-_CONVERTING = frozenset(("to", "cuda", "cpu", "type", "float", "double", "half", "clone", "contiguous"))
-_WITHOUT_GRADIENT = frozenset((
-    "detach", "item", "tolist", "argmax", "argmin", "any", "all", "long", "int", "bool", "isnan", "isinf", "isfinite",
-    "count_nonzero", "nonzero", "size", "numel", "dim", "zeros", "ones", "empty", "full", "arange", "zeros_like",
-    "ones_like", "empty_like", "full_like", "eq", "ne", "lt", "le", "gt", "ge", "new_zeros", "new_ones",
-))  # fmt: skip
-
-
 def needing_elements(node: ast.AST) -> list[ast.Call]:
     """The calls in an expression or statement that raise for a tensor without elements, by their names."""
     return [
@@ -288,7 +290,8 @@ def needing_elements(node: ast.AST) -> list[ast.Call]:
         for one in ast.walk(node)
         if isinstance(one, ast.Call)
         and isinstance(one.func, ast.Attribute)
-        and one.func.attr in _NEED_ELEMENTS
+        and (operator := operator_of_method(one.func.attr)) is not None
+        and operator.nonempty
         and not (one.func.attr in ("max", "min") and len(one.args) == 2)  # of two tensors, element by element
     ]
 
@@ -304,11 +307,16 @@ def may_ask_for_gradients(source: Source, value: ast.expr) -> bool:
         if any(source.code(one).split("(")[0].split(".")[-1] in ("no_grad", "inference_mode") for one in calls):
             return False
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
-        if value.func.attr in _CONVERTING:
-            return may_ask_for_gradients(source, value.func.value)
-        return value.func.attr not in _WITHOUT_GRADIENT
+        name = dotted(source, value.func)
+        operator = operator_of_function(name) if name is not None else operator_of_method(value.func.attr)
+        if operator is None or operator.effect or any(one.arg in (None, "requires_grad") for one in value.keywords):
+            return True
+        given = [*value.args, *(one.value for one in value.keywords), *([] if name is not None else [value.func.value])]
+        return operator.carries_gradient and any(may_ask_for_gradients(source, one) for one in given)
     if isinstance(value, ast.Attribute):
-        return not (isinstance(value.value, ast.Name) and value.value.id == "self")
+        read = operator_of_attribute(value.attr)
+        python = dotted(source, value) is not None or (read is not None and not read.is_tensor)
+        return not (python or (isinstance(value.value, ast.Name) and value.value.id == "self"))
     if isinstance(value, ast.BinOp):
         return may_ask_for_gradients(source, value.left) or may_ask_for_gradients(source, value.right)
     if isinstance(value, ast.UnaryOp):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from graphmend_lsp.mending.facts.kinds import Kinds
+from graphmend_lsp.mending.facts.operators import METHODS
 from graphmend_lsp.mending.facts.scalars import plain
 from graphmend_lsp.mending.lowering.counted import length_of
 from graphmend_lsp.mending.lowering.masked import Masked, rewritten
@@ -19,8 +20,8 @@ from graphmend_lsp.model import Mend, TextEdit
 NAME = "mask"
 _TITLE = "Reduce all elements under the mask"
 _ROUNDS = "The sum goes over all elements, so it may be rounded in another order."
-_NEUTRAL = {"sum": "0", "nansum": "0", "any": "False", "all": "True", "prod": "1", "norm": "0", "count_nonzero": "0"}
-_RAISING = ("max", "min", "amax", "amin", "argmax", "argmin", "median", "mode", "aminmax")
+_NEUTRAL = {one.name: one.neutral for one in METHODS.values() if one.neutral is not None and one.name != "logsumexp"}
+_RAISING = frozenset(one.name for one in METHODS.values() if one.nonempty)
 _LOSSES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy_with_logits")
 
 

@@ -24,10 +24,6 @@ UNKNOWN = -1
 """Rows with a number of dimensions that is not known, from what is taken on trust."""
 _DIFFERS = -2
 
-_ELEMENTWISE = PER_ROW | frozenset((
-    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cosh", "erfinv", "exp2", "fmod", "hypot", "lerp", "log10",
-    "log2", "logaddexp", "logit", "remainder", "sinc", "sinh", "tan", "trunc", "xlogy",
-))  # fmt: skip
 _ALONG = frozenset(("softmax", "log_softmax", "softmin", "cumsum", "cumprod"))
 _OVER = frozenset(("sum", "mean", "prod", "amax", "amin", "any", "all", "logsumexp", "std", "var", "argmax", "argmin"))
 _EXTREME = frozenset(("min", "max", "amin", "amax", "any", "all"))
@@ -341,7 +337,7 @@ class Body:
             return 0
         if name in ("min", "max") and len(tensors) == 2 and len(others) == 1 and not words:
             return self._together(node, tensors)
-        if name in _ELEMENTWISE and (name != "where" or len(tensors) == 3):
+        if name in PER_ROW and (name != "where" or len(tensors) == 3):
             return self._together(node, [*tensors, *others])
         if name in _LIKE and not others:
             return rank
