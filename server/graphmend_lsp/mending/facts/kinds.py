@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from graphmend_lsp.mending.facts.bindings import value_at
+from graphmend_lsp.mending.facts.operators import METHODS
 from graphmend_lsp.mending.facts.purity import TENSOR_METHODS
 from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
@@ -24,8 +25,8 @@ _PYTHON_ATTRIBUTES = frozenset((
     "config",
 ))  # fmt: skip
 _PYTHON_METHODS = frozenset((
-    "size", "dim", "ndimension", "numel", "element_size", "is_floating_point", "is_complex", "is_contiguous",
-    "get_device", "stride", "data_ptr", "nelement", "is_signed", "get", "startswith", "endswith", "keys",
+    *(name for name, one in METHODS.items() if not (one.is_tensor or one.reads or one.effect) and name != "storage"),
+    "get", "startswith", "endswith", "keys",
 ))  # fmt: skip
 _PYTHON_FUNCTIONS = frozenset((
     "torch.is_tensor", "torch.is_floating_point", "torch.is_complex", "torch.finfo", "torch.iinfo", "torch.Size",
@@ -41,7 +42,8 @@ _PYTHON_PACKAGES = (
     "torch.version.",
 )
 _ALSO_PYTHON = frozenset((
-    "split", "index", "sort", "type", "where", "repeat", "t", "equal", "to", "unique", "round",
+    "split", "index", "sort", "type", "where", "repeat", "t", "equal", "to", "unique", "round", "values", "indices", "put",
+    "resize", "solve", "new", "numpy", "storage", "lu", "eig",
 ))  # fmt: skip
 _BOOL_METHODS = frozenset((
     "any", "all", "isnan", "isinf", "isfinite", "isneginf", "isposinf", "isclose", "eq", "ne", "lt", "le", "gt", "ge",

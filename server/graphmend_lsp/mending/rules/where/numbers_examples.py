@@ -212,7 +212,7 @@ REFUSALS: tuple[Refusal, ...] = (
     Refusal(
         "a chosen number with another value elsewhere",
         source=_START + "    n = 2 if ⟦loud.any()⟧ else 3\n    x = x + n\n    n = n + 1\n    return x * n\n",
-        reason="`n` is bound in more than one place",
+        reason="`n + 1` is arithmetic of Python numbers",
     ),
     Refusal(
         "a chosen number in a function of its own",

@@ -119,6 +119,7 @@ def fn(x):
     return state[0] + state[1]
 """,
         run="import torch\n\ncalls = [(torch.ones(3, 4),), (-torch.ones(3, 4),)]\n",
+        assumes=("identity",),
     ),
     Example(
         "a list that one side makes anew",
@@ -142,6 +143,7 @@ def fn(x):
     return torch.cat(parts)
 """,
         run="import torch\n\ncalls = [(torch.ones(3, 4),), (-torch.ones(3, 4),)]\n",
+        assumes=("identity",),
     ),
     Example(
         "an item of a dict",
@@ -243,6 +245,7 @@ def fn(x):
     return torch.where(condition, torch.where(condition_2, x / 2, x - 1), x - 1)
 """,
         run="import torch\n\ncalls = [(torch.ones(3),), (torch.ones(3) * 5,), (-torch.ones(3),)]\n",
+        assumes=("identity",),
     ),
     Example(
         "statements of all kinds behind an early return",
@@ -340,6 +343,7 @@ def fn(x):
     return x + 1
 """,
         run="import torch\n\ncalls = [(torch.tensor([3.0, 1, 2]),), (torch.tensor([1.0, 3, 2]),)]\n",
+        assumes=("identity",),
     ),
     Example(
         "none of the numbers of a name",
@@ -369,6 +373,7 @@ def fn(x):
     return x + 1
 """,
         run="import torch\n\ncalls = [(torch.tensor([3.0, 1, 2]),), (torch.tensor([1.0, 3, 2]),)]\n",
+        assumes=("identity",),
     ),
     Example(
         "a name that is a number first",
