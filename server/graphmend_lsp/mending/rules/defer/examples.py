@@ -142,16 +142,22 @@ class Net(nn.Module):
     Example(
         "a text for a stream of the program's own",
         before="""\
+import torch
+
+
 def fn(x, log):
     h = x * 2
     ⟦print("input", file=log)⟧
-    h = h.relu()
+    h = torch.relu(h)
     return h * 3
 """,
         after="""\
+import torch
+
+
 def fn(x, log):
     h = x * 2
-    h = h.relu()
+    h = torch.relu(h)
     result = h * 3
     print("input", file=log)
     return result

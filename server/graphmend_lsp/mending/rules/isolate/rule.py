@@ -33,6 +33,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from graphmend_lsp.mending.facts.effects import effect_of
 from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.rules.isolate import RULE
 from graphmend_lsp.mending.rules.isolate.examples import EXAMPLES, REFUSALS
@@ -43,7 +44,7 @@ from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.mending.syntax.imports import add_function, spell
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source
-from graphmend_lsp.model import Declined, Mend, TextEdit
+from graphmend_lsp.model import Assumption, Declined, Mend, TextEdit
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
@@ -105,7 +106,19 @@ def _mend(request: Request, source: Source, function: Function, run: Run, part: 
         span=request.site.span,
         edits=tuple(spots),
         changes=(told,),
+        assumes=_assumed(source, run),
     )
+
+
+def _assumed(source: Source, run: Run) -> tuple[Assumption, ...]:
+    """That a record's function name, the helper's, is shown nowhere."""
+    begin, end = source.range(run.first)[0], source.range(run.last)[1]
+    for one in ast.walk(source.tree):
+        said = effect_of(source, one)
+        if said is not None and said.kind in ("log", "warn") and begin <= source.range(one)[0] < end:
+            words = f"nobody is shown the name of the function that `{said.label}` stands in"
+            return (Assumption("settings", words, ((source.path, source.span(one)),)),)
+    return ()
 
 
 def _function(source: Source, name: str, run: Run, doc: str) -> list[str]:

@@ -224,6 +224,19 @@ class Net(torch.nn.Module):
 
 REFUSALS: tuple[Refusal, ...] = (
     Refusal(
+        "a product in int32",
+        """\
+import torch
+
+
+def fn(x):
+    s = torch.tensor(x.shape, dtype=torch.int32)
+    return x * ⟦(s[0] * s[1]).item()⟧
+""",
+        "is computed in int32, which wraps",
+        gb_id="GB0124",
+    ),
+    Refusal(
         "fractions of sizes",
         """\
 import torch

@@ -17,6 +17,7 @@ from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned, local_names, parameters
 
 _INTEGERS = ("torch.long", "torch.int64", "torch.int", "torch.int32")
+_NARROW = ("torch.int", "torch.int32")
 _MAKERS = ("torch.tensor", "torch.as_tensor", "torch.LongTensor")
 _CHANGERS = ("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse")
 
@@ -52,6 +53,20 @@ def mirror_of(source: Source, tensor: ast.expr) -> Mirror | None:
     if pair is not None and tensor.id in parameters(function):
         raise Refused(f"`{tensor.id}` holds what `{pair}` holds, which is not handed to `{function.name}`.")
     return None
+
+
+def wraps(source: Source, node: ast.expr) -> bool:
+    """Whether an expression computes with tensors of known integers in int32, which wraps where Python's integers do not."""
+    if not any(isinstance(one, ast.BinOp) for one in ast.walk(node)):
+        return False
+    for one in ast.walk(node):
+        statement = source.statement(one) if isinstance(one, ast.Name) else None
+        made = last_value(source, one.id, statement) if isinstance(one, ast.Name) and statement is not None else one
+        if isinstance(made, ast.Call) and dotted(source, made.func) in _MAKERS:
+            kinds = [dotted(source, keyword.value) for keyword in made.keywords if keyword.arg == "dtype"]
+            if any(kind in _NARROW for kind in kinds):
+                return True
+    return False
 
 
 def partner_of(source: Source, name: str) -> str | None:

@@ -30,11 +30,12 @@ from collections.abc import Iterator
 from graphmend_lsp.mending.rules.known import RULE
 from graphmend_lsp.mending.rules.known.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.rules.known.loop import turns
-from graphmend_lsp.mending.rules.known.mirror import mirror_of, told_of
+from graphmend_lsp.mending.rules.known.mirror import mirror_of, told_of, wraps
 from graphmend_lsp.mending.rules.known.python import Writer, python_of
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.mending.syntax.formatting import operand, render
+from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source
 from graphmend_lsp.model import Declined, Mend, TextEdit
 
@@ -57,6 +58,8 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
     target = next((one for one in _outwards(source, node) if _reads_known(source, one)), None)
     if target is None:
         return ()
+    if wraps(source, target):
+        raise Refused(f"`{render(source, target)}` is computed in int32, which wraps where Python's integers do not.")
     value, writer = python_of(source, target)
     parent = source.parents.get(target)
     inside = isinstance(parent, (ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp))
