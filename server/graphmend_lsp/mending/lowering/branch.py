@@ -22,6 +22,15 @@ from graphmend_lsp.mending.lowering.choice_values import (
 from graphmend_lsp.mending.lowering.conditions import Conditions, Test
 from graphmend_lsp.mending.lowering.merge import Item, choose, merge
 from graphmend_lsp.mending.lowering.numbers import Numbers, plain_numbers
+from graphmend_lsp.mending.lowering.touched import (
+    called_writes,
+    holder_of,
+    is_self,
+    may_return,
+    read_by,
+    stored_attributes,
+    stored_names,
+)
 from graphmend_lsp.mending.lowering.trees import shape_of, tree_of
 from graphmend_lsp.mending.syntax.branches import returns
 from graphmend_lsp.mending.syntax.formatting import first_line, render, verbatim
@@ -108,7 +117,7 @@ class Lowering:
             if isinstance(one.target, ast.Name) and self._is_new_here(one, one.target.id, block):
                 refuse_hazards(self.source, one.value, self.changes)
                 own = frozenset({one.target.id})
-                yield Item(_reads(one.value) | own, own, (render(self.source, one),), comments=notes)
+                yield Item(read_by(one.value) | own, own, (render(self.source, one),), comments=notes)
                 return
             yield self._augmented(one, notes)
         elif isinstance(one, ast.Return):
@@ -130,19 +139,19 @@ class Lowering:
             return
         if isinstance(target, ast.Name) and self._is_local(target.id, block):
             refuse_hazards(self.source, value, self.changes)
-            yield Item(_reads(value), frozenset({target.id}), (render(self.source, one),), comments=notes)
+            yield Item(read_by(value), frozenset({target.id}), (render(self.source, one),), comments=notes)
             return
         if isinstance(target, ast.Subscript) and self._is_made_here(target, block):
             refuse_hazards(self.source, value, self.changes)
             lines, own = (render(self.source, one),), loaded(target.value)
-            yield Item(_reads(value) | own, own, lines, comments=notes)
+            yield Item(read_by(value) | own, own, lines, comments=notes)
             return
         if moved := self._moved(target, value):
             self.changes.append(f"`{moved}` is moved in every call, not only when its side is taken.")
             lines = (render(self.source, one),)
-            yield Item(_reads(value), _keys(target), lines, comments=notes, moved=True)
+            yield Item(read_by(value), stored_names(target), lines, comments=notes, moved=True)
             return
-        yield self._store(target, self._value(value), _reads(value), notes)
+        yield self._store(target, self._value(value), read_by(value), notes)
 
     def _store(self, target: ast.expr, value: Value, reads: frozenset[str], notes: tuple[str, ...]) -> Item:
         if isinstance(target, ast.Name):
@@ -150,10 +159,10 @@ class Lowering:
         if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
             key = render(self.source, target)
             return Item(reads | {target.value.id}, frozenset({key}), key=key, values=(value,), comments=notes)
-        if isinstance(target, ast.Subscript) and (holder := _holder(self.source, target)):
+        if isinstance(target, ast.Subscript) and (holder := holder_of(self.source, target)):
             refuse_hazards(self.source, target.slice, self.changes)
             key = render(self.source, target)
-            read = reads | _reads(target) | loaded(target.slice) | {holder}
+            read = reads | read_by(target) | loaded(target.slice) | {holder}
             return Item(read, frozenset({holder, key}), key=key, values=(value,), comments=notes, element=target)
         raise Refused(f"`{render(self.source, target)}` is not stored in on both sides.")
 
@@ -202,17 +211,19 @@ class Lowering:
         if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(names):
             written: frozenset[str] = frozenset()
             for name, part in zip(names, value.elts, strict=True):
-                if written & _reads(part):
+                if written & read_by(part):
                     raise Refused("The values of a tuple assignment use each other's targets.")
-                yield self._store(name, self._value(part), _reads(part), notes)
+                yield self._store(name, self._value(part), read_by(part), notes)
                 notes = ()
-                written |= _keys(name)
+                written |= stored_names(name)
             return
         if not all(isinstance(name, ast.Name) for name in names):
             raise Refused(f"`{render(self.source, target)}` is unpacked into something else than names.")
         refuse_hazards(self.source, value, self.changes)
         new = [self.fresh(f"new_{name.id}") for name in names if isinstance(name, ast.Name)]
-        yield Item(_reads(value), frozenset(new), (f"{', '.join(new)} = {render(self.source, value)}",), comments=notes)
+        yield Item(
+            read_by(value), frozenset(new), (f"{', '.join(new)} = {render(self.source, value)}",), comments=notes
+        )
         for name, text in zip(names, new, strict=True):
             yield self._store(name, Made(text), frozenset({text}), ())
 
@@ -243,8 +254,8 @@ class Lowering:
                     f"`{key}` may be known by another name, and `{first_line(self.source, one)}` changes it in place; "
                     f"write `{key} = {key} {_OPERATORS[type(one.op)]} ...`."
                 )
-            return self._written(target, value, _reads(one.value) | load, notes)
-        return self._store(target, value, _reads(one.value) | load, notes)
+            return self._written(target, value, read_by(one.value) | load, notes)
+        return self._store(target, value, read_by(one.value) | load, notes)
 
     def _keeps_dtype(self, target: ast.Name, value: ast.expr) -> bool:
         """Whether ``target + value`` surely has the dtype of a tensor: in place it is converted, a new one may be wider."""
@@ -261,7 +272,7 @@ class Lowering:
 
     def holds_tensor(self, target: ast.expr) -> bool:
         """Whether a name or attribute of ``self`` surely holds a tensor of fixed dtype: a buffer, or an annotated one."""
-        own = isinstance(target, ast.Name) or (isinstance(target, ast.Attribute) and _is_self(target.value))
+        own = isinstance(target, ast.Name) or (isinstance(target, ast.Attribute) and is_self(target.value))
         return own and self.kinds.of(target) == "tensor"
 
     def _written(self, target: ast.expr, value: Value, reads: frozenset[str], notes: tuple[str, ...]) -> Item:
@@ -270,7 +281,9 @@ class Lowering:
         told = f"`{key}` is written in every call, with what it held when its side is not taken."
         if told not in self.changes:
             self.changes.append(told)
-        return Item(reads, _keys(target) or frozenset({key}), key=key, values=(value,), comments=notes, in_place=True)
+        return Item(
+            reads, stored_names(target) or frozenset({key}), key=key, values=(value,), comments=notes, in_place=True
+        )
 
     def _returned(self, one: ast.Return, notes: tuple[str, ...]) -> Item:
         if one.value is None:
@@ -278,13 +291,13 @@ class Lowering:
         parts = one.value.elts if isinstance(one.value, ast.Tuple) else [one.value]
         values = tuple(self._returned_part(part) for part in parts) if len(parts) > 1 else (self._value(parts[0]),)
         return Item(
-            _reads(one.value), values=values, returns=True, comments=notes,
+            read_by(one.value), values=values, returns=True, comments=notes,
             key="," if isinstance(one.value, ast.Tuple) else "",
         )  # fmt: skip
 
     def _nested(self, one: ast.If, notes: tuple[str, ...], rest: Sequence[ast.stmt] = ()) -> Iterator[Item]:
         if lines := self._memo(one):
-            yield Item(_reads(one), assigned(one) | _stored_attributes(one), lines, comments=notes)
+            yield Item(read_by(one), assigned(one) | stored_attributes(one), lines, comments=notes)
             return
         if self.kinds.of(one.test) != "tensor":
             raise Refused(f"A branch contains a Python test, `{render(self.source, one.test)}`; test it outside first.")
@@ -305,16 +318,16 @@ class Lowering:
             and test.func.id == "hasattr"
             and test is not one.test
         ):
-            if len(test.args) == 2 and isinstance(test.args[1], ast.Constant) and _is_self(test.args[0]):
+            if len(test.args) == 2 and isinstance(test.args[1], ast.Constant) and is_self(test.args[0]):
                 name = str(test.args[1].value)
         elif isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Is) and isinstance(test.left, ast.Attribute):
             constant = test.comparators[0]
-            if _is_self(test.left.value) and isinstance(constant, ast.Constant) and constant.value is None:
+            if is_self(test.left.value) and isinstance(constant, ast.Constant) and constant.value is None:
                 name = test.left.attr
         if not name or one.orelse or len(one.body) != 1 or not isinstance(one.body[0], ast.Assign):
             return ()
         store = one.body[0]
-        if _stored_attributes(store) != {f"self.{name}"}:
+        if stored_attributes(store) != {f"self.{name}"}:
             return ()
         throwaway = assigned(store)
         if any(other not in ("_", "__") and not self._is_local(other, one.body) for other in throwaway):
@@ -325,7 +338,7 @@ class Lowering:
 
     def _moved(self, target: ast.expr, value: ast.expr) -> str:
         """``self.a`` of ``self.a = self.a.to(device)``: the same values on another device."""
-        if not (isinstance(target, ast.Attribute) and _is_self(target.value) and isinstance(value, ast.Call)):
+        if not (isinstance(target, ast.Attribute) and is_self(target.value) and isinstance(value, ast.Call)):
             return ""
         same = isinstance(value.func, ast.Attribute) and ast.unparse(value.func.value) == ast.unparse(target)
         if not (same and isinstance(value.func, ast.Attribute) and value.func.attr in ("to", "cuda", "cpu")):
@@ -341,7 +354,7 @@ class Lowering:
         function = call.func
         if isinstance(function, ast.Attribute) and function.attr.endswith("_") and not function.attr.endswith("__"):
             return self._in_place(call, function, notes)
-        return Item(_reads(call), _called_writes(call), call=call, comments=notes)
+        return Item(read_by(call), called_writes(call), call=call, comments=notes)
 
     def _in_place(self, call: ast.Call, function: ast.Attribute, notes: tuple[str, ...]) -> Item:
         """``y.add_(1)`` stores ``y.add(1)`` in ``y`` when nothing else is known to hold the same tensor."""
@@ -357,8 +370,8 @@ class Lowering:
             refuse_hazards(self.source, argument, self.changes)
         text = render(self.source, call, {function: f"{name.id}.{method}"})
         if not owned:
-            return self._written(name, Made(text), _reads(call), notes)
-        return Item(_reads(call), frozenset({name.id}), key=name.id, values=(Made(text),), comments=notes)
+            return self._written(name, Made(text), read_by(call), notes)
+        return Item(read_by(call), frozenset({name.id}), key=name.id, values=(Made(text),), comments=notes)
 
     def is_owned(self, name: str) -> bool:
         """Whether a name holds a tensor that nothing else holds, so that another may take its place."""
@@ -408,58 +421,5 @@ class Lowering:
         )
 
 
-def _reads(node: ast.AST) -> frozenset[str]:
-    found = set(loaded(node))
-    for one in ast.walk(node):
-        if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load) and isinstance(one.value, ast.Name):
-            found.add(f"{one.value.id}.{one.attr}")
-        if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and _is_self(one.func.value):
-            found |= set() if one.func.attr == "register_buffer" else {"self.*"}
-    return frozenset(found)
-
-
-def _called_writes(call: ast.Call) -> frozenset[str]:
-    """What a call made for its effect may store in ``self``: anything, or the buffer that it registers."""
-    if isinstance(call.func, ast.Attribute) and call.func.attr == "register_buffer" and call.args:
-        name = call.args[0]
-        if isinstance(name, ast.Constant) and isinstance(name.value, str):
-            return frozenset({f"self.{name.value}"})
-    return frozenset({"self.*"})
-
-
-def _keys(target: ast.expr) -> frozenset[str]:
-    return frozenset(
-        one.id if isinstance(one, ast.Name) else ast.unparse(one)
-        for one in ast.walk(target)
-        if isinstance(one, (ast.Name, ast.Attribute)) and isinstance(one.ctx, ast.Store)
-    )
-
-
-def _stored_attributes(node: ast.AST) -> frozenset[str]:
-    return frozenset(
-        ast.unparse(one) for one in ast.walk(node) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)
-    )
-
-
 def _never(_: str) -> bool:
     return False
-
-
-def may_return(one: ast.If) -> bool:
-    """Whether one way through an ``if`` returns and another goes on."""
-    return any(isinstance(node, ast.Return) for node in ast.walk(one)) and not (
-        returns(one.body) and returns(one.orelse)
-    )
-
-
-def _holder(source: Source, target: ast.Subscript) -> str:
-    """What an element is stored in: a name, or an attribute of ``self``; "" for anything that must be computed."""
-    inner = target.value
-    while isinstance(inner, ast.Subscript) and isinstance(inner.slice, ast.Constant):
-        inner = inner.value
-    own = isinstance(inner, ast.Attribute) and _is_self(inner.value)
-    return render(source, inner) if own or isinstance(inner, ast.Name) else ""
-
-
-def _is_self(node: ast.AST) -> bool:
-    return isinstance(node, ast.Name) and node.id == "self"

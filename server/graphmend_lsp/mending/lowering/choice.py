@@ -17,7 +17,7 @@ from graphmend_lsp.mending.facts.purity import (
     words_for_empty,
     words_for_history,
 )
-from graphmend_lsp.mending.lowering.branch import Lowering, may_return
+from graphmend_lsp.mending.lowering.branch import Lowering
 from graphmend_lsp.mending.lowering.choice_values import (
     Choice,
     Leaf,
@@ -43,6 +43,7 @@ from graphmend_lsp.mending.lowering.numbers import (
     uses_of,
 )
 from graphmend_lsp.mending.lowering.stored import stored
+from graphmend_lsp.mending.lowering.touched import may_return
 from graphmend_lsp.mending.lowering.trees import outer_test
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.branches import branch_of, comments_of, returns, without_parentheses

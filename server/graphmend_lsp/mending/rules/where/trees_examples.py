@@ -33,8 +33,8 @@ import torch
 
 def fn(x):
     if ⟦x.sum() > 0⟧:
-        return {"out": x * 2, "kind": "x", "parts": (x.sum(), x.mean())}
-    return {"out": x + 1, "kind": "x", "parts": (x.mean(), x.sum())}
+        return {"out": x * 2, "parts": (x.sum(), x.mean())}
+    return {"out": x + 1, "parts": (x.mean(), x.sum())}
 """,
         after="""\
 import torch
@@ -44,7 +44,6 @@ def fn(x):
     condition = x.sum() > 0
     return {
         "out": torch.where(condition, x * 2, x + 1),
-        "kind": "x",
         "parts": (
             torch.where(condition, x.sum(), x.mean()),
             torch.where(condition, x.mean(), x.sum()),

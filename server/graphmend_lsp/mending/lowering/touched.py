@@ -1,0 +1,69 @@
+"""What statements of a branch read and store, as names and ``self.name``s, and which ways of an ``if`` return.
+
+Pure reading; nothing is refused here.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from graphmend_lsp.mending.syntax.branches import returns
+from graphmend_lsp.mending.syntax.formatting import render
+from graphmend_lsp.mending.syntax.source import Source, loaded
+
+
+def read_by(node: ast.AST) -> frozenset[str]:
+    """The names and ``self.name``s that an expression or statement reads; ``self.*`` where a method may read any."""
+    found = set(loaded(node))
+    for one in ast.walk(node):
+        if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load) and isinstance(one.value, ast.Name):
+            found.add(f"{one.value.id}.{one.attr}")
+        if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and is_self(one.func.value):
+            found |= set() if one.func.attr == "register_buffer" else {"self.*"}
+    return frozenset(found)
+
+
+def called_writes(call: ast.Call) -> frozenset[str]:
+    """What a call made for its effect may store in ``self``: anything, or the buffer that it registers."""
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "register_buffer" and call.args:
+        name = call.args[0]
+        if isinstance(name, ast.Constant) and isinstance(name.value, str):
+            return frozenset({f"self.{name.value}"})
+    return frozenset({"self.*"})
+
+
+def stored_names(target: ast.expr) -> frozenset[str]:
+    """The names and attributes that a target binds."""
+    return frozenset(
+        one.id if isinstance(one, ast.Name) else ast.unparse(one)
+        for one in ast.walk(target)
+        if isinstance(one, (ast.Name, ast.Attribute)) and isinstance(one.ctx, ast.Store)
+    )
+
+
+def stored_attributes(node: ast.AST) -> frozenset[str]:
+    """The attributes that a statement stores in."""
+    return frozenset(
+        ast.unparse(one) for one in ast.walk(node) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)
+    )
+
+
+def may_return(one: ast.If) -> bool:
+    """Whether one way through an ``if`` returns and another goes on."""
+    return any(isinstance(node, ast.Return) for node in ast.walk(one)) and not (
+        returns(one.body) and returns(one.orelse)
+    )
+
+
+def holder_of(source: Source, target: ast.Subscript) -> str:
+    """What an element is stored in: a name, or an attribute of ``self``; "" for anything that must be computed."""
+    inner = target.value
+    while isinstance(inner, ast.Subscript) and isinstance(inner.slice, ast.Constant):
+        inner = inner.value
+    own = isinstance(inner, ast.Attribute) and is_self(inner.value)
+    return render(source, inner) if own or isinstance(inner, ast.Name) else ""
+
+
+def is_self(node: ast.AST) -> bool:
+    """Whether an expression is ``self``."""
+    return isinstance(node, ast.Name) and node.id == "self"
