@@ -14,6 +14,7 @@ from typing import Literal
 
 from graphmend_lsp.mending.facts.effects import effect_of, own_nodes
 from graphmend_lsp.mending.facts.purity import TENSOR_METHODS, hazards
+from graphmend_lsp.mending.syntax.branches import returns
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned
 from graphmend_lsp.model import Assumption
@@ -172,8 +173,14 @@ class Between:
         return [one for one in block if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)) and one.name == name]
 
 
-def both_sides(source: Source, then: list[ast.AST], other: list[ast.AST]) -> list[Assumption]:
-    """What is taken for granted where the calls of both sides are made in every call of the program."""
+def both_sides(source: Source, at: ast.AST) -> list[Assumption]:
+    """What is taken for granted where the calls of both sides of a branch are made in every call of the program."""
+    then, other = list[ast.AST](), list[ast.AST]()
+    if isinstance(at, ast.If):
+        then, other = [*at.body], [*at.orelse]
+        other += source.after(at) if returns(at.body) and not at.orelse else ()
+    elif isinstance(at, ast.IfExp):
+        then, other = [at.body], [at.orelse]
     judged = Between(source)
     sides = [{ast.dump(one.func): one for one in _calls(side)} for side in (then, other)]
     alone = [call for side, against in (sides, sides[::-1]) for key, call in side.items() if key not in against]

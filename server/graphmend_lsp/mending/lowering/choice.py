@@ -34,12 +34,12 @@ from graphmend_lsp.mending.lowering.merge import Item, merge, refuse_later_chang
 from graphmend_lsp.mending.lowering.numbers import (
     Apart,
     Numbers,
-    dtype_assumed,
     held_by_all,
     in_place_of,
     is_new,
     plain_numbers,
     refuse_mixed,
+    taken_as,
     uses_of,
 )
 from graphmend_lsp.mending.lowering.stored import stored
@@ -52,7 +52,7 @@ from graphmend_lsp.mending.syntax.formatting import operand, render, verbatim
 from graphmend_lsp.mending.syntax.imports import is_builtin, spell
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, loaded
-from graphmend_lsp.model import Assumption, Declined, Mend, TextEdit
+from graphmend_lsp.model import Declined, Mend, TextEdit
 
 _CUT = frozenset(("detach", "detach_", "data"))
 _DETACHED = "A side that is detached gives a tensor without a gradient; the chosen one may ask for one."
@@ -254,8 +254,7 @@ class _Mending:
             if one is statement:
                 break
         lowering = Lowering(self.source, self.kinds, self.conditions, statement, self.fresh)
-        setup: list[str] = []
-        made: list[Mend] = []
+        setup, made = list[str](), list[Mend]()
         numbers = plain_numbers(target) if isinstance(target, ast.IfExp) else None
         if isinstance(target, ast.IfExp) and numbers is not None and len(numbers) == 2 and not held_by_all(numbers):
             return (self._numbers_apart(target, statement, lowering),)
@@ -337,10 +336,7 @@ class _Mending:
         numbers = plain_numbers(target)
         if numbers is None or not isinstance(target, ast.IfExp):
             return {}
-        chosen = Numbers(self.source, self.kinds, numbers)
-        texts = chosen.refuse_uses(uses_of(self.source, target))
-        lowering.assumes += dtype_assumed(self.source, chosen)
-        return texts
+        return taken_as(Numbers(self.source, self.kinds, numbers), target, lowering.assumes)
 
     def _chosen(
         self, target: ast.IfExp | ast.BoolOp | ast.Compare, lowering: Lowering, setup: list[str]
@@ -391,17 +387,8 @@ class _Mending:
             conditions=tuple((self.source.path, span) for span in dict.fromkeys(spans)),
             changes=tuple(dict.fromkeys(lowering.changes)),
             cautions=tuple(dict.fromkeys((*self.conditions.told, *self._told(at)))),
-            assumes=tuple(dict.fromkeys((*lowering.assumes, *self._assumed(at)))),
+            assumes=tuple(dict.fromkeys((*lowering.assumes, *both_sides(self.source, at)))),
         )
-
-    def _assumed(self, at: ast.AST) -> list[Assumption]:
-        """What running both sides takes for granted."""
-        if isinstance(at, ast.If):
-            then, other = list[ast.AST](at.body), list[ast.AST](at.orelse)
-            other += self.source.after(at) if returns(at.body) and not at.orelse else ()
-        else:
-            then, other = ([at.body], [at.orelse]) if isinstance(at, ast.IfExp) else ([], [])
-        return both_sides(self.source, then, other)
 
     def _told(self, at: ast.AST) -> tuple[str, ...]:
         """What both sides may do in calls that took one of them: raise for nothing to look at, ask for a gradient."""

@@ -15,30 +15,24 @@ from graphmend_lsp.mending.facts.number_needs import why_number
 from graphmend_lsp.mending.facts.result_dtype import dtype_beside, same_kind
 from graphmend_lsp.mending.facts.scalars import Read, Scalars, plain, read_of
 from graphmend_lsp.mending.lowering.conditions import exact_number
+from graphmend_lsp.mending.lowering.number_uses import (
+    EXACT,
+    INT,
+    LIBRARY,
+    MATH,
+    ROUND,
+    SUM,
+    TAKES_TENSOR,
+    fits_everywhere,
+    is_kept,
+    scope_of,
+)
 from graphmend_lsp.mending.lowering.picked import Picked, picked
 from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin, spell
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, local_names, parameters
 from graphmend_lsp.model import TextEdit
-
-_TAKES_TENSOR = frozenset((
-    "mul", "multiply", "add", "sub", "subtract", "div", "divide", "true_divide", "pow", "eq", "ne", "lt", "le", "gt", "ge",
-    "masked_fill", "where", "fmod", "remainder", "maximum", "minimum", "mul_", "add_", "sub_", "div_", "masked_fill_",
-    "fill_", "floor_divide", "float_power",
-))  # fmt: skip
-"""Torch functions and methods that take a tensor without dimensions wherever they take a number."""
-
-_INT = "Python's `int` raises for NaN and infinity; the tensor does not."
-_SUM = "Python adds the elements one by one in float64; the tensor's sum may be rounded in another way."
-_LIBRARY = "torch computes `{}` by another library than Python does; the last bit may differ."
-_ROUND = "The last digit of a rounded number may differ from Python's."
-_MATH = {
-    "sqrt": "sqrt", "fabs": "abs", "tanh": "tanh", "log": "log", "log2": "log2", "log10": "log10", "isnan": "isnan",
-    "isinf": "isinf", "isfinite": "isfinite", "log1p": "log1p", "erf": "erf", "atan": "atan",
-}  # fmt: skip
-"""Functions of `math` that raise for no number but those outside a domain that can be proven."""
-_EXACT = ("abs", "isnan", "isinf", "isfinite")
 
 
 @dataclass
@@ -85,26 +79,13 @@ class Flow:
     def _take(self, read: Read) -> None:
         self.reads.append(read)
         self.exchange[read.call] = self.scalars.text(
-            read, kept=self._is_kept(read.call), double=self.double, wide=self.wide
+            read, kept=is_kept(self.source, self.kinds, read.call), double=self.double, wide=self.wide
         )
         self._floats = self._floats or (read.form == "float" and not self.scalars.is_floating(read.tensor))
         if read.form == "int" and not self.scalars.is_whole(read.tensor):
-            self._tell(_INT)
+            self._tell(INT)
         if read.form == "sum" and not self.scalars.is_whole(read.tensor):
-            self._tell(_SUM)
-
-    def _is_kept(self, call: ast.expr) -> bool:
-        """Whether a read may be asked for again: under a name, or by a backward pass, which wants factors and indices."""
-        parent = self.source.parents.get(call)
-        if isinstance(parent, (ast.Compare, ast.UnaryOp, ast.BoolOp, ast.If, ast.IfExp)):
-            return False
-        if isinstance(parent, ast.Call):
-            return not isinstance(parent.func, ast.Name)
-        if not isinstance(parent, ast.BinOp):
-            return True
-        other = parent.right if parent.left is call else parent.left
-        number = self.kinds.of(other) == "python" or read_of(self.source, self.kinds, other) is not None
-        return not number and not isinstance(parent.op, (ast.Add, ast.Sub))
+            self._tell(SUM)
 
     def follow(self, node: ast.expr) -> None:
         """Follow the number that the expression `node` gives to what takes it."""
@@ -227,18 +208,15 @@ class Flow:
             return
         if self._floats:
             self.of_whole.append(other)
-        if not _fits_everywhere(other):
+        if not fits_everywhere(other):
             self.widens = True
         if not (isinstance(other, ast.Constant) and exact_number(other)):
-            self.inexact = self.inexact or not isinstance(other, (ast.Name, ast.Call)) or self._inexact_name(other)
-        self._condition_or(parent)
-
-    def _inexact_name(self, node: ast.expr) -> bool:
-        return read_of(self.source, self.kinds, node) is None
-
-    def _condition_or(self, node: ast.expr) -> None:
-        """A comparison of numbers: a condition, or a bool that goes on."""
-        self.follow(node)
+            self.inexact = (
+                self.inexact
+                or not isinstance(other, (ast.Name, ast.Call))
+                or read_of(self.source, self.kinds, other) is None
+            )
+        self.follow(parent)  # a condition, or a bool that goes on
 
     def _condition(self, node: ast.expr) -> None:
         """The number is part of a condition: all of that is for the where rule."""
@@ -268,7 +246,7 @@ class Flow:
         if isinstance(call.func, ast.Attribute) and not name:
             last = call.func.attr if self.kinds.of(call.func.value) == "tensor" else ""
             arguments = [call.func.value, *arguments]
-        if last in _TAKES_TENSOR and arguments and arguments[0] is not node:
+        if last in TAKES_TENSOR and arguments and arguments[0] is not node:
             self._meet(node, arguments[1 if last == "where" and arguments[1] is not node else 0])
             return
         if last in ("where",) and len(arguments) == 3:
@@ -285,7 +263,7 @@ class Flow:
         ):
             name, arguments = self.scalars.called(call)
             alone = len(call.keywords) == 1 and len(arguments) == 1
-            if (name in ("clamp", "clip") and alone) or name in _TAKES_TENSOR:
+            if (name in ("clamp", "clip") and alone) or name in TAKES_TENSOR:
                 self._meet(node, arguments[0])
                 return
         self._refuse(node, keyword)
@@ -301,7 +279,7 @@ class Flow:
         name = dotted(self.source, call.func) or ""
         if not (name.startswith("math.") and single):
             return None
-        method = _MATH.get(name[5:])
+        method = MATH.get(name[5:])
         if method is None:
             return None
         inner = self._tensor_of(node)
@@ -309,9 +287,9 @@ class Flow:
             raise Refused(f"{self._line(node)}: `{name}` raises for a negative number, and a tensor gives NaN.")
         if method in ("log", "log2", "log10") and not (inner is not None and self.scalars.is_positive(inner)):
             raise Refused(f"{self._line(node)}: `{name}` raises for 0 and less, and a tensor gives infinity or NaN.")
-        if method not in _EXACT:
+        if method not in EXACT:
             self.inexact = True
-            self._tell(_LIBRARY.format(name))
+            self._tell(LIBRARY.format(name))
         return f"{text}.{method}()"
 
     def _builtin(self, name: str, node: ast.expr, call: ast.Call, text: str) -> str | None:
@@ -324,7 +302,7 @@ class Flow:
             digits = call.args[1] if len(call.args) == 2 else None
             if call.keywords or not (digits is None or isinstance(digits, ast.Constant)):
                 return None
-            self._tell(_ROUND if digits is not None else _INT)
+            self._tell(ROUND if digits is not None else INT)
             self.inexact = self.inexact or digits is not None
             if digits is None:
                 return f"{text}.round().long()"
@@ -334,7 +312,7 @@ class Flow:
         if not single:
             return None
         if name == "int":
-            self._tell(_INT)
+            self._tell(INT)
             return f"{text}.long()"
         if name == "float":
             self._floats = self._floats or not all(self.scalars.is_floating(one.tensor) for one in self.reads)
@@ -393,7 +371,7 @@ class Flow:
                 continue
             if isinstance(one.ctx, ast.Load):
                 loads.append(one)
-                if self._scope(one) is not function:
+                if scope_of(self.source, one) is not function:
                     raise Refused(f"{self._line(one)}: `{name}` is used in a function or comprehension of its own.")
             elif one is not target and not self._also_bound(one):
                 raise Refused(f"{self._line(one)}: `{name}` is bound in more than one place.")
@@ -406,16 +384,6 @@ class Flow:
         if not (isinstance(parent, ast.Assign) and parent.targets == [one]):
             return False
         return self._is_number(parent.value) and not isinstance(parent.value, ast.Constant)
-
-    def _scope(self, node: ast.AST) -> ast.AST | None:
-        for one in self.source.ancestors(node):
-            if isinstance(
-                one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp)
-            ):
-                return one
-            if isinstance(one, ast.GeneratorExp):
-                return one
-        return None
 
     # -- indices --------------------------------------------------------------------------------------------------
 
@@ -456,12 +424,6 @@ class Flow:
 
     def _refuse(self, node: ast.expr, parent: ast.AST | None) -> None:
         raise Refused(f"{self._line(node)}: {why_number(self.source, node, parent)}.")
-
-
-def _fits_everywhere(node: ast.expr) -> bool:
-    """Whether a number is one that every dtype holds, also uint8 and int8."""
-    value = node.value if isinstance(node, ast.Constant) else None
-    return isinstance(value, float) or (isinstance(value, int) and 0 <= value < 128)
 
 
 def conditions(flow: Flow) -> Iterator[ast.expr]:

@@ -152,6 +152,13 @@ def dtype_assumed(source: Source, numbers: Numbers) -> list[Assumption]:
     return [Assumption("dtype", places=places)] if places else []
 
 
+def taken_as(numbers: Numbers, target: ast.IfExp, assumes: list[Assumption]) -> dict[ast.expr, str]:
+    """The new texts of what takes a chosen number; what leaving the others takes for granted joins `assumes`."""
+    texts = numbers.refuse_uses(uses_of(numbers.source, target))
+    assumes += dtype_assumed(numbers.source, numbers)
+    return texts
+
+
 def refuse_mixed(numbers: Sequence[ast.expr]) -> None:
     """Refuse ints among floats: which one is chosen decides about the dtype.
 

@@ -1,0 +1,64 @@
+"""What takes a number that became a tensor, in tables: torch's functions, Python's `math`, and when a copy is needed.
+
+Nothing is followed here.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from graphmend_lsp.mending.facts.kinds import Kinds
+from graphmend_lsp.mending.facts.scalars import read_of
+from graphmend_lsp.mending.syntax.source import Source
+
+TAKES_TENSOR = frozenset((
+    "mul", "multiply", "add", "sub", "subtract", "div", "divide", "true_divide", "pow", "eq", "ne", "lt", "le", "gt", "ge",
+    "masked_fill", "where", "fmod", "remainder", "maximum", "minimum", "mul_", "add_", "sub_", "div_", "masked_fill_",
+    "fill_", "floor_divide", "float_power",
+))  # fmt: skip
+"""Torch functions and methods that take a tensor without dimensions wherever they take a number."""
+
+INT = "Python's `int` raises for NaN and infinity; the tensor does not."
+SUM = "Python adds the elements one by one in float64; the tensor's sum may be rounded in another way."
+LIBRARY = "torch computes `{}` by another library than Python does; the last bit may differ."
+ROUND = "The last digit of a rounded number may differ from Python's."
+MATH = {
+    "sqrt": "sqrt", "fabs": "abs", "tanh": "tanh", "log": "log", "log2": "log2", "log10": "log10", "isnan": "isnan",
+    "isinf": "isinf", "isfinite": "isfinite", "log1p": "log1p", "erf": "erf", "atan": "atan",
+}  # fmt: skip
+"""Functions of `math` that raise for no number but those outside a domain that can be proven."""
+EXACT = ("abs", "isnan", "isinf", "isfinite")
+
+
+def is_kept(source: Source, kinds: Kinds, call: ast.expr) -> bool:
+    """Whether a read may be asked for again: under a name, or by a backward pass, which wants factors and indices."""
+    parent = source.parents.get(call)
+    if isinstance(parent, (ast.Compare, ast.UnaryOp, ast.BoolOp, ast.If, ast.IfExp)):
+        return False
+    if isinstance(parent, ast.Call):
+        return not isinstance(parent.func, ast.Name)
+    if not isinstance(parent, ast.BinOp):
+        return True
+    other = parent.right if parent.left is call else parent.left
+    number = kinds.of(other) == "python" or read_of(source, kinds, other) is not None
+    return not number and not isinstance(parent.op, (ast.Add, ast.Sub))
+
+
+def scope_of(source: Source, node: ast.AST) -> ast.AST | None:
+    """The innermost function, lambda or comprehension around a node."""
+    scopes = (
+        ast.FunctionDef,
+        ast.AsyncFunctionDef,
+        ast.Lambda,
+        ast.ListComp,
+        ast.SetComp,
+        ast.DictComp,
+        ast.GeneratorExp,
+    )
+    return next((one for one in source.ancestors(node) if isinstance(one, scopes)), None)
+
+
+def fits_everywhere(node: ast.expr) -> bool:
+    """Whether a number is one that every dtype holds, also uint8 and int8."""
+    value = node.value if isinstance(node, ast.Constant) else None
+    return isinstance(value, float) or (isinstance(value, int) and 0 <= value < 128)
