@@ -152,7 +152,7 @@ WHERE = (
             else:
                 z = x
             return z
-    """, must="limit", calls="[(torch.ones(4), torch.ones(4)), (-torch.ones(4), torch.ones(4))]", more="[(-torch.ones(1), torch.ones(4)), (-torch.ones(4), torch.ones(3, 4))]"),
+    """, must="not safe", calls="[(torch.ones(4), torch.ones(4)), (-torch.ones(4), torch.ones(4))]", more="[(-torch.ones(1), torch.ones(4)), (-torch.ones(4), torch.ones(3, 4))]"),
     Case("dtypes that agree for these inputs only", "where", """
         def fn(x):
             if ⟦x.sum() > 0⟧:
@@ -160,7 +160,7 @@ WHERE = (
             else:
                 y = x
             return y
-    """, must="limit", more="[(torch.arange(4),), (-torch.arange(4),)]"),
+    """, must="not safe", more="[(torch.arange(4),), (-torch.arange(4),)]"),
     Case("a side that only an empty tensor takes", "where", """
         def fn(x):
             if ⟦(x > -100).all()⟧:
@@ -466,7 +466,7 @@ LATER = (
             y = x.sin()
             log.setLevel(logging.ERROR if x.shape[0] > 5 else logging.WARNING)
             return y.cos()
-    """, must="limit", gb_id="GB0291", more="[(torch.ones(6),), (torch.ones(3),), (torch.ones(4),)]"),
+    """, must="not safe", gb_id="GB0291", more="[(torch.ones(6),), (torch.ones(3),), (torch.ones(4),)]"),
     Case("a text of an object that changes", "defer", """
         class Kept:
             def __init__(self):

@@ -32,6 +32,7 @@ from graphmend_lsp.engine.runs import Run, mended_run, run_of
 from graphmend_lsp.engine.verdicts import judge
 from graphmend_lsp.mending import propose
 from graphmend_lsp.model import Break, Entry, Finding, Mend, Mode, Verdict
+from graphmend_lsp.values import NOTHING, Facts
 from graphmend_lsp.worker import judged as judging
 from graphmend_lsp.worker import verify as verifying
 from graphmend_lsp.worker import warming
@@ -57,9 +58,11 @@ _HOOKED: tuple[tuple[Any, str], ...] = (
 class InProcess(Mender):
     """Proposes mends without a process of its own."""
 
-    def propose(self, site: Break, sources: Any, rules: Sequence[str] = ()) -> tuple[tuple[Mend, ...], tuple[Any, ...]]:
+    def propose(
+        self, site: Break, sources: Any, rules: Sequence[str] = (), facts: Facts = NOTHING
+    ) -> tuple[tuple[Mend, ...], tuple[Any, ...]]:
         """As `Mender.propose`."""
-        found = propose(site, sources, rules)
+        found = propose(site, sources, rules, facts)
         return found.mends, found.declined or (() if found.mends else (no_rule_for(site),))
 
 
