@@ -133,7 +133,7 @@ PAIRS = (
     Pair("loop_return", "for i in range(4):\n    x = x * 2\n    if x.sum() > 20:\n        return x\nreturn x - 1", "safe"),
     Pair("loop_sqrt", "for i in range(3):\n    if x.min() < 0:\n        break\n    x = x.sqrt() - 0.5\nreturn x * 2", "safe"),
     Pair("loop_count", "n = int(x.abs().max())\nfor i in range(min(n, 4)):\n    x = x + i\nreturn x", "unsafe"),
-    Pair("loop_while", "n = 0\nwhile x.sum() > 10 and n < 8:\n    x = x / 2\n    n += 1\nreturn x", "safe"),
+    Pair("loop_while", "n = 0\nwhile x.sum() > 10 and n < 8:\n    x = x / 2\n    n += 1\nreturn x", "unsafe"),
     # --- flow, copy, known, hoist: what Python decides or knows
     Pair("not_value", "f = not x.any()\nreturn x * f", "safe"),
     Pair("any_of_elements", "ok = any(v > 3 for v in x)\nreturn x * ok", "safe"),  # behind a boundary; without a break unsafe

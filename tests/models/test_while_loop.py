@@ -91,7 +91,9 @@ async def test_without_gradients_it_is_one_graph(
     """With dropout, too: in training the loop stays."""
     request, _, finding = await _proven(session, tmp_path, text)
     safety = "unsafe" if assumes else "safe"
-    assert _offered(finding)[0] == ("while_loop", safety)
+    offered = _offered(finding)
+    assert ("while_loop", safety) in offered
+    assert safety == "unsafe" or offered[0][0] == "while_loop"
     plan = await session.mend(replace(request, modes=("eval",), unsafe=bool(assumes)))
     assert plan.verdict is not None and plan.verdict.safety == safety
     assert assumes <= {one.kind for one in plan.verdict.assumes}
