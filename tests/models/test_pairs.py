@@ -15,7 +15,6 @@ from graphmend_lsp.text import apply_edits
 
 from .pairs import CALLS, PAIRS, Pair
 
-
 _REWRITES = tuple(one for one in rules_by_name() if one != "capture")
 """What is said of `capture`, which leaves the program as it is, stands in `test_capture.py`."""
 
