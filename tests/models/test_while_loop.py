@@ -11,7 +11,7 @@ import pytest_asyncio
 
 from graphmend_lsp.engine.config import CheckRequest, WorkerConfig
 from graphmend_lsp.engine.session import Session
-from graphmend_lsp.model import Finding, Report
+from graphmend_lsp.model import Finding, Report, Verdict
 
 _SOLVER = """\
 import torch
@@ -76,6 +76,10 @@ def _offered(finding: Finding) -> list[tuple[str, str]]:
     return [(one.mend.rule, one.safety) for one in finding.candidates]
 
 
+def _kinds(verdict: Verdict) -> set[str]:
+    return {one.kind for one in verdict.assumes}
+
+
 @pytest.mark.slow
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize(
@@ -96,7 +100,8 @@ async def test_without_gradients_it_is_one_graph(
     assert safety == "unsafe" or offered[0][0] == "while_loop"
     plan = await session.mend(replace(request, modes=("eval",), unsafe=bool(assumes)))
     assert plan.verdict is not None and plan.verdict.safety == safety
-    assert assumes <= {one.kind for one in plan.verdict.assumes}
+    assert bool(assumes) == bool(plan.verdict.assumes)
+    assert assumes <= {kind for one in finding.candidates if one.verdict for kind in _kinds(one.verdict)}
     assert (plan.verdict.after.graphs, plan.verdict.after.breaks) == (1, 0)
     assert "torch.while_loop(" in "".join(plan.texts.values())
 

@@ -296,6 +296,10 @@ def needing_elements(node: ast.AST) -> list[ast.Call]:
     ]
 
 
+_AS_SAID = frozenset(("to", "type", "cuda", "cpu", "type_as", "view_as", "expand_as", "reshape_as"))
+"""Methods whose arguments say a dtype, a device or a shape, and pass no gradient on."""
+
+
 def may_ask_for_gradients(source: Source, value: ast.expr) -> bool:
     """Whether the value of an expression may have a gradient of what the function is given.
 
@@ -311,7 +315,10 @@ def may_ask_for_gradients(source: Source, value: ast.expr) -> bool:
         operator = operator_of_function(name) if name is not None else operator_of_method(value.func.attr)
         if operator is None or operator.effect or any(one.arg in (None, "requires_grad") for one in value.keywords):
             return True
-        given = [*value.args, *(one.value for one in value.keywords), *([] if name is not None else [value.func.value])]
+        own = [] if name is not None else [value.func.value]
+        given = (
+            own if own and value.func.attr in _AS_SAID else [*own, *value.args, *(one.value for one in value.keywords)]
+        )
         return operator.carries_gradient and any(may_ask_for_gradients(source, one) for one in given)
     if isinstance(value, ast.Attribute):
         read = operator_of_attribute(value.attr)
