@@ -103,7 +103,7 @@ def test_what_the_next_turn_reads_comes_out() -> None:
 
 
 def test_what_is_only_added_to_behind_comes_out() -> None:
-    after = _after("if ⟦x.sum() > 0⟧:\n    h = self.big(x)\n    y = h * 2\nelse:\n    y = self.small(x)\ny += 1")
+    after = _after("if ⟦x.sum() > 0⟧:\n    h = self.big(x)\n    y = h * 2\nelse:\n    y = -self.small(x)\ny += 1")
     assert "return y\n" in after and "y = torch.cond(x.sum() > 0, positive, otherwise)" in after
 
 
