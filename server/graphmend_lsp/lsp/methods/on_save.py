@@ -38,11 +38,11 @@ def ready_edit(ls: GraphMendServer, file: OpenFile) -> types.WorkspaceEdit | Non
             return edit_of(state, *planned)
         except RpcError:
             del ls.runs.ready[file.document.uri]
-    proven = [known.best for known in state.known(file) if known.best is not None and not known.stale]
-    programs = {tuple(candidate.mend.edits) for candidate in proven}
-    if len(programs) != 1:
-        return None  # each was proven alone, not with the others
-    (edits,) = programs
+    met = [known for known in state.known(file) if known.site.is_met]
+    best = met[0].best if len(met) == 1 else None
+    if best is None or met[0].stale:
+        return None  # where there are several breaks, the best mend of one depends on those of the others
+    edits = best.mend.edits
     if any(edit.path != file.document.name for edit in edits):
         return None
     return workspace_edit(edits, {edit.path: state.target(edit.path) for edit in edits}, state.client)
