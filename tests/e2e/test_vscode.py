@@ -71,7 +71,7 @@ def test_the_api_of_the_extension_host_shows_and_mends(workbench: Run, tmp_path:
         code="GB0170",
         mendedOnce=(FIXTURES / "gate_branch_mended.py").read_text(),
         mendedAll=(FIXTURES / "gate_all_mended.py").read_text(),
-        leftAfterAll=['print("gate", tuple_value)'],
+        leftAfterAll=[],
     )
 
 
