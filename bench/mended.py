@@ -131,10 +131,12 @@ def write_rows(file: Path, rows: list[Row]) -> None:
 
 def read_rows(file: Path | None) -> list[Row]:
     """The rows of a file; none where there is no such file."""
-    return [_row(data) for data in json.loads(file.read_text())] if file and file.exists() else []
+    return [row_from(data) for data in json.loads(file.read_text())] if file and file.exists() else []
 
 
-def _row(data: Mapping[str, Any]) -> Row:
+def row_from(data: Mapping[str, Any]) -> Row:
+    """A row of its JSON."""
+
     def sites(name: str) -> tuple[Site, ...]:
         return tuple(
             Site(**{**one, "mends": tuple(map(tuple, one["mends"])), "declined": tuple(map(tuple, one["declined"]))})

@@ -1,7 +1,7 @@
 """The demo: the breaks of a real model shown, mended and proven, on scratch copies; nothing of yours is changed.
 
-    make demo                      a small model, then T5 of transformers
-    python examples/demo.py small  the small model only
+    make demo                      a small model, one that torch.compile fails on, T5 of transformers
+    python examples/demo.py small  all but T5
 """
 
 import json
@@ -40,6 +40,26 @@ def small(scratch: Path) -> None:
     tell(record, file)
 
 
+def refused(scratch: Path) -> None:
+    """The same on ``whitening.py``, which runs, but not when it is compiled."""
+    print("\n== A program that torch.compile fails on: see why, mend it, prove that it runs compiled ==")
+    file = scratch / "whitening.py"
+    shutil.copy(HERE / file.name, file)
+    run("check", str(file), "--quiet", fine=(1,))
+    record = json.loads(run("mend", str(file), "--write", "--quiet", "--json", show=False))
+    verified = record["verified"]
+    if (
+        not verified
+        or verified["safety"] != "safe"
+        or (record["before"]["refused"], record["after"]["refused"]) != (1, 0)
+    ):
+        sys.exit(f"demo: {file.name} was not mended: {json.dumps(record, indent=1)}")
+    print(
+        f"{file.name}: torch.compile failed before; now it runs as {record['after']['graphs']} graphs, with outputs "
+        f"{verified['outputs']} to those without torch.compile over {verified['calls']} calls"
+    )
+
+
 def t5(scratch: Path) -> None:
     """The same for T5 of transformers, on a scratch copy of the package, with a small random model."""
     spec = find_spec("transformers")
@@ -71,5 +91,6 @@ def tell(record: dict, file: Path) -> None:
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory(prefix="graphmend-demo-") as folder:
         small(Path(folder))
+        refused(Path(folder))
         if sys.argv[1:] != ["small"]:
             t5(Path(folder))

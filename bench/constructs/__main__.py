@@ -1,12 +1,13 @@
 """Every construct of `programs/` under Dynamo: which break, which rules mend the breaks, and why others stay.
 
-    python bench/constructs [--only NAME,...] [--keep FILE [--again]] [--page FILE]
+    python bench/constructs [--only NAME,...] [--half odd|even] [--keep FILE [--again]] [--page FILE]
 
-Each construct is mended as far as that is proven safe; what is left is told with the mends that change something and the reasons.
+Each construct is mended as far as that is verified safe; what is left is told with the mends that change something and the reasons.
 What the safe mends made is run once more by `other_calls.py`, which knows nothing of the worker, over values and
 lengths that the verdict did not choose. The exit status is 1 when a construct does not run, a safe mend differs there, or a
 break has neither a mend nor a reason. With --keep, rows are kept in FILE, and those of unchanged programs are not made
-again without --again. --page writes the table that is `docs/constructs.md`.
+again without --again. --page writes the table that is `docs/constructs.md`. With --half, what stays of the constructs with odd
+(or even) numbers in the catalogue is shown, and of both halves the counts: what is improved by looking at one half is measured on the other.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from catalogue import Construct, constructs  # noqa: E402
-from constructs_page import page, totals  # noqa: E402
+from constructs_page import left, page, totals  # noqa: E402
 from mended import Row, problems, read_rows, row_of, write_rows  # noqa: E402
 
 from graphmend_lsp.engine.config import CheckRequest, WorkerConfig  # noqa: E402
@@ -39,6 +40,7 @@ def main() -> int:
     parser.add_argument(
         "--only", default="", metavar="NAME,...", help="topics, constructs; of kept rows ids and outcomes"
     )
+    parser.add_argument("--half", choices=("odd", "even"), help="show what stays of this half; the counts are of both")
     parser.add_argument("--keep", type=Path, metavar="FILE")
     parser.add_argument("--again", action="store_true", help="make kept rows again, too")
     parser.add_argument("--page", type=Path, metavar="FILE")
@@ -65,6 +67,11 @@ def main() -> int:
         arguments.page.write_text(page([kept[one.name] for one in every if one.name in kept]))
     rows = [kept[one.name] for one in chosen]
     print(totals(rows))
+    if arguments.half:
+        odd = {one.name for one in every[::2]}
+        halves = {half: [row for row in rows if (row.name in odd) == (half == "odd")] for half in ("odd", "even")}
+        print(*(f"{half}: {totals(of_half)}" for half, of_half in halves.items()), sep="\n")
+        print(*map(left, halves[arguments.half]), sep="")
     wrong = [problem for row in rows for problem in problems(row)]
     print(*wrong, sep="\n", end="\n" if wrong else "")
     return 1 if wrong else 0

@@ -19,7 +19,7 @@ each, and what GraphMend makes of it. Made by
 python bench/constructs --page docs/constructs.md
 ```
 
-**Mended** says that no break is left after mends that were proven safe; **fewer**, that safe mends leave fewer graphs or less that
+**Mended** says that no break is left after mends that were verified safe; **fewer**, that safe mends leave fewer graphs or less that
 runs uncompiled (a message that is moved to the end still ends a graph there, but cuts none in two); **boundary**, that what breaks
 runs uncompiled in a function of its own and the rest of the function is compiled; **told**, that there are mends, and each says what it changes;
 **reason**, that no change of the source is known to keep the results, and why. The command also runs every safe mend by a program
@@ -37,6 +37,18 @@ def totals(rows: Iterable[Row]) -> str:
     words = ", ".join(f"{_TITLES.get(outcome, outcome)} {counts[outcome]}" for outcome in OUTCOMES)
     failed = f", failed {counts['failed']}" if counts["failed"] else ""
     return f"{counts.total()} constructs, {breaking} break: {words}{failed}"
+
+
+def left(row: Row) -> str:
+    """What stays of a construct, as lines; "" of one that is mended or does not break."""
+    if row.outcome in ("safe", "no break"):
+        return ""
+    lines = [f"{row.name} {row.outcome} {' '.join(row.rules)}"]
+    for site in row.left:
+        lines.append(f"  {site.gb_id} {code(site.text)}")
+        lines += [f"    {rule} {safety}: {cell(reason)}" for rule, safety, reason in site.mends]
+        lines += [f"    {rule}: {cell(reason)}" for rule, reason in site.declined]
+    return "\n".join(lines) + "\n"
 
 
 def page(rows: list[Row]) -> str:

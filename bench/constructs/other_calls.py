@@ -79,6 +79,7 @@ def _observed(path: str, backend: str | None, warned: list[Any]) -> list[dict[st
     torch.manual_seed(0)
     space = types.ModuleType("observed")
     sys.modules["observed"] = space  # dataclasses look their module up
+    space.__file__ = str(path)
     exec(compile(Path(path).read_text("utf-8"), "observed.py", "exec"), space.__dict__)
     model, likes = space.__dict__["graphmend_entry"]()
     run = model if backend is None else torch.compile(model, backend=backend)

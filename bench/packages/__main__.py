@@ -3,7 +3,7 @@
     python bench/packages [--python PY] [--only NAME,...] [--keep FILE [--again]] [--page FILE]
 
 `entries/` has a file for each package, with an entry for each of its models; a package that the interpreter PY does not have is
-left out, and told. Each entry is mended as `graphmend-lsp mend --overlay` does, by mends that are proven safe, in copies of
+left out, and told. Each entry is mended as `graphmend-lsp mend --overlay` does, by mends that are verified safe, in copies of
 the package's modules that are not written. With --keep, rows are kept in FILE, and those of unchanged entries are not made
 again without --again. --page writes the table that is `docs/packages.md`. The exit status is 1 when an entry does not run, or a
 break has neither a mend nor a reason.

@@ -13,7 +13,7 @@ HEAD = """\
 # Packages
 
 Models of packages as they are installed, run from the short entries in `bench/packages/entries/`, and what `graphmend-lsp mend
---overlay` would leave of their breaks by mends that were proven safe. Made by
+--overlay` would leave of their breaks by mends that were verified safe. Made by
 
 ```
 python bench/packages --python PYTHON_WITH_THE_PACKAGES --page docs/packages.md

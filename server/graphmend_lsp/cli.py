@@ -24,6 +24,7 @@ from graphmend_lsp.engine.shard import BadShardError, Shard, parse_shard
 from graphmend_lsp.engine.tree import usual_jobs
 from graphmend_lsp.engine.unread import with_unread
 from graphmend_lsp.model import Measurement, Mode, Plan, Progress, Report
+from graphmend_lsp.report.words import for_terminal
 
 DONE, BREAKS, ERROR = 0, 1, 2
 _T = TypeVar("_T")
@@ -65,7 +66,7 @@ def _check(arguments: argparse.Namespace) -> int:
             await session.close()
 
     report = with_unread(_run(work()), request.paths)
-    _print(report, arguments.format, sys.stdout)
+    _print(report, arguments.format, sys.stdout, unreached=arguments.all)
     return exit_code(report)
 
 
@@ -108,15 +109,15 @@ def _record(arguments: argparse.Namespace) -> int:
     return end_like(run.status)
 
 
-def _print(report: Report, form: str, file: TextIO) -> None:
+def _print(report: Report, form: str, file: TextIO, *, unreached: bool = False) -> None:
     if form == "text":
         from graphmend_lsp.report.text import print_report
 
-        print_report(_console(file), report)
+        print_report(_console(file), report, unreached=unreached)
     elif form == "github":
         from graphmend_lsp.report.formats import github
 
-        print(github(report), file=file)
+        print(github(report, unreached=unreached), file=file)
     elif form == "sarif":
         from graphmend_lsp.report.formats import sarif
 
@@ -137,26 +138,28 @@ def _merge(arguments: argparse.Namespace) -> int:
         report = merge_reports([relocated(record.report, record.root, root) for record in records], root)
     except (BadRecordError, UnlikeShardsError) as error:
         raise _UsageError(str(error)) from error
-    _print(report, arguments.format, sys.stdout)
+    _print(report, arguments.format, sys.stdout, unreached=arguments.all)
     return exit_code(report)
 
 
 def _mend(arguments: argparse.Namespace) -> int:
     from graphmend_lsp.engine.plan import reached
     from graphmend_lsp.engine.session import Session
-    from graphmend_lsp.mending import rules_by_name
 
-    if unknown := sorted(set(arguments.rule) - set(rules_by_name())):
-        raise _UsageError(f"there is no rule {unknown[0]!r}; the rules are {', '.join(rules_by_name())}")
+    if arguments.rule:  # to look at them imports every rule
+        from graphmend_lsp.mending import rules_by_name
+
+        if unknown := sorted(set(arguments.rule) - set(rules_by_name())):
+            raise _UsageError(f"There is no rule {unknown[0]!r}. The rules are {', '.join(rules_by_name())}.")
     request, worker = _request(arguments)
 
     if arguments.backend and not arguments.measure:
-        raise _UsageError("--backend is what --measure times with; add --measure")
+        raise _UsageError("--backend needs --measure: it names the backend to measure with.")
 
     async def work() -> tuple[Plan, tuple[Measurement, ...]]:
         session = Session(worker, cache=_cache(arguments))
         try:
-            plan = await session.mend(request, _progress(arguments))
+            plan = await session.mend(request, _progress(arguments), seconds=arguments.seconds)
             if not arguments.measure or not plan.texts:
                 return plan, ()
             keys = reached(plan)
@@ -194,7 +197,7 @@ def _write(plan: Plan) -> None:
     """Write the new texts, unless one of the files is no longer what was mended: then none is written."""
     for path, old in plan.old.items():
         if os.path.exists(path) and read_source(path).text != old:
-            raise _UsageError(f"{path} changed while it was being mended, so nothing was written; run it again")
+            raise _UsageError(f"{path} changed during mending, so no file was written. Run the command again.")
     for path, text in plan.texts.items():
         if os.path.exists(path):
             write_source(path, text)
@@ -217,8 +220,8 @@ def _rules(arguments: argparse.Namespace) -> int:
         print(break_page(arguments.name.upper()), end="")
         return DONE
     if arguments.name not in rules:
-        known = f"the rules are {', '.join(rules)}; there are pages for {', '.join(break_pages())}"
-        raise _UsageError(f"there is no rule {arguments.name!r} and no page for it; {known}")
+        known = f"The rules are {', '.join(rules)}. The pages are {', '.join(break_pages())}."
+        raise _UsageError(f"There is no rule and no page {arguments.name!r}. {known}")
     print(rule_page(rules[arguments.name]), end="")
     return DONE
 
@@ -235,13 +238,13 @@ def _doctor(arguments: argparse.Namespace) -> int:
         try:
             hello = await client.start()
         except WorkerFailedError as error:
-            print(f"error: {error.failure.words}")
+            print(f"error: {for_terminal(error.failure.words)}")
             return ERROR
         else:
             missing = f"; missing hooks: {', '.join(hello['missing'])}" if hello["missing"] else ""
             print(f"Python {hello['python']}, torch {hello['torch']}, {'CUDA' if hello['cuda'] else 'CPU'}{missing}")
             for what, hooks in hello.get("reduced", {}).items():
-                print(f"not possible with this torch: {what} (it lacks {', '.join(hooks)})")
+                print(f"not available with this torch: {what} (it lacks {', '.join(hooks)})")
             cache = cache_of(os.environ)
             print(f"cache: {cache.words if cache else 'none (GRAPHMEND_CACHE_DIR is empty)'}")
             return DONE if not hello["missing"] else ERROR
@@ -280,7 +283,7 @@ def _request(arguments: argparse.Namespace) -> tuple[CheckRequest, WorkerConfig]
     paths = tuple(os.path.abspath(os.path.expanduser(path)) for path in arguments.paths)
     for written, path in zip(arguments.paths, paths, strict=True):
         if not os.path.exists(path):
-            raise _UsageError(f"{written}: there is no such file or folder")
+            raise _UsageError(f"{written}: no such file or folder.")
     here = os.getcwd()
     config: ProjectConfig = read_config(paths[0] if paths else here)
     for complaint in config.complaints:
@@ -288,15 +291,15 @@ def _request(arguments: argparse.Namespace) -> tuple[CheckRequest, WorkerConfig]
     entries = [parse_entry(entry, here) for entry in arguments.entry]
     entries += [parse_entry(entry, config.folder) for entry in config.entries] if not arguments.entry else []
     if not paths and not entries:
-        raise _UsageError("nothing to check; name a PATH or an --entry FILE.py:FUNCTION")
+        raise _UsageError("There is nothing to run. Name a PATH, or an --entry FILE.py:FUNCTION.")
     if not entries and not any(True for _ in python_files(paths)):
-        raise _UsageError("there is no Python file in the paths given")
+        raise _UsageError("The paths hold no Python file. Name a file or a folder with Python files.")
     mode = arguments.mode or config.mode or "eval"
     modes: dict[str, tuple[Mode, ...]] = {"eval": ("eval",), "train": ("train",), "both": ("eval", "train")}
     devices: dict[str, Device] = {"auto": "auto", "cpu": "cpu", "cuda": "cuda"}
     device = arguments.device or config.device or "auto"
     if mode not in modes or device not in devices:
-        raise _UsageError("[tool.graphmend]: mode is eval, train or both; device is auto, cpu or cuda")
+        raise _UsageError("[tool.graphmend]: mode must be eval, train or both; device must be auto, cpu or cuda.")
     request = CheckRequest(
         paths=paths,
         entries=tuple(dict.fromkeys(entries)),
@@ -328,11 +331,11 @@ def _shard(arguments: argparse.Namespace) -> Shard | None:
 
 
 def _jobs(arguments: argparse.Namespace) -> int:
-    """As told; else as many as fit this machine, one where the worker is elsewhere."""
+    """As asked; else as many as fit this machine, 1 where the worker is elsewhere."""
     told: int | None = getattr(arguments, "jobs", 1)
     if told is not None:
         if told < 1:
-            raise _UsageError("--jobs is a number from 1 on")
+            raise _UsageError("--jobs must be 1 or more.")
         return told
     return 1 if arguments.worker_command else usual_jobs()
 

@@ -16,7 +16,7 @@ Evidence = Literal["dynamo", "recorded", "fake", "static"]
 EntryKind = Literal["function", "kernelbench", "transformers", "compiled", "module"]
 RunKind = Literal["real", "fake", "recorded"]
 Mode = Literal["eval", "train"]
-Outcome = Literal["resumed", "rest skipped", "frame skipped", "raised", "unknown"]
+Outcome = Literal["resumed", "rest skipped", "frame skipped", "raised", "refused", "unknown"]
 Safety = Literal["safe", "unsafe", "wrong", "unverified"]
 Likeness = Literal["bit-equal", "close", "different", "not compared"]
 Effects = Literal["equal", "moved", "different", "not compared"]
@@ -42,31 +42,35 @@ AssumptionKind = Literal[
     "log-records",
     "warning-filters",
     "constant-dimension",
+    "saved",
+    "cost",
     "not-tried",
 ]
 ASSUMPTIONS: Mapping[AssumptionKind, str] = {
-    "dtype": "the dtype of the model and its inputs stays",
-    "device": "the device stays",
+    "dtype": "the dtype of the model and its inputs stays the same",
+    "device": "the device stays the same",
     "number-range": "integers stay in the range of their dtype",
-    "float64": "no number needs more than the dtype of its tensor holds",
-    "late-reading": "nothing changes what is read late",
-    "message-order": "nothing else is said in between",
-    "raised-between": "nothing raises in between",
-    "caught": "nobody catches this",
-    "identity": "nobody asks which tensor object or memory this is",
-    "shared-buffer": "nothing else holds this buffer",
-    "backward": "gradients are taken once, and nothing is changed in place before",
+    "float64": "every number fits the precision of its tensor's dtype",
+    "late-reading": "nothing changes the values that it reads later",
+    "message-order": "no other code prints, logs or warns in between",
+    "raised-between": "no code in between raises",
+    "caught": "no code catches this exception",
+    "identity": "no code asks which tensor object or memory this is",
+    "shared-buffer": "no other tensor shares this memory",
+    "backward": "each backward pass runs once, with no change in place before it",
     "shapes": "the shapes agree for every input",
-    "layout": "tensors lie in memory as they do in the entry",
-    "inside-effects": "no hook, no effect and no lazy state is inside",
-    "zero-gradients": "gradients of zeros may stand for none",
-    "callers": "all callers and overrides take this",
-    "settings": "flags and settings stay as the entry has them",
-    "one-name": "no other file is loaded under this name",
-    "log-records": "nobody reads which function logs this, or how its text was made",
-    "warning-filters": "no warning filter matters",
-    "constant-dimension": "this dimension may be constant",
-    "not-tried": "nothing differs in what there was no time to try",
+    "layout": "tensors have the strides that they have in the entry",
+    "inside-effects": "the code inside has no hook, no effect and no lazy state",
+    "zero-gradients": "a gradient of zeros may replace None",
+    "callers": "every caller and override accepts this change",
+    "settings": "flags and settings stay as in the entry",
+    "one-name": "no other file is imported under this name",
+    "log-records": "no code reads the function name or the raw message of this log record",
+    "warning-filters": "no warning filter changes the outcome",
+    "constant-dimension": "this dimension may become constant",
+    "saved": "no values are loaded into the module, and no copy of it is made",
+    "cost": "more operators and memory are affordable",
+    "not-tried": "nothing differs in the uses that the time limit left untried",
 }
 """What a mend may take for granted, each with the clause that follows "assumes that"."""
 
@@ -264,13 +268,15 @@ class Declined:
 class Counts:
     """How a program is cut: `graphs` compiled in the call that compiled most, distinct break sites, skipped frames.
 
-    `skipped_rests` are the breaks after which Dynamo leaves the rest of a frame to Python.
+    `skipped_rests` are the breaks after which Dynamo leaves the rest of a frame to Python; `refused` are the places at
+    which a program that runs uncompiled raises when it is compiled.
     """
 
     graphs: int
     breaks: int
     skipped_frames: int
     skipped_rests: int = 0
+    refused: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +287,8 @@ class Verdict:
     `unreached` are conditions of which one side never ran, with the value that was never seen.
     `results` is what `safety` would be if it did not matter whether the mended program is cut less.
     `assumes` are the assumptions that nothing discharged: each makes it unsafe. `discharged` are those that the source or
-    a run showed to hold, `accepted` those that the user accepts for the project.
+    a run showed to hold, `accepted` those that the user accepts for the project, `unmet` those of places that no call ran:
+    another entry's verdict decides, and where there is none they are open.
     """
 
     safety: Safety
@@ -299,6 +306,7 @@ class Verdict:
     assumes: tuple[Assumption, ...] = ()
     discharged: tuple[Assumption, ...] = ()
     accepted: tuple[Assumption, ...] = ()
+    unmet: tuple[Assumption, ...] = ()
 
     @property
     def assuming(self) -> str:
@@ -471,6 +479,7 @@ class Plan:
     """A mend-all: the new text of every changed file and what was applied on the way, with the final verdict.
 
     `old` are the texts that the mends were made on; whoever writes `texts` checks first that they still stand.
+    `stopped_after` are the seconds that it was given, where they were over before nothing more could be mended.
     """
 
     before: Report
@@ -479,3 +488,4 @@ class Plan:
     texts: dict[str, str] = field(default_factory=dict)
     verdict: Verdict | None = None
     old: dict[str, str] = field(default_factory=dict)
+    stopped_after: float | None = None

@@ -20,6 +20,7 @@ ALLOWED: dict[str, set[str]] = {
     "mending": {"model", "text", "values", "libcst"},
     "engine": {"model", "text", "values", "analysis", "mending", "worker.wire", "tomli", "platformdirs"},
     "worker": {"torch", "numpy"},
+    "support": {"torch"},
     "report": {"model", "text", "mending", "rich", ""},
     "lsp": {"model", "text", "analysis", "mending", "engine", "report", "pygls", "lsprotocol", ""},
     "cli": {"cli_arguments", "model", "text", "engine", "mending", "report", "rich", ""},

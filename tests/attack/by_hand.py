@@ -593,7 +593,7 @@ CHECKS = (
             print("passed")
             return y + 1
     """, more="[(torch.ones(4) * 60,), (torch.ones(4),)]"),
-    Case("the argument is changed behind the check", "guard", """
+    Case("the argument is changed after the check", "guard", """
         def fn(x):
             if ⟦(x > 50).any()⟧:
                 raise ValueError("large")
@@ -716,7 +716,7 @@ BEHIND = (
                 y = x * 3
             return y
     """),
-    Case("a store in front of what is caught", "isolate", """
+    Case("a store before what is caught", "isolate", """
         import json
 
         def fn(x, text="{}"):
@@ -728,7 +728,7 @@ BEHIND = (
                 scale = 1.0
             return y * scale
     """, "safe", gb_id="GB0007", more="[(torch.ones(6), '{\"scale\": 2}'), (torch.ones(6), '[]')]"),
-    Case("what a turn leaves for the next", "isolate", """
+    Case("what an iteration leaves for the next", "isolate", """
         def fn(x):
             last = torch.zeros_like(x)
             for key in range(3):
@@ -776,7 +776,7 @@ BEHIND = (
                 more()
                 y = y * len(⟦x.round().tolist()⟧) + turns
             return y
-    """, "declined", gb_id="GB0109", more="[(torch.ones(6),)]"),
+    """, "not safe", gb_id="GB0109", more="[(torch.ones(6),)]"),
     Case("a loop that may not turn", "isolate", """
         def fn(x):
             y = x.sin()
@@ -954,7 +954,7 @@ FOUND = (
                     self.bad += 1
                 return x / self.bad
     """, "not safe", fn="Net()", more="[(torch.ones(4).requires_grad_(),)]"),
-    Case("a check in front of running statistics", "guard", """
+    Case("a check before running statistics", "guard", """
         class Net(torch.nn.Module):
             def __init__(self):
                 super().__init__()

@@ -363,7 +363,7 @@ def _same_gradients(one: Any, other: Any, exact: bool) -> bool:
 
 def alike(part: str, one: Mapping[str, Any], other: Mapping[str, Any], exact: bool) -> bool:
     """Whether a part of two observed calls is equal."""
-    if part == "state":  # a mend may add names of its own
+    if part == "state":  # a mend may add its own names
         old, new = one[part], other[part]
         return all(name in new and same(value, new[name], exact) for name, value in old.items())
     if part == "gradients":

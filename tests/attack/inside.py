@@ -13,9 +13,11 @@ import logging
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any, cast
 
 import torch
@@ -23,14 +25,17 @@ import torch._dynamo
 from torch._dynamo import convert_frame, exc, guards, output_graph, symbolic_convert
 from torch._dynamo.backends import registry
 
+import graphmend_lsp
 from graphmend_lsp.engine.config import CheckRequest
+from graphmend_lsp.engine.declared import declared
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.findings import findings_of
 from graphmend_lsp.engine.mender import Mender, no_rule_for
 from graphmend_lsp.engine.programs import candidate_of, combine
 from graphmend_lsp.engine.runs import Run, mended_run, run_of
-from graphmend_lsp.engine.verdicts import judge
+from graphmend_lsp.engine.verdicts import judge, worst
 from graphmend_lsp.mending import propose
+from graphmend_lsp.mending.rule import Style
 from graphmend_lsp.model import Break, Entry, Finding, Mend, Mode, Verdict
 from graphmend_lsp.values import NOTHING, Facts
 from graphmend_lsp.worker import judged as judging
@@ -43,9 +48,11 @@ from graphmend_lsp.worker.trials import BACKEND, Origin, plan
 from graphmend_lsp.worker.trials import run as trial
 from graphmend_lsp.worker.wire import AnalyseParams, CountsData, EntrySpec, Limits, VerifyParams
 
+sys.path.append(str(Path(graphmend_lsp.__file__).parent / "support"))  # what mended programs import
+
 LIMITS = Limits(seconds=120.0, memory_mb=None)
-_CUT = CountsData(graphs=2, breaks=1, skipped_frames=0, skipped_rests=0, recompiles=0)
-_WHOLE = CountsData(graphs=1, breaks=0, skipped_frames=0, skipped_rests=0, recompiles=0)
+_CUT = CountsData(graphs=2, breaks=1, skipped_frames=0, skipped_rests=0, recompiles=0, refused=0)
+_WHOLE = CountsData(graphs=1, breaks=0, skipped_frames=0, skipped_rests=0, recompiles=0, refused=0)
 _HOOKED: tuple[tuple[Any, str], ...] = (
     (torch, "compile"), (torch._dynamo, "optimize"), (logging.Logger, "handle"), (warnings, "showwarning"),
     (symbolic_convert.InstructionTranslatorBase, "log_graph_break"), (convert_frame, "_compile"),
@@ -59,10 +66,15 @@ class InProcess(Mender):
     """Proposes mends without a process of its own."""
 
     def propose(
-        self, site: Break, sources: Any, rules: Sequence[str] = (), facts: Facts = NOTHING
+        self,
+        site: Break,
+        sources: Any,
+        rules: Sequence[str] = (),
+        facts: Facts = NOTHING,
+        styles: Mapping[str, Style] = MappingProxyType({}),
     ) -> tuple[tuple[Mend, ...], tuple[Any, ...]]:
         """As `Mender.propose`."""
-        found = propose(site, sources, rules, facts)
+        found = propose(site, sources, rules, facts, styles)
         return found.mends, found.declined or (() if found.mends else (no_rule_for(site),))
 
 
@@ -178,22 +190,32 @@ def verdicts(
         result = verifying.verify(cast(Any, params), lambda _message: None)
     if result["failure"] is not None:
         raise RuntimeError(result["failure"])
+    written = [declared(base, candidate["texts"]) for candidate in candidates]
     return [
-        (judge(one, mends, sources), mended_run(one, before))
-        for one, mends in zip(result["candidates"], programs, strict=False)
+        (worst([judge(one, mends, sources, (), those)]), mended_run(one, before))
+        for one, mends, those in zip(result["candidates"], programs, written, strict=False)
     ]
+
+
+def offered(
+    entry: Entry, text: str, mode: Mode, ran: Run
+) -> tuple[tuple[Finding, ...], list[Mend], tuple[Mend, ...], dict[str, str]]:
+    """What breaks this text, all mends of that, and the first ones that fit together with the texts that they make."""
+    request = CheckRequest((entry.file,), {entry.file: text}, device="cpu", modes=(mode,))
+    findings = findings_of({(entry, mode): ran}, (entry.file,), request, Sources(request.texts), InProcess())
+    mends = list(dict.fromkeys(one.mend for each in findings if each.site.is_met for one in each.candidates))
+    firsts, texts = combine(
+        [one.candidates[0].mend for one in findings if one.candidates and one.site.is_met], Sources(request.texts)
+    )
+    return findings, mends, firsts, texts
 
 
 def judged(entry: Entry, text: str, mode: Mode = "eval", before: Run | None = None) -> Judged:
     """What the engine would tell of this text, with every candidate judged."""
     ran = before or run(entry, text, mode)
-    request = CheckRequest((entry.file,), {entry.file: text}, device="cpu", modes=(mode,))
-    findings = findings_of({(entry, mode): ran}, (entry.file,), request, Sources(request.texts), InProcess())
-    mends = list(dict.fromkeys(one.mend for each in findings if each.site.is_met for one in each.candidates))
+    findings, mends, firsts, texts = offered(entry, text, mode, ran)
     if not mends or ran.failure is not None:
         return Judged(findings, ran, ())
-    sources = Sources(request.texts)
-    firsts, texts = combine([one.candidates[0].mend for one in findings if one.candidates and one.site.is_met], sources)
     programs = [(mend,) for mend in mends] + ([firsts] if len(firsts) > 1 else [])
     found = verdicts(entry, text, mode, programs, ran)
     alone = tuple((mend, one[0]) for mend, one in zip(mends, found, strict=False))
@@ -221,12 +243,15 @@ def uncompiled_verdicts(
         entry=_spec(entry), texts=base, candidates=candidates, roots=[], device="cpu", mode=mode, limits=LIMITS, before=_CUT
     )  # fmt: skip
     conditions = judging.conditions_of(candidates)
+    places = judging.assumed_places(candidates)
     origin = Origin(params, base, (entry.file,))
-    (planned,) = _here([lambda: plan(origin, conditions)])
+    (planned,) = _here([lambda: plan(origin, conditions, places)])
     if planned.value is None or planned.value.plan.failed is not None:
         return None
     chosen = planned.value.plan
-    (first,) = _here([lambda: trial(origin, "uncompiled", chosen, conditions, None, chosen.everything())])
+    (first,) = _here(
+        [lambda: trial(origin, "uncompiled", chosen, conditions, None, chosen.everything(), places=places)]
+    )
     if first.value is None:
         return None
     original = judging.Ran((first.value,), planned.value)
@@ -238,7 +263,7 @@ def uncompiled_verdicts(
         ran = judging.Ran((one.value,) if one.value is not None else (), failed=one.failure)
         result = judging.judged(candidate, original, ran, conditions, _CUT, {}, 0.0)
         result["after"] = _WHOLE
-        found.append(judge(result, mends, sources))
+        found.append(worst([judge(result, mends, sources, (), declared(base, candidate["texts"]))]))
     return found
 
 

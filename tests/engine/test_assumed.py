@@ -25,7 +25,7 @@ BROKEN = Difference(
 
 
 def result(*differences: Difference, probed: tuple[str, ...] = (), untried: tuple[str, ...] = ()) -> CandidateResult:
-    cut = CountsData(graphs=2, breaks=1, skipped_frames=0, skipped_rests=0, recompiles=0)
+    cut = CountsData(graphs=2, breaks=1, skipped_frames=0, skipped_rests=0, recompiles=0, refused=0)
     return CandidateResult(
         id="0", before=cut, after={**cut, "graphs": 1, "breaks": 0}, outputs="bit-equal", gradients="bit-equal",
         state="bit-equal", effects="equal", differences=list(differences), unlike_sides=[], sides=[], events=[], graphs=[],
@@ -41,9 +41,9 @@ def test_what_a_probe_found_makes_a_mend_unsafe_and_never_wrong() -> None:
     verdict = judge(result(BROKEN), [mend()], Sources({}))
     assert (verdict.safety, [one.kind for one in verdict.assumes]) == ("unsafe", ["dtype"])
     assert verdict.reasons == (
-        "assumes that the dtype of the model and its inputs stays (output [0] in call 1 with model cast: a became b)",
+        "assumes that the dtype of the model and its inputs stays the same (output [0] in call 1 with model cast: a became b)",
     )
-    assert verdict.assuming == "assumes that the dtype of the model and its inputs stays"
+    assert verdict.assuming == "assumes that the dtype of the model and its inputs stays the same"
 
 
 def test_a_declared_assumption_is_open_until_a_probe_discharges_it() -> None:
@@ -69,7 +69,7 @@ def test_what_the_user_accepts_counts_as_safe_and_is_told() -> None:
 def test_a_verdict_cut_short_is_not_safe() -> None:
     verdict = judge(result(untried=("floats in float16", "other sizes", "a", "b")), [mend()], Sources({}))
     assert verdict.safety == "unsafe"
-    assert "no time to try (floats in float16; other sizes; a and 1 more)" in verdict.reasons[0]
+    assert "that the time limit left untried (floats in float16; other sizes; a and 1 more)" in verdict.reasons[0]
     assert judge(result(untried=("a",), probed=("not-tried",)), [mend()], Sources({})).safety == "unsafe"
 
 
@@ -115,7 +115,7 @@ def test_what_a_mend_writes_declares_what_it_assumes(new: str, kinds: list[str])
 
 def test_a_method_with_one_parameter_more_names_it_and_its_place() -> None:
     (found,) = declared({"/a.py": OLD}, {"/a.py": OLD.replace("x)", "x, n=None)")})
-    assert found.words == "every caller and override of `A.f` takes `n`"
+    assert found.words == "every caller and override of `A.f` accepts `n`"
     assert found.places == (("/a.py", Span.of(2, 5, 2, 8)),)
 
 

@@ -53,6 +53,24 @@ def sites(*events: Any, paths: tuple[str, ...] = (), graphs: int = 9) -> list[An
     return list(breaks_of(events, graphs, "model.py:e", "eval", Scope(paths), TEXTS))
 
 
+BOUNDED = "/home/me/bounded.py"
+BOUNDARY = "y = self._forward_uncompiled(x)\nz = quiet(x)\n"
+
+
+def test_a_boundary_of_ours_is_a_break_that_stays() -> None:
+    calls = [event(frame(BOUNDED, 1, 4, 1, 31), gb="GB0098"), event(frame(BOUNDED, 2, 4, 2, 12), gb="GB0098")]
+    [site] = breaks_of(calls, 2, "model.py:e", "eval", Scope(()), Sources({BOUNDED: BOUNDARY}))
+    assert site.reason.startswith("`self._forward_uncompiled(x)` runs uncompiled: GraphMend grouped here")
+    assert (site.span, site.graphs) == (Span.of(1, 5, 1, 32), 1)
+
+
+def test_nobody_is_asked_to_edit_the_code_of_a_package() -> None:
+    [site] = sites(event(CALL, BRANCH))
+    assert site.reason.startswith("What runs next depends on the values of `x.sum() > 0`; that code belongs to lib")
+    [named] = sites(event(CALL, BRANCH), paths=(LIBRARY,))
+    assert "torch.where" in named.reason
+
+
 @pytest.mark.parametrize(
     ("events", "paths", "places"),
     [

@@ -67,7 +67,7 @@ async def test_a_worker_that_died_and_is_started_again_is_told() -> None:
         await session._client.request("analyse", {}, 30)
     await session.start()
     words = [one.message for one in said if one.state == "starting"]
-    assert words == ["", "The worker ended unexpectedly; it is started again."]
+    assert words == ["", "The worker ended unexpectedly; GraphMend starts it again."]
     await session.close()
 
 
@@ -121,7 +121,7 @@ async def test_it_is_not_started_for_ever() -> None:
         with pytest.raises(WorkerFailedError) as caught:
             await worker.request("analyse", {}, 30)
         messages.append(caught.value.failure.message)
-    assert "is not started again" in messages[-1]
+    assert "does not start it again" in messages[-1]
     await worker.kill()
     with pytest.raises(WorkerFailedError) as caught:
         await worker.request("analyse", {}, 30)

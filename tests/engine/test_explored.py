@@ -62,7 +62,7 @@ def test_what_the_real_run_met_is_its_own() -> None:
 def test_a_site_without_conditions_says_that_the_inputs_do_not_lead_there(met: Run | None, said: bool) -> None:
     runs: dict[Any, Run] = {} if met is None else {(ENTRY, "eval"): met}
     (site,) = found(Run(events=(event(3, 8, 3, 16, "GB0059"),), kind="fake"), runs)
-    assert ("inputs do not lead here" in site.reason) is said
+    assert ("inputs do not reach this" in site.reason) is said
 
 
 def test_a_break_in_one_mode_says_so_where_both_ran() -> None:
@@ -87,7 +87,7 @@ def test_the_real_run_stands_for_its_entry() -> None:
     key, other = (ENTRY, "eval"), (ENTRY, "train")
     shown = shown_runs({key: REAL}, {key: replace(FAKE, unexplored=2, explored=8), other: FAKE})  # type: ignore[dict-item]
     assert {run.kind for run in shown.values()} == {"real", "fake"}
-    assert shown[key].note.startswith("2 sides of conditions were not followed")  # type: ignore[index]
+    assert shown[key].note.startswith("2 sides of conditions did not run")  # type: ignore[index]
 
 
 def test_a_verdict_without_data_is_on_graphs_only() -> None:
@@ -169,4 +169,4 @@ async def test_a_program_that_does_not_fit_runs_without_data_only(
     assert not report.failures
     (result,) = report.entries
     assert (result.run, result.error) == ("fake", None)
-    assert "so it was run without data only" in result.note
+    assert "so it ran without data only" in result.note

@@ -35,7 +35,7 @@ def test_the_ratio_is_that_of_neighbouring_turns() -> None:
 
 def test_words_say_the_ratio_first() -> None:
     assert speed(made()) == (
-        "m.py:graphmend_entry (eval): 2.00 times as fast warm (2.00 to 2.00 in 8 turns side by side); "
+        "m.py:graphmend_entry (eval): 2.00 times as fast warm (2.00 to 2.00 in 8 samples side by side); "
         "first call 0.80 times as fast; a call 4 ms → 2 ms, the first 1 s → 1.25 s (inductor on cpu)"
     )
 
@@ -43,7 +43,7 @@ def test_words_say_the_ratio_first() -> None:
 def test_what_is_too_noisy_says_so() -> None:
     one = made(original=timed([1.0, 2.0, 1.0, 3.0, 1.0]), mended=timed([1.0, 1.0, 2.0, 1.0, 1.5]))
     assert one.is_noisy
-    assert "the turns differ too much to tell" in speed(one)
+    assert "the samples vary too much" in speed(one)
     assert "measure again" in speed(one)
     assert not made().is_noisy
 
@@ -52,7 +52,7 @@ def test_too_few_turns_are_told() -> None:
     one = made(original=timed([2.0]), mended=timed([1.0]))
     assert one.is_noisy
     assert (
-        "about 2.0 times as fast warm, but the time limit allowed too few turns to tell (2.00 to 2.00 in 1 turn "
+        "about 2.0 times as fast warm, but the time limit allowed too few samples (2.00 to 2.00 in 1 sample "
         in speed(one)
     )
 

@@ -37,7 +37,7 @@ def test_a_rule_proposes(mender: Mender) -> None:
 def test_a_break_that_no_rule_is_about_has_a_reason(mender: Mender) -> None:
     mends, (declined,) = mender.propose(replace(ITEM, gb_id="GB0264", root_gb_id="GB0264"), {"m.py": SOURCE})
     assert mends == ()
-    assert declined.reason.startswith("No rule rewrites this kind of break. Make it once in __init__")
+    assert declined.reason.startswith("No rule mends this kind of graph break. Make it once in __init__")
 
 
 def test_a_child_that_died_is_replaced(mender: Mender) -> None:

@@ -9,15 +9,17 @@ import pytest
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.programs import combine
 from graphmend_lsp.mending import propose
-from graphmend_lsp.model import Break, Frame, Mend, NewName, Span, TextEdit
+from graphmend_lsp.mending.rule import SUPPORT, Style
+from graphmend_lsp.model import Break, Frame, Mend, NewName, Position, Span, TextEdit
 from graphmend_lsp.text import Text
 
 PATH = "model.py"
 
 
-def proposed(text: str, rule: str, *words: str) -> list[Mend]:
+def proposed(text: str, rule: str, *words: str, support: str | None = SUPPORT) -> list[Mend]:
     """A mend of each of the breaks at the first place of those words, all of the same text."""
     found: list[Mend] = []
+    style = Style(support=support)
     for word in words:
         start = text.index(word)
         span = Span(Text(text).position(start), Text(text).position(start + len(word)))
@@ -26,7 +28,7 @@ def proposed(text: str, rule: str, *words: str) -> list[Mend]:
         outer = (Frame(PATH, "fn", Span(Text(text).position(at), Text(text).position(at + 9))),) if at else ()
         kind = ("GB0170", "Data-dependent branching", "", "dynamo")
         site = Break(PATH, span, *kind, outcome="frame skipped", chain=(*outer, Frame(PATH, function, span)))
-        found.append(propose(site, {PATH: text}, [rule]).mends[0])
+        found.append(propose(site, {PATH: text}, [rule], styles={PATH: style}).mends[0])
     return found
 
 
@@ -99,12 +101,31 @@ def test_an_early_return_keeps_its_condition() -> None:
 
 
 def test_operators_of_two_checks() -> None:
-    mends = proposed(BOTH_CHECKED, "guard", "x.min() < -5", "x.max() > 100")
+    mends = proposed(BOTH_CHECKED, "guard", "x.min() < -5", "x.max() > 100", support=None)
     taken, texts = combine(mends, Sources({PATH: BOTH_CHECKED}))
     assert len(taken) == 2
     for line in ("def _forward_check(", "def _forward_check_2(", "def _forward_check_fake_2(", "::_forward_check_2"):
         assert line in texts[PATH]
     assert run(texts[PATH]) == run(BOTH_CHECKED)
+
+
+def test_two_checks_share_an_import() -> None:
+    mends = proposed(BOTH_CHECKED, "guard", "x.min() < -5", "x.max() > 100")
+    taken, texts = combine(mends, Sources({PATH: BOTH_CHECKED}))
+    assert len(taken) == 2
+    assert texts[PATH].count("from graphmend_support import check\n") == 1 and texts[PATH].count(" check(") == 2
+    assert run(texts[PATH]) == run(BOTH_CHECKED)
+
+
+def test_what_mends_import_from_the_support_module_is_one_line() -> None:
+    start = Span(Position(1, 13), Position(1, 13))
+    mends = [
+        Mend("r", "t", PATH, start, (TextEdit(PATH, start, f"\n\nfrom p.graphmend_support import {names}"),))
+        for names in ("defer, runs_deferred", "check as graphmend_check, defer", "defer, runs_deferred")
+    ]
+    taken, texts = combine(mends, Sources({PATH: "import torch\n"}))
+    names = "check as graphmend_check, defer, runs_deferred"
+    assert len(taken) == 3 and texts[PATH] == f"import torch\n\nfrom p.graphmend_support import {names}\n"
 
 
 TWO_PARTS = """\

@@ -189,7 +189,7 @@ def test_the_program_is_the_text_that_is_not_saved(project: Path) -> None:
 
 def test_a_package_that_changed_while_it_was_mended_is_refused(project: Path) -> None:
     plan, installed, main = _plan(project, "as it was\n")
-    with pytest.raises(OverlayError, match=f"{installed} changed while it was being mended"):
+    with pytest.raises(OverlayError, match=f"{installed} changed during mending"):
         as_overlay(plan, [main])
 
 
@@ -197,6 +197,6 @@ def test_a_folder_of_the_user_s_own_is_left_alone(tmp_path: Path) -> None:
     folder = tmp_path / NAME
     folder.mkdir()
     (folder / "__init__.py").write_text("x = 1\n")
-    with pytest.raises(OverlayError, match="was not made by GraphMend"):
+    with pytest.raises(OverlayError, match="GraphMend did not make it"):
         read_overlay(str(folder))
     assert read_overlay(str(tmp_path / "none")) is None

@@ -176,7 +176,10 @@ async def test_a_mend_that_gains_nothing_in_a_lost_function_says_so() -> None:
     [left] = plan.after.findings
     assert not left.candidates
     assert [(one.rule, one.reason) for one in left.declined] == [
-        ("where", "Another break leaves the whole function to Python, so a mend of this one would gain nothing.")
+        (
+            "where",
+            "Another graph break keeps the whole function uncompiled, so a mend of this one gains nothing. Mend that one first.",
+        )
     ]
 
 
@@ -256,6 +259,32 @@ def test_a_cancelled_mend_all_gives_nothing() -> None:
             await task
 
     asyncio.run(work())
+
+
+class Slow(Words):
+    """Each verdict after the first `quick` takes for ever."""
+
+    quick = 1
+
+    async def verify(self, *arguments: Any, **more: Any) -> Any:
+        if len(self.asked) >= self.quick:
+            await asyncio.sleep(3600)
+        return await super().verify(*arguments, **more)
+
+
+@pytest.mark.parametrize(
+    ("quick", "texts"),
+    [(0, {}), (1, {PATH: "1b\n"}), (2, {PATH: "1b\n"}), (9, {PATH: "12\n"})],
+    ids=["none", "a round", "two rounds, not proven together", "all"],
+)
+async def test_when_its_time_is_over_a_mend_all_gives_what_is_proven(quick: int, texts: dict[str, str]) -> None:
+    words = Slow("ab\n", MENDS)
+    words.quick = quick
+    words.counts = lambda text: Counts(1 + sum(map(text.count, "ab")), sum(map(text.count, "ab")), 0)  # type: ignore[method-assign]
+    plan = await mend_all(cast(Any, words), CheckRequest((PATH,), {PATH: "ab\n"}), seconds=0.3)
+    assert plan.texts == texts
+    assert plan.stopped_after == (None if quick == 9 else 0.3)
+    assert (plan.verdict is None) == (not texts)
 
 
 async def test_one_mend_of_two_breaks_is_proven_and_counted_once() -> None:

@@ -29,7 +29,7 @@ from graphmend_lsp.model import (
 PATH = "/p/m.py"
 TEXT = "a\nb\n"
 ENTRY = Entry(PATH, "graphmend_entry")
-CUT = {"graphs": 1, "breaks": 0, "skipped_frames": 0, "skipped_rests": 0, "recompiles": 0}
+CUT = {"graphs": 1, "breaks": 0, "skipped_frames": 0, "skipped_rests": 0, "recompiles": 0, "refused": 0}
 TIMED = {"first": 1.0, "warm": [0.2, 0.2], "launches": None}
 
 
@@ -140,7 +140,7 @@ async def test_a_proof_that_breaks_off_is_made_apart_and_says_why(
     judged = {one.mend.edits: one for finding in proven.findings for one in finding.candidates}
     assert [judged[mend(1, word).edits].safety for word in "xy"] + [judged[mend(2, "z").edits].safety] == safeties
     told = {one.verdict.reasons for one in judged.values() if one.verdict and one.safety == "unverified"}
-    assert told <= {("the proof broke off: It did not end in 9 s. Raise the limit.",)}
+    assert told <= {("verification stopped: It did not end in 9 s. Raise the limit.",)}
     assert bool(told) is bool(proven.failures) is ("unverified" in safeties)
 
 
@@ -185,7 +185,7 @@ def with_other(error: Failure | None = None, run: RunKind = "real") -> Report:
         (
             {"before": CUT, "after": {**CUT, "graphs": 2}},
             [],
-            f"{OTHER.name}: it is cut more (1 graphs, 0 breaks became 2, 0)",
+            f"{OTHER.name}: the mended program has more graph breaks (1 graphs, 0 breaks became 2, 0)",
         ),
         ({"before": CUT, "outputs": "not compared", "calls": 0}, ["safe", "safe"], ""),
     ],

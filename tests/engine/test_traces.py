@@ -110,7 +110,7 @@ def test_without_a_mapping_the_breaks_are_told_where_they_were(tmp_path: Path) -
     assert len(found.sites) == len(EXPECTED)
     assert found.files == {}
     report = report_of(found)
-    assert {finding.declined[0].reason for finding in report.findings} == {"its source cannot be read"}
+    assert {finding.declined[0].reason for finding in report.findings} == {"GraphMend cannot read its source."}
 
 
 def test_a_file_that_reads_otherwise_here_is_told_by_line_and_not_mended(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ CONDITION = {"file": PATH, "line": 1, "column": 3, "end_line": 1, "end_column": 
 
 
 def result(**changes: Any) -> Any:
-    counts = {"graphs": 1, "breaks": 0, "skipped_frames": 0, "skipped_rests": 0, "recompiles": 0}
+    counts = {"graphs": 1, "breaks": 0, "skipped_frames": 0, "skipped_rests": 0, "recompiles": 0, "refused": 0}
     return {
         "id": "0", "before": {**counts, "graphs": 2, "breaks": 1}, "after": counts, "outputs": "bit-equal",
         "gradients": "bit-equal", "state": "bit-equal", "effects": "equal", "differences": [], "unlike_sides": [],
@@ -45,7 +45,7 @@ FAILED = {
         ({}, "safe", None),
         ({"differences": [difference("effects", "moved", "after the forward")]}, "safe", "after the forward"),
         ({"differences": [difference("output", "close")]}, "unsafe", "not bit-equal"),
-        ({"differences": [{**difference("gradient", "close"), "rounded": True}]}, "unsafe", "in float64 both give the same"),
+        ({"differences": [{**difference("gradient", "close"), "rounded": True}]}, "unsafe", "equal in float64"),
         ({"differences": [difference("output", "different")]}, "wrong", "1 against 2"),
         ({"differences": [difference("gradient", "different")]}, "wrong", "gradient in call 1"),
         ({"differences": [difference("state", "different")]}, "wrong", "state"),
@@ -57,7 +57,7 @@ FAILED = {
         ({"unlike_sides": ["line 3: (4,) against ()"]}, "wrong", "the two sides differ"),
         ({"failure": FAILED}, "wrong", "invalid syntax"),
         ({"failure": {**FAILED, "kind": "timeout"}}, "unverified", "failed"),
-        ({"after": {"graphs": 2, "breaks": 1, "skipped_frames": 0, "skipped_rests": 0, "recompiles": 0}}, "wrong", "cut as before"),
+        ({"after": {"graphs": 2, "breaks": 1, "skipped_frames": 0, "skipped_rests": 0, "recompiles": 0, "refused": 0}}, "wrong", "the mend saves nothing"),
         ({"sides": [{"condition": CONDITION, "true": True, "false": True}]}, "safe", None),
         ({"sides": [{"condition": CONDITION, "true": True, "false": False}]}, "unsafe", "no call made `x.sum() > 0` False"),
     ],
@@ -72,7 +72,7 @@ def test_judge(changes: dict[str, Any], safety: str, words: str | None) -> None:
 def test_what_is_more_than_the_bound_is_told_first() -> None:
     close = [{**difference("gradient", "close"), "where": f"w{number}"} for number in range(5)]
     verdict = judge(result(differences=[*close, {**difference("output", "close"), "rounded": True}]), (), SOURCES)
-    assert verdict.reasons[0] == "output in call 1: 1 against 2 (rounded otherwise: in float64 both give the same)"
+    assert verdict.reasons[0] == "output in call 1: 1 against 2 (another rounding: equal in float64)"
 
 
 @pytest.mark.parametrize(
@@ -89,6 +89,8 @@ def test_what_is_more_than_the_bound_is_told_first() -> None:
         (Counts(2, 1, 0), Counts(2, 1, 0), False),
         (Counts(1, 1, 0), Counts(2, 1, 0), False),
         (Counts(2, 1, 0), Counts(0, 1, 1), False),
+        (Counts(1, 1, 0, 0, 1), Counts(2, 1, 1), True),  # it could not be compiled at all
+        (Counts(2, 1, 1), Counts(1, 1, 0, 0, 1), False),
     ],
 )
 def test_gains(before: Counts, after: Counts, gained: bool) -> None:
@@ -108,7 +110,7 @@ def test_what_a_rule_warns_of_is_never_safe() -> None:
 
 def test_a_boundary_is_still_a_break() -> None:
     isolated = replace(MEND, rule="isolate")
-    one = {"graphs": 1, "breaks": 1, "skipped_frames": 0, "skipped_rests": 0, "recompiles": 0}
+    one = {"graphs": 1, "breaks": 1, "skipped_frames": 0, "skipped_rests": 0, "recompiles": 0, "refused": 0}
     assert judge(result(before=one), [isolated], SOURCES).safety == "wrong"
     assert judge(result(before=one), [MEND], SOURCES).safety == "safe"
     three = {**one, "breaks": 3}

@@ -88,7 +88,9 @@ def ignore_edit(source: str, site: Break) -> TextEdit | None:
     return TextEdit(site.path, Span(end, end), f"  # graphmend: ignore[{site.code}]")
 
 
-def propose(site: Break, sources: Mapping[str, str]) -> tuple[tuple[Mend, ...], tuple[Declined, ...]]:
+def propose(
+    site: Break, sources: Mapping[str, str], creates_files: bool = True
+) -> tuple[tuple[Mend, ...], tuple[Declined, ...]]:
     if "decline" in orders(sources[site.path]):
         return (), (Declined("where", "the value is None"),)
     return (mend_of(site),), ()
@@ -143,7 +145,9 @@ class FakeSession:
         told = {word for text in request.texts.values() for word in orders(text)}
         self.on_status(WorkerStatus("busy", "2.13.0", "3.11", "cpu"))
         if "died" in told:
-            self.on_status(WorkerStatus("starting", message="The worker ended unexpectedly; it is started again."))
+            self.on_status(
+                WorkerStatus("starting", message="The worker ended unexpectedly; GraphMend starts it again.")
+            )
         if "worker" in told:
             self.worker = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
             self.on_status(WorkerStatus("busy", message=f"pid {self.worker.pid}"))

@@ -23,7 +23,7 @@ def uri(tmp_path: Path) -> Iterator[str]:
 
 
 def proven(diagnostics: list[Any]) -> bool:
-    return bool(diagnostics) and all("proven safe" in shown["message"] for shown in diagnostics)
+    return bool(diagnostics) and all("verified safe" in shown["message"] for shown in diagnostics)
 
 
 def typed(diagnostics: list[Any]) -> bool:
@@ -95,12 +95,12 @@ def test_while_typing_and_after_a_save(start: Start, uri: str) -> None:
     client.open(uri, f"x = foo\n{ENTRY}")
     [early] = client.published(uri)
     assert (early["severity"], early["code"], early["source"]) == (INFORMATION, "GB0170", "graphmend")
-    assert "not confirmed by a run" in early["message"]
+    assert "No run has reached it" in early["message"]
     client.save(uri)
     [run] = client.published(uri, lambda shown: shown and shown[0]["severity"] == WARNING)
     assert "Costs 1 more graph." in run["message"]
     [settled] = client.published(uri, proven)
-    assert "Quick fix, proven safe: write bar." in settled["message"]
+    assert "Quick fix, verified safe: write bar." in settled["message"]
     assert settled["relatedInformation"][-1]["message"] == "the graph breaks here, in inner"
     assert "codeDescription" not in settled  # this client does not know it
     assert "data" not in settled
@@ -127,11 +127,11 @@ def test_findings_of_a_run_follow_edits(start: Start, uri: str) -> None:
     assert mend["title"] == "Mend graph break: write bar (not verified yet)"
     assert not mend.get("isPreferred")
     [shown] = insert(3, 3, "    w = 2\n")
-    assert "(before your edits)" in shown["message"]
+    assert "(Seen before your edits.)" in shown["message"]
     assert shown["range"]["start"] == {"line": 5, "character": 8}
     [shown] = insert(4, 5, "  ")  # its own line: the static tier takes over
     assert shown["severity"] == INFORMATION
-    assert "not confirmed" in shown["message"]
+    assert "No run has reached it" in shown["message"]
 
 
 def test_a_break_is_shown_when_it_is_met(start: Start, uri: str) -> None:
@@ -149,7 +149,7 @@ def test_a_break_is_shown_when_it_is_met(start: Start, uri: str) -> None:
     first, second, third = client.published(uri, lambda shown: len(shown) == 3 and shown[2]["severity"] == WARNING)
     assert first["severity"] == WARNING  # of the run before, which still stands
     assert second["severity"] == INFORMATION  # not met yet
-    assert "not confirmed" not in third["message"] and "Costs 1 more graph" in third["message"]
+    assert "No run has reached it" not in third["message"] and "Costs 1 more graph" in third["message"]
     assert "Quick fix" not in third["message"]
     insert(4, 0, "\n\n")
     *_, moved = client.published(uri, lambda shown: len(shown) == 3 and shown[1]["severity"] == INFORMATION)
@@ -270,7 +270,7 @@ def test_what_is_not_safe_says_so_or_is_not_offered(start: Start, uri: str, safe
         assert mends[0]["title"] == title
         assert "edit" in mends[0]
     fix_all = client.actions(uri, (1, 4), only=["source.fixAll"])
-    assert fix_all[0]["disabled"]["reason"] == "No mend of this file is proven safe."
+    assert fix_all[0]["disabled"]["reason"] == "No mend of this file is verified safe."
 
 
 @pytest.mark.parametrize("disabled", [False, True])
@@ -353,7 +353,7 @@ def test_progress_says_how_long_a_step_takes_and_an_edit_ends_it(start: Start, u
     client.change(uri, 2, [{"text": f"x = foo\n{ENTRY}"}])
     answer = client.until(lambda message: message.get("id") == number and "method" not in message)
     assert answer["error"]["code"] == -32801
-    assert "changed while the mends were being proven" in answer["error"]["message"]
+    assert "changed while GraphMend verified the mends" in answer["error"]["message"]
     assert [m["params"]["value"]["kind"] for m in client.seen if m.get("method") == "$/progress"][-1] == "end"
 
 
@@ -383,7 +383,7 @@ def test_the_speed_up_is_measured_by_command(start: Start, uri: str) -> None:
     assert (one["ratio"], one["first_ratio"], one["backend"], one["noisy"]) == (1.5, 0.5, "aot_eager", False)
     [words] = shown_words(client)
     assert words.startswith(
-        "GraphMend: model.py:graphmend_entry (eval): 1.50 times as fast warm (1.49 to 1.51 in 9 turns"
+        "GraphMend: model.py:graphmend_entry (eval): 1.50 times as fast warm (1.49 to 1.51 in 9 samples"
     )
     assert "first call 0.50 times as fast" in words
     assert not [m for m in client.seen if m.get("method") == "workspace/applyEdit"]
@@ -392,10 +392,10 @@ def test_the_speed_up_is_measured_by_command(start: Start, uri: str) -> None:
 def test_what_is_measured_says_when_it_is_noisy_or_nothing(start: Start, uri: str) -> None:
     client = ready(start, uri, f"# fake: noise\nx = foo\n{ENTRY}")
     assert measured(client, uri)["measured"][0]["noisy"] is True
-    assert "differ too much" in shown_words(client)[-1]
+    assert "vary too much" in shown_words(client)[-1]
     client.change(uri, 2, [{"text": f"x = 1\n{ENTRY}"}])
     assert measured(client, uri) == {"measured": []}
-    assert "nothing to measure" in shown_words(client)[-1]
+    assert "no verified mend to measure" in shown_words(client)[-1]
     answer = client.ask(
         "workspace/executeCommand", {"command": "graphmend.measure", "arguments": [{"uri": uri, "backend": 3}]}
     )
@@ -465,7 +465,7 @@ def test_hover_tells_all(start: Start, uri: str) -> None:
     for part in (
         "foo breaks the graph.",
         "Costs 1 more graph",
-        "write bar (proven safe)",
+        "write bar (verified safe)",
         "less foo",
         "Graphs 2 → 1",
         "Predicated control flow",
@@ -502,7 +502,7 @@ def test_without_an_entry_a_lens_says_so_and_a_stub_is_written(start: Start, uri
     assert after.endswith("    return model, (x,)\n")
     compile(after, "after", "exec")
     titles = [action["title"] for action in client.actions(uri, (4, 5))]
-    assert "Write a graphmend_entry, so that this file's model can be run" in titles
+    assert "Write a graphmend_entry to run this file's model" in titles
     client.change(uri, 2, [{"text": after}])
     client.published(uri)
     assert client.result("textDocument/codeLens", {"textDocument": {"uri": uri}}) == []
@@ -558,11 +558,11 @@ RUN_NOW: dict[str, tuple[str, str, dict[str, Any], str]] = {  # the text, its la
     "breaks": (f"x = foo\n{ENTRY}", "python", {}, "1 graph break in 2 graphs; 1 of them can be mended safely."),
     "none": (f"x = 1\n{ENTRY}", "python", {}, "No graph breaks in 2 graphs."),
     "a failure": (f"# fake: failure\nx = foo\n{ENTRY}", "python", {}, "ValueError: boom. Mend the entry."),
-    "a defect": (f"# fake: crash check\nx = foo\n{ENTRY}", "python", {}, "The run failed inside GraphMend; its log says how."),
+    "a defect": (f"# fake: crash check\nx = foo\n{ENTRY}", "python", {}, "The run failed inside GraphMend. See its log"),
     "nothing to run": ("x = foo\n", "python", {}, "Write a graphmend_entry function in this file"),
-    "no Python": ("x = foo\n", "markdown", {}, "This is no Python file."),
-    "running is off": (f"x = foo\n{ENTRY}", "python", {"run": "off"}, "Nothing is run: running is turned off"),
-    "too large": (f"x = foo\n{ENTRY}" + "#\n" * 500_000, "python", {}, "This file is too large to be analysed."),
+    "no Python": ("x = foo\n", "markdown", {}, "This is not a Python file."),
+    "running is off": (f"x = foo\n{ENTRY}", "python", {"run": "off"}, "Nothing runs: running is off"),
+    "too large": (f"x = foo\n{ENTRY}" + "#\n" * 500_000, "python", {}, "This file is too large to check."),
 }  # fmt: skip
 
 
@@ -618,7 +618,7 @@ def test_a_worker_that_is_started_again_is_told(start: Start, uri: str) -> None:
     client.open(uri, f"# fake: died\nx = foo\n{ENTRY}")
     client.save(uri)
     client.published(uri, proven)
-    assert shown_words(client) == ["GraphMend: The worker ended unexpectedly; it is started again."]
+    assert shown_words(client) == ["GraphMend: The worker ended unexpectedly; GraphMend starts it again."]
 
 
 def test_settings_are_asked_for_and_change(start: Start, uri: str) -> None:

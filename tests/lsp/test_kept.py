@@ -84,7 +84,7 @@ def test_reopening_shows_breaks_and_proven_mends_without_a_worker(start: Start, 
 
     client = opened()
     client.save(uri)
-    first = shown_until(client, "proven safe")
+    first = shown_until(client, "verified safe")
     end = time.monotonic() + 60
     while len(list(kept.glob("*.json.z"))) < 4:  # the real run, the one without data, the proof, and what they stand on
         assert time.monotonic() < end, list(kept.glob("*"))
@@ -93,7 +93,7 @@ def test_reopening_shows_breaks_and_proven_mends_without_a_worker(start: Start, 
     client.notify("exit")
     assert client.code() == 0
     client = opened()
-    assert shown_until(client, "proven safe") == first
+    assert shown_until(client, "verified safe") == first
     states = [m["params"] for m in client.seen if m.get("method") == "graphmend/status"]
     assert "starting" not in [state["state"] for state in states]
     last = states[-1]

@@ -66,7 +66,7 @@ def test_several_are_made_when_they_were_proven_together(start: Start, uri: str,
     client.answers["window/showMessageRequest"] = lambda _params: None
     client.save(uri)
     told = client.until(lambda message: message.get("method") == "window/showMessageRequest")["params"]
-    assert told["message"] == "GraphMend: model.py can be mended: 2 graphs, now 1; 2 graph breaks, now 0."
+    assert told["message"] == "GraphMend: verified mends for model.py. 2 graphs, now 1; 2 graph breaks, now 0."
     assert [one["title"] for one in told["actions"]] == ["Mend"]
     [action] = asked_before_save(client, uri)
     assert apply_changes(TWO, edits_of(action, uri)) == TWO.replace("foo", "bar")

@@ -32,7 +32,7 @@ def test_a_save_runs_them_and_what_is_none_is_told(start: Start, project: Path) 
     told = client.until_note("window/logMessage", lambda params: "gone.py" in params["message"])
     assert "[tool.graphmend] entries" in told["message"]
     client.save(uri)
-    shown = client.published(uri, lambda found: bool(found) and "not confirmed" not in found[0]["message"])
+    shown = client.published(uri, lambda found: bool(found) and "No run has reached it" not in found[0]["message"])
     assert [each["severity"] for each in shown] == [2]
 
 

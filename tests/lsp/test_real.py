@@ -70,7 +70,7 @@ def test_a_break_is_seen_proven_and_mended(start: Start, tmp_path: Path) -> None
     [static] = client.published(uri)
     assert static["code"] == "GB0170"
     client.save(uri)
-    [settled] = shown_until(client, "proven safe")
+    [settled] = shown_until(client, "verified safe")
     assert settled["range"] == static["range"]
     assert settled["severity"] == 2
     mend = client.actions(uri, (12, 12))[0]
@@ -187,10 +187,10 @@ def test_a_break_of_a_helper_is_shown_mended_and_gone_in_both_files(start: Start
 
     [note] = shown(main, "This call leads to a graph break in gate.py:7")
     assert (note["severity"], note["range"]["start"]["line"]) == (3, 10)
-    [there] = shown(gate, "proven safe")
+    [there] = shown(gate, "verified safe")
     assert (there["severity"], there["range"]["start"]["line"]) == (2, 6)
     client.open(gate.as_uri(), GATE)
-    shown(gate, "proven safe")
+    shown(gate, "verified safe")
     mend = client.actions(gate.as_uri(), (6, 12))[0]
     mended = apply_changes(GATE, mend["edit"]["changes"][gate.as_uri()])
     assert "torch.where(x.sum() > 0, x * 2, x)" in mended
@@ -209,3 +209,24 @@ def test_a_break_of_a_helper_is_shown_mended_and_gone_in_both_files(start: Start
         if m.get("method") == "textDocument/publishDiagnostics"
     }
     assert last == {main.as_uri(): [], gate.as_uri(): []}
+
+
+def test_what_torch_compile_fails_on_is_an_error_with_a_mend(start: Start, tmp_path: Path) -> None:
+    source = (Path(__file__).parents[2] / "examples" / "whitening.py").read_text("utf-8")
+    path = tmp_path / "model.py"
+    path.write_text(source, encoding="utf-8")
+    uri = path.as_uri()
+    client = start(REAL)
+    client.initialize(NEOVIM, initializationOptions=OPTIONS, rootUri=tmp_path.as_uri())
+    client.open(uri, source)
+    client.save(uri)
+    [shown] = shown_until(client, "verified safe")
+    assert (shown["severity"], source.splitlines()[shown["range"]["start"]["line"]].split("=")[0].strip()) == (
+        1,
+        "factor",
+    )
+    assert "torch.compile fails at" in shown["message"] and "cholesky" in shown["message"]
+    start_of = shown["range"]["start"]
+    mend = client.actions(uri, (start_of["line"], start_of["character"]))[0]
+    mended = apply_changes(source, mend["edit"]["changes"][uri])
+    assert "factor = _forward_uncompiled(covariance)" in mended

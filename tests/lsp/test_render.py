@@ -38,9 +38,9 @@ SEVERAL = [
     ),
     (None, (), "x (not verified yet)"),
     (
-        replace(SAFE, safety="unverified", reasons=("the proof broke off: out of time",), after=SAFE.before),
+        replace(SAFE, safety="unverified", reasons=("verification stopped: out of time",), after=SAFE.before),
         (),
-        "x (not verified: the proof broke off: out of time)",
+        "x (not verified: verification stopped: out of time)",
     ),
 ]
 
@@ -72,4 +72,9 @@ def test_a_long_reason_is_cut_in_a_title() -> None:
     verdict = replace(SAFE, safety="unsafe", reasons=("differs under bfloat16 autocast: " + "by 0.1 " * 60, "more"))
     title = action_title(Candidate(Mend("where", "X", "/a.py", Span.of(1, 1, 1, 2), ()), verdict))
     assert title.startswith("Mend graph break: x (unsafe: differs under bfloat16 autocast: by 0.1")
-    assert len(title) < 140
+    assert len(title) <= 80
+    long = Candidate(Mend("where", "choose " + "a and " * 7 + "b", "/a.py", Span.of(1, 1, 1, 2), ()), verdict)
+    assert action_title(long).endswith("b (unsafe)")
+    longest = action_title(replace(long, mend=replace(long.mend, title="word " * 40)))
+    assert longest.endswith("… (unsafe)")
+    assert len(longest) <= 80

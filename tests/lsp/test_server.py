@@ -216,7 +216,7 @@ COMPLAINTS = [
     ({"textDocument": {"uri": 3}, "position": {"line": 0, "character": 0}}, "params.textDocument.uri: must be a string"),
     ({"textDocument": {"uri": "x"}}, "params.position: missing"),
     ({"textDocument": {"uri": "x"}, "position": {"line": 0.5, "character": 0}}, "params.position.line: must be an integer"),
-    ([1, 2], "params.textDocument: not what LSP has here"),
+    ([1, 2], "params.textDocument: not valid here in LSP"),
 ]  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphmend_lsp.mending import propose
+from graphmend_lsp.mending.rule import DEFAULT_STYLE, Style
 from graphmend_lsp.text import apply_edits
 
 from .conftest import PATH, unmark
@@ -24,11 +25,12 @@ class Asked:
     """One rule."""
 
     rule: str
+    style: Style = DEFAULT_STYLE
 
     def answer(self, source: str, rules: tuple[str, ...] | None = None) -> tuple[str, Any]:
         """The source without marks, and what this rule, or those, say of it."""
         value, site = unmark(source)
-        return value, propose(site, {PATH: value}, (self.rule,) if rules is None else rules)
+        return value, propose(site, {PATH: value}, (self.rule,) if rules is None else rules, styles={PATH: self.style})
 
     def after(self, body: str, arguments: str = "self, x") -> str:
         """The mended body."""

@@ -171,7 +171,7 @@ def test_a_second_number_is_read_behind_the_first() -> None:
 def test_a_number_of_what_is_set_in_front_is_refused() -> None:
     before, site = unmark(_TWO.format(read="(second + n)"), "fn", "GB0124")
     (declined,) = propose(site, {PATH: before}, ["caller"]).declined
-    assert declined.reason == "`n` gets another value in front of the read where it is None."
+    assert declined.reason == "`n` gets another value before the read where it is None."
 
 
 _NET = """\

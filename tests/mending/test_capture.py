@@ -5,15 +5,18 @@ from __future__ import annotations
 import pytest
 
 from graphmend_lsp.mending import propose
+from graphmend_lsp.mending.rule import DEFAULT_STYLE, Style
 from graphmend_lsp.model import Mend
 from graphmend_lsp.text import apply_edits
 
 from .conftest import PATH, function_of, unmark
 
 
-def _mend(source: str, outermost: str | None = None, gb_id: str = "GB0124") -> tuple[str, Mend]:
+def _mend(
+    source: str, outermost: str | None = None, gb_id: str = "GB0124", style: Style = DEFAULT_STYLE
+) -> tuple[str, Mend]:
     value, site = unmark(source, outermost, gb_id)
-    (mend,) = propose(site, {PATH: value}, ["capture"]).mends
+    (mend,) = propose(site, {PATH: value}, ["capture"], styles={PATH: style}).mends
     return apply_edits(value, mend.edits), mend
 
 
@@ -55,11 +58,12 @@ def test_a_second_function_takes_the_decorator_that_is_there() -> None:
     )
     once, _ = _mend(first.replace("x.sum().item()", "⟦x.sum().item()⟧"))
     twice, _ = _mend(once.replace("x.max().item()", "⟦x.max().item()⟧"))
-    assert twice.count("def _capture_data") == 1 and twice.count("@_capture_data") == 2
+    assert twice.count("from graphmend_support import captures\n") == 1 and twice.count("@captures(capture_") == 2
 
 
 def test_an_import_that_is_there_is_used() -> None:
-    text, _ = _mend("import torch as th\nfrom functools import wraps\n\n\ndef fn(x):\n    return x, ⟦x.sum().item()⟧\n")
+    source = "import torch as th\nfrom functools import wraps\n\n\ndef fn(x):\n    return x, ⟦x.sum().item()⟧\n"
+    text, _ = _mend(source, style=Style(support=None))
     assert "@wraps(function)" in text and "with th._dynamo.config.patch(" in text and "th._dynamo.eval_frame" in text
 
 

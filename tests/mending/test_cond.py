@@ -68,10 +68,12 @@ def test_it_keeps_no_last_resort_away() -> None:
 )
 def test_condition(test: str, predicate: str, guard: str) -> None:
     plain = test.replace("⟦", "").replace("⟧", "")
+    line = f"    x = torch.cond({predicate}, lambda: self.big(x), lambda: x.clone())\n"
+    if len(line) > 88 - 7:
+        line = line.replace("cond(", "cond(\n        ").replace(".clone())", ".clone()\n    )")
     assert _after(f"if {test}:\n    x = self.big(x)\nreturn x", "self, x, n: int") == (
         f"if torch.compiler.is_compiling() and not self.training{guard}:\n"
-        f"    x = torch.cond({predicate}, lambda: self.big(x), lambda: x.clone())\n"
-        f"elif {plain}:\n    x = self.big(x)\nreturn x\n"
+        f"{line}elif {plain}:\n    x = self.big(x)\nreturn x\n"
     )
 
 
@@ -155,13 +157,13 @@ def test_torch_is_imported_where_it_is_not() -> None:
     source += "        if ⟦x.sum() > 0⟧:\n            x = self.big(x)\n        return x\n"
     value, answer = _answer(source)
     new = apply_edits(value, answer.mends[0].edits)
-    assert new.startswith("from torch import nn\nimport torch\n")
+    assert new.startswith("import torch\nfrom torch import nn\n")
 
 
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        ("if ⟦x.sum() > 0⟧: x = self.layers[0](x)\nelse:\n    pass\ny = 1\nx += y\nreturn x", "known by another name"),
+        ("if ⟦x.sum() > 0⟧: x = self.layers[0](x)\nelse:\n    pass\ny = 1\nx += y\nreturn x", "may have another name"),
         ("if ⟦x.sum() > 0⟧:\n    h = self.layers[0](x); y = h\nelse:\n    y = None\nreturn y", "which is no tensor"),
         ("if ⟦x.sum() > 0⟧:\n    y = self.layers[0](x)\nreturn y", "may have no value when its side is not taken"),
         ("n = x\nfor _ in range(2):\n    if ⟦x.sum() > 0⟧:\n        m = m + 1\n        x = self.layers[0](x)\nreturn x", "`m` may have no value"),
@@ -175,7 +177,7 @@ def test_torch_is_imported_where_it_is_not() -> None:
         ("for layer in self.layers:\n    if ⟦x.sum() > 0⟧:\n        x = layer(x)\n        break\nreturn x", "leaves a loop"),
         ("if ⟦x.sum() > 0⟧:\n    return self.layers[0](x)\nelse:\n    x = x * 2\nreturn x", "One side returns and the other does not"),
         ("if ⟦x.sum() > 0⟧:\n    x = self.layers[0](x)\nyield x", "generator"),
-        ("if ⟦x.sum() > 0⟧:\n    z = self.layers[0](x)\n    x[0] = z\nreturn x", "outside of its side"),
+        ("if ⟦x.sum() > 0⟧:\n    z = self.layers[0](x)\n    x[0] = z\nreturn x", "outside of a side"),
     ],
 )  # fmt: skip
 def test_refusal(body: str, reason: str) -> None:

@@ -139,7 +139,7 @@ def test_branches_that_both_read_are_taken_together() -> None:
     [
         (
             "def fn(x):\n    d = {}\n    d['a'] = ⟦x.sum().item()⟧\n    return x\n",
-            "stored where others may need a number",
+            "stored where other code may need a number",
         ),
         ("def fn(x):\n    s = ⟦x.sum().item()⟧\n    return [x * s for _ in range(3)]\n", "comprehension of its own"),
         ("def fn(x):\n    global s\n    s = ⟦x.sum().item()⟧\n    return x * s\n", "is not bound here only"),

@@ -76,7 +76,7 @@ def test_in_training_the_rows_are_listed_as_before() -> None:
 def test_masks_without_rows_and_with_more_columns() -> None:
     import torch
 
-    all_rows = _built()[2]["_all_rows"]
+    all_rows = _built()[2]["all_rows"]
     assert all_rows(torch.zeros(0, 1, dtype=torch.bool)).tolist() == []
     with pytest.raises(RuntimeError):
         all_rows(torch.ones(3, 2, dtype=torch.bool))  # a row that is listed twice has twice its gradient

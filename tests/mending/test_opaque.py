@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from graphmend_lsp.mending import propose
-from graphmend_lsp.mending.rule import Example
+from graphmend_lsp.mending.rule import DEFAULT_STYLE, Example, Style
 from graphmend_lsp.mending.rules.opaque.examples import EXAMPLES
 from graphmend_lsp.model import Mend
 
@@ -58,12 +58,14 @@ def test_an_import_by_another_name_and_carriage_returns_stay() -> None:
         "    for one in ⟦lengths.tolist()⟧:  # each\n        out[one] = 1\n    return out\n"
     ).replace("\n", "\r\n")
     text = "".join(edit.text for edit in _mend(source).edits)
+    assert '@operator("out")\r\n' in text and "lengths: th.Tensor" in text
+    text = "".join(edit.text for edit in _mend(source, Style(support=None)).edits)
     assert "@th.library.custom_op(\r\n" in text and "lengths: th.Tensor" in text
     assert "\n" not in text.replace("\r\n", "")
 
 
-def _mend(source: str) -> Mend:
+def _mend(source: str, style: Style = DEFAULT_STYLE) -> Mend:
     value, site = unmark(source, None, "GB0124")
-    answer = propose(site, {PATH: value}, ["opaque"])
+    answer = propose(site, {PATH: value}, ["opaque"], styles={PATH: style})
     assert answer.mends, [one.reason for one in answer.declined]
     return answer.mends[0]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from graphmend_lsp.mending.rule import Style
 from graphmend_lsp.mending.rules.while_loop.rule import EXAMPLES
 from graphmend_lsp.text import apply_edits
 
@@ -16,7 +17,7 @@ from .conftest import PATH, unmark
 _GUARD = "if torch.compiler.is_compiling() and not (torch.is_grad_enabled() or x.requires_grad)"
 
 
-ASKED = Asked("while_loop")
+ASKED = Asked("while_loop", Style(line_length=150))
 _answer, _after, _reason, _method = ASKED.answer, ASKED.after, ASKED.reason, method
 
 
@@ -164,13 +165,13 @@ def test_new_names_are_new() -> None:
 def test_torch_is_imported_where_it_is_not() -> None:
     source = "from torch import nn\n\n\ndef fn(x):\n    while ⟦x.sum() < 9⟧:\n        x = x * 2\n    return x\n"
     value, answer = _answer(source)
-    assert apply_edits(value, answer.mends[0].edits).startswith("from torch import nn\nimport torch\n")
+    assert apply_edits(value, answer.mends[0].edits).startswith("import torch\nfrom torch import nn\n")
 
 
 def test_a_float_with_a_default_is_cautioned_of() -> None:
     _, answer = _answer(_method("while ⟦x.sum() < limit⟧:\n    x = x * 2\nreturn x", "self, x, limit=1e2"))
     assert answer.mends[0].cautions == (
-        "`limit` must be the same number in every call: `torch.compile` raises for another one.",
+        "`limit` must be the same number in every call: `torch.compile` raises for another number.",
     )
 
 
@@ -189,16 +190,16 @@ def test_a_float_with_a_default_is_cautioned_of() -> None:
         ("go = True\nwhile go and ⟦x.sum() < 9⟧:\n    x = x * 2\n    go = x.shape[0] > 3\nreturn x", "`go` is a Python value"),
         ("y = None\nwhile ⟦x.sum() < 9⟧:\n    y = x * 2\n    x = y\nreturn y", "`y` is a Python value"),
         ("y = []\nwhile ⟦x.sum() < 9⟧:\n    y.append(x)\n    x = x * 2\nreturn y", "may only compute"),
-        ("while ⟦x.sum() < 9⟧:\n    self.seen = x\n    x = x * 2\nreturn x", "outside of its turn"),
+        ("while ⟦x.sum() < 9⟧:\n    self.seen = x\n    x = x * 2\nreturn x", "outside of an iteration"),
         ("while ⟦x.sum() < 9⟧:\n    x = update(x) * 2\nreturn x", "effects are not known"),
         ("while ⟦x.sum() < 9⟧:\n    x = torch.nn.functional.dropout(x * 2)\nreturn x", "may draw others"),
         ("while ⟦x.sum() < 9⟧:\n    with torch.no_grad():\n        x = x * 2\nreturn x", "may only compute"),
         ("while ⟦x.sum() < 9⟧:\n    while x.max() < 9:\n        x = x * 2\nreturn x", "may only compute"),
         ("global x\nwhile ⟦x.sum() < 9⟧:\n    x = x * 2\nreturn x", "cannot set what is not local"),
         ("while ⟦x.sum() < 9⟧:\n    x = x * 2\nyield x", "generator"),
-        ("y = x\nwhile ⟦x.sum() < 9⟧:\n    x = x * 2\ny += 1\nreturn x", "may be known by another name"),
+        ("y = x\nwhile ⟦x.sum() < 9⟧:\n    x = x * 2\ny += 1\nreturn x", "may have another name"),
         ("while ⟦x.sum() < 9⟧: x = x * 2; y = x; x = x + y\nreturn x", "shares the line"),
-        ("while ⟦x.sum() < 9⟧ and x[0] < self.table[self.at]:\n    x = x * 2\nreturn x", "would be evaluated before every turn"),
+        ("while ⟦x.sum() < 9⟧ and x[0] < self.table[self.at]:\n    x = x * 2\nreturn x", "would be evaluated before every iteration"),
         ("while (  # so far\n    ⟦x.sum() < 9⟧\n):\n    x = x * 2\nreturn x", "A comment stands inside the loop's test"),
     ],
 )  # fmt: skip

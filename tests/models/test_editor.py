@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -31,13 +32,29 @@ def confirmed(diagnostics: list[Any]) -> list[Any]:
     return [one for one in diagnostics if one["severity"] == 2]
 
 
+def changes_of(edit: Any, uri: str) -> list[Any]:
+    """The edits of that document; the files that the edit creates are written, as an editor does."""
+    if "changes" in edit:
+        return list(edit["changes"][uri])
+    found: list[Any] = []
+    for one in edit["documentChanges"]:
+        if one.get("kind") == "create":
+            continue
+        if one["textDocument"]["uri"] == uri:
+            found = one["edits"]
+        else:
+            target = Path(unquote(urlsplit(one["textDocument"]["uri"]).path))
+            target.write_text(apply_changes("", one["edits"]), "utf-8")
+    return found
+
+
 def proven(client: Client, uri: str) -> list[Any]:
-    """The next publication in which a mend is proven safe."""
+    """The next publication in which a mend is verified safe."""
     return client.until(
         lambda m: (
             m.get("method") == "textDocument/publishDiagnostics"
             and m["params"]["uri"] == uri
-            and any("proven safe" in one["message"] for one in confirmed(m["params"]["diagnostics"]))
+            and any("verified safe" in one["message"] for one in confirmed(m["params"]["diagnostics"]))
         ),
         PATIENCE,
     )["params"]["diagnostics"]
@@ -46,7 +63,7 @@ def proven(client: Client, uri: str) -> list[Any]:
 def quick_fix(client: Client, uri: str, shown: list[Any]) -> tuple[dict[str, int], dict[str, Any]]:
     """A proven mend as the light bulb offers it; what was proven before the last edit is no longer offered as such."""
     while True:
-        place = next(one["range"]["start"] for one in confirmed(shown) if "proven safe" in one["message"])
+        place = next(one["range"]["start"] for one in confirmed(shown) if "verified safe" in one["message"])
         action = client.actions(uri, (place["line"], place["character"]))[0]
         if action["title"].startswith("Mend graph break: ") and "(" not in action["title"]:
             return place, action
@@ -75,7 +92,7 @@ def test_breaks_are_shown_and_mended_in_the_editor(model: str, package: Path, cl
             if not mended:
                 assert {one["range"]["start"]["line"] + 1 for one in confirmed(shown)} == lines
             place, action = quick_fix(client, uri, shown)
-            text = apply_changes(text, action["edit"]["changes"][uri])
+            text = apply_changes(text, changes_of(action["edit"], uri))
             mended.add(min(lines - mended, key=lambda line: abs(line - 1 - place["line"])))
             version += 1
             path.write_text(text, "utf-8")

@@ -31,9 +31,9 @@ MODELS: dict[str, tuple[list[str], list[tuple[str, int, str]], int]] = {
 }
 
 
-# What a project must accept: cast to bfloat16, the mended Phi-3 keeps its frequencies in float32, makes both
-# sets in the first call, and gives a tensor of its own.
-ACCEPTED = {"phi3": ["dtype", "identity", "inside-effects"]}
+# What a project must accept: the mended Phi-3 makes both sets of frequencies in the first call, and gives a
+# tensor of its own.
+ACCEPTED = {"phi3": ["identity", "inside-effects"]}
 
 
 def graphmend(command: str, model: str, package: Path, *more: str) -> tuple[int, dict[str, Any]]:

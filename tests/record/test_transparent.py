@@ -59,7 +59,7 @@ def test_the_user_s_own_sitecustomize_runs(tmp_path: Path, failing: bool) -> Non
 def test_flags_that_switch_recording_off_are_said(tmp_path: Path, flag: str) -> None:
     shown = run(tmp_path, PYTHON, flag, "-c", "print('ran')")
     assert (shown.stdout, shown.returncode) == ("ran\n", 0)
-    assert "Nothing could be recorded" in shown.stderr
+    assert "GraphMend recorded nothing" in shown.stderr
 
 
 def test_a_command_that_is_not_there(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_script_that_is_no_program(tmp_path: Path) -> None:
 def test_no_command(tmp_path: Path) -> None:
     shown = run(tmp_path)
     assert shown.returncode == 2
-    assert "name the command to record" in shown.stderr
+    assert "Name the command to record" in shown.stderr
 
 
 FAKE_TORCH = {
@@ -96,7 +96,7 @@ def test_a_torch_that_lacks_hooks_is_named_and_the_program_goes_on(tmp_path: Pat
     packages = str(tmp_path / "packages")
     shown = run(tmp_path, PYTHON, "-c", "import torch._dynamo as d; print(d.READY, d.__file__)", PYTHONPATH=packages)
     assert shown.stdout == f"1 {packages}/torch/_dynamo/__init__.py\n"
-    assert "torch 1.13 cannot be recorded: it lacks " in shown.stderr
+    assert "GraphMend cannot record torch 1.13: it lacks " in shown.stderr
     assert "torch._dynamo.symbolic_convert" in shown.stderr
 
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 from importlib.resources import files
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from graphmend_lsp.model import (
+    Assumption,
     Break,
     Candidate,
     Counts,
@@ -30,6 +32,7 @@ from graphmend_lsp.model import (
 from graphmend_lsp.report.formats import github, sarif
 from graphmend_lsp.report.record import check_record, diff, mend_record
 from graphmend_lsp.report.text import print_plan, print_report, print_speed
+from graphmend_lsp.report.words import compared, cost
 
 PATH = "/p/a,b.py"
 SPAN = Span.of(3, 8, 3, 19)
@@ -77,8 +80,8 @@ def test_a_break_says_its_cause_and_place() -> None:
 
 def test_mend_counts_before_and_after() -> None:
     record = mend_record(PLAN)
-    assert record["before"] == {"graphs": 3, "breaks": 1, "skipped_frames": 1}
-    assert record["after"] == {"graphs": 0, "breaks": 0, "skipped_frames": 0}
+    assert record["before"] == {"graphs": 3, "breaks": 1, "skipped_frames": 1, "refused": 0}
+    assert record["after"] == {"graphs": 0, "breaks": 0, "skipped_frames": 0, "refused": 0}
     assert record["edits"][0]["diff"].splitlines()[-2:] == ["-old", "+new"]
 
 
@@ -93,10 +96,10 @@ def shown(write: Any) -> str:
     [
         "a,b.py:3:8: GB0170 the branch depends on a tensor's value",
         "costs 2 more graphs, its whole function runs uncompiled in a.py:f",
-        "unsafe compute both sides (3 → 1 graphs, 1 → 0 breaks; close\nonly)",
-        "not mended by guard: nothing raises here",
+        "unsafe: compute both sides (3 → 1 graphs, 1 → 0 breaks; close\nonly)",
+        "not mended (guard): nothing raises here",
         "error ValueError: 100% wrong. Fix it.",
-        "1 graph break, 1 more in the source that no run reached (torch 2.13.0 on cpu)",
+        "1 graph break, 1 more in the source that no run reached (--all lists them) (torch 2.13.0 on cpu)",
         "a,b.py:f (eval): 3 graphs (1 + 2 + 0 operators), 1 skipped frames",
     ],
 )
@@ -108,8 +111,16 @@ def test_text_of_a_plan() -> None:
     words = shown(lambda console: print_plan(console, PLAN, diffs=True, written=False))
     assert "-old" in words
     assert "1 → 0 breaks, 3 → 0 graphs" in words
-    assert "compared over 7 calls: outputs close" in words
-    assert "Nothing was written" in words
+    assert "In the 7 calls of the entry itself: outputs close; gradients and state bit-equal; effects equal." in words
+    assert "No file was changed" in words
+
+
+@pytest.mark.parametrize(("old", "word"), [("", "creates"), ("VERSION = 0\n", "updates")])
+def test_the_support_module_is_one_line(old: str, word: str) -> None:
+    path = "/a/graphmend_support.py"
+    plan = replace(PLAN, texts={**PLAN.texts, path: "VERSION = 1\n"}, old={**PLAN.old, path: old})
+    words = shown(lambda console: print_plan(console, plan, diffs=True, written=False))
+    assert f"--write {word} this file" in words and "VERSION" not in words and "-old" in words
 
 
 def test_speed_is_a_ratio() -> None:
@@ -117,7 +128,7 @@ def test_speed_is_a_ratio() -> None:
     assert "a,b.py:f (eval): 1.50 times as fast warm" in words
     assert "40 → 12 kernels launched; 0 → 1 CUDA graphs launched" in words
     assert "a,b.py:g (train): not measured: ValueError: 100% wrong. Fix it." in words
-    assert "nothing to measure" in shown(lambda console: print_speed(console, []))
+    assert "no mend to measure" in shown(lambda console: print_speed(console, []))
     one, other = mend_record(PLAN, [FAST, FAILED])["measured"]
     assert (one["ratio"], one["first_ratio"], one["noisy"]) == (1.5, 2.0, False)
     assert other["error"]["message"] == FAILURE.message
@@ -128,7 +139,7 @@ def test_text_when_nothing_could_be_run() -> None:
         "2.13.0", "3.11.7", None, (EntryResult(Entry(PATH, "g"), "eval", 0, 0, (), FAILURE),), (), (FAILURE,)
     )
     words = shown(lambda console: print_report(console, failed))
-    assert "no entry could be run" in words
+    assert "No entry ran to its end" in words
     assert "0 graph breaks" not in words
 
 
@@ -137,11 +148,58 @@ def test_text_without_a_run() -> None:
 
 
 def test_github_escapes_what_would_end_a_command() -> None:
-    lines = github(REPORT).splitlines()
+    lines = github(REPORT, unreached=True).splitlines()
     assert lines[0].startswith("::warning file=")
     assert "a%2Cb.py,line=3,endLine=3,col=8,endColumn=19" in lines[0]
     assert lines[1].startswith("::notice ")
     assert lines[2] == "::error ::ValueError: 100%25 wrong. Fix it."
+    assert github(REPORT).splitlines() == [lines[0], lines[2]]
+
+
+def test_breaks_that_no_run_reached_are_a_number_until_they_are_asked_for() -> None:
+    assert "GB0059" not in shown(lambda console: print_report(console, REPORT))
+    words = shown(lambda console: print_report(console, REPORT, unreached=True))
+    assert "a,b.py:9:1: GB0059 prints\n    found in the source; no run reached it" in words
+    assert "--all" not in words
+    unrun = replace(REPORT, entries=(), torch=None)
+    assert "GB0059 prints" in shown(lambda console: print_report(console, unrun))
+
+
+def test_check_counts_as_mend_does() -> None:
+    faked = Finding(replace(SITE, evidence="fake", span=Span.of(5, 1, 5, 2)))
+    report = replace(REPORT, findings=(*REPORT.findings, faked))
+    words = shown(lambda console: print_report(console, report))
+    assert "1 graph break, 1 more only in runs without data, 1 more in the source" in words
+    assert mend_record(replace(PLAN, before=report))["before"]["breaks"] == 1
+
+
+@pytest.mark.parametrize(
+    ("outcome", "graphs", "words"),
+    [
+        ("resumed", 2, "costs 2 more graphs"),
+        ("resumed", 0, "costs no graph: nothing compiled runs on both sides of it"),
+        ("rest skipped", 1, "costs 1 more graph, the rest of its function runs uncompiled"),
+        ("raised", 0, "raises an exception"),
+        ("unknown", 0, ""),
+    ],
+)
+def test_what_a_break_costs(outcome: Any, graphs: int, words: str) -> None:
+    assert cost(replace(SITE, outcome=outcome, graphs=graphs)) == words
+
+
+def test_what_differs_elsewhere_is_never_called_equal_alone() -> None:
+    equal = replace(VERDICT, safety="safe", outputs="bit-equal", reasons=())
+    assert compared(equal) == "Compared in 7 calls: outputs, gradients and state bit-equal; effects equal."
+    assuming = replace(equal, safety="unsafe", assumes=(Assumption("dtype"),))
+    assert compared(assuming).startswith("In the 7 calls of the entry itself: ")
+    assert compared(assuming).endswith("Other uses may differ, as said.")
+
+
+def test_the_command_line_names_its_options() -> None:
+    failure = replace(FAILURE, remedy="Raise the time limit (setting graphmend.worker.timeout).")
+    words = shown(lambda console: print_report(console, replace(REPORT, failures=(failure,))))
+    assert "Raise the time limit (option --timeout)." in words
+    assert "setting" not in words
 
 
 def test_sarif() -> None:

@@ -90,7 +90,7 @@ def told(source):
     ran = os.path.exists("ran")
     recorder = Recorder()
     recorder.install()
-    failure = analyse._calls(program, "eval", recorder, lambda _stage: None)
+    failure = analyse._calls("eval", lambda _stage: None, program, recorder)
     places = [[event["frames"][-1]["line"] for event in events] for events in (met, recorder.events)]
     return [look is not None, *places, all(event in recorder.events for event in met), bool(failure), ran]
 

@@ -17,7 +17,7 @@ from graphmend_lsp.worker.weigh import Programs, compare_trial
 from graphmend_lsp.worker.wire import CountsData
 
 CALLS = (Recipe(0, own=True), Recipe(0, floats="negated"), Recipe(0, again=True))
-COUNTS = CountsData(graphs=0, breaks=0, skipped_frames=0, skipped_rests=0, recompiles=0)
+COUNTS = CountsData(graphs=0, breaks=0, skipped_frames=0, skipped_rests=0, recompiles=0, refused=0)
 WARNING = Effect("warning", "careful", "UserWarning")
 ONE = torch.ones(2)
 

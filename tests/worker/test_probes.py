@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
 import types
 from collections import deque
 from collections.abc import Callable
@@ -59,7 +60,7 @@ def shown(original: Program, mended: Program, call: tuple[Any, ...], words: str,
         seen = perform(subject, recipe, [(call, {})], [(call, {})], store, Listener(), kept=Kept(subject))
         sides.append(Side(seen, store.blobs))
     pair = Pair(recipe, "call 1", sides[0], sides[1], False)
-    return [one["assumes"] for one in probe_differences(pair)]
+    return [one["assumes"] for one in probe_differences(pair) if one["where"] != "model.run"]
 
 
 def chosen(net: Any, x: torch.Tensor) -> Any:
@@ -194,17 +195,17 @@ DECEIVING = [
         "number-range",
     ),
     ("with integers in uint8", "", counted, counted_as_tensor, (X, IDS), "number-range"),
-    ("with integers that float32 does not hold", "", halved, halved_as_tensor, (X, IDS), "float64"),
-    ("with the flags of its modules the other way round", "", flagged, flagged_late, (X,), "settings"),
-    ("with dropout that drops", "one NaN", checked, drawn_late, (X,), "settings"),
-    ("with a number that is no number", "one NaN", checked, checked_late, (X,), "raised-between"),
+    ("with integers that float32 cannot hold", "", halved, halved_as_tensor, (X, IDS), "float64"),
+    ("with the flags of its modules set to the opposite", "", flagged, flagged_late, (X,), "settings"),
+    ("with active dropout", "one NaN", checked, drawn_late, (X,), "settings"),
+    ("with NaN in place of a number", "one NaN", checked, checked_late, (X,), "raised-between"),
     ("with hooks on every submodule", "", routed, routed_by_where, (X,), "inside-effects"),
-    ("trained by one step with weight decay", "", routed, routed_by_where, (X,), "zero-gradients"),
+    ("after one training step with weight decay", "", routed, routed_by_where, (X,), "zero-gradients"),
     ("with buffers changed in place before the backward pass", "", level, level_saved, (X,), "backward"),
     ("with second gradients", "zero", rooted, rooted_otherwise, (X,), "backward"),
-    ("with tensors that lie transposed in memory", "", turned, turned_by_where, (X,), "layout"),
+    ("with tensors transposed in memory", "", turned, turned_by_where, (X,), "layout"),
     ("with expanded tensors", "", turned, turned_by_where, (X,), "layout"),
-    ("as the first call, with what is the same tensor", "", same, same_by_where, (X,), "identity"),
+    ("as the first call, with shared tensors", "", same, same_by_where, (X,), "identity"),
     ("as the first call", "", built, built_always, (X,), "inside-effects"),
     ("with a large batch", "", sized, sized_late, (X,), "shapes"),
 ]
@@ -288,7 +289,7 @@ def test_only_what_a_mend_adds_is_tried_compiled() -> None:
     probes = [Recipe(0, probe=words) for use in USES for words in use.probes]
     region = ("if c:\n    x = f(x)\n", "x = torch.cond(c, f, g)\n")
     found = compiled_uses([region], probes)
-    assert {one.probe for one in found["eager"]} == {"with hooks on every submodule", "with dropout that drops"}
+    assert {one.probe for one in found["eager"]} == {"with hooks on every submodule", "with active dropout"}
     assert {one.probe for one in found["aot_eager"]} == {"with channels last"}
     assert compiled_uses([(region[1], region[1])], probes) == {}
     assert compiled_uses([("x", "torch.library.custom_op('a')")], probes) == {}
@@ -302,3 +303,158 @@ def test_the_function_that_logs_is_a_difference_of_its_own() -> None:
     assert compare_effects("call 1", [one], [one], compiled=False) == []
     plain = compare_effects("call 1", [one], [], compiled=False)
     assert [each["detail"] for each in plain] == ["missing: 'large 3'"]
+
+
+def turned(net: Any, x: torch.Tensor) -> Any:
+    for _ in range(2000):
+        if x.max() > 1:
+            break
+        x = x * 2
+    return x
+
+
+def turned_always(net: Any, x: torch.Tensor) -> Any:
+    done = x.max() > 1
+    for _ in range(2000):
+        x = torch.where(done, x, x * 2)
+        done = done | (x.max() > 1)
+    return x
+
+
+def ranked(net: Any, x: torch.Tensor) -> Any:
+    return x.argsort(0).argsort(0)
+
+
+def ranked_by_table(net: Any, x: torch.Tensor) -> Any:
+    return (x[:, None] > x[None]).sum(1)
+
+
+def mirrored(net: Any, x: torch.Tensor) -> Any:
+    return x * net.level.item()
+
+
+def mirrored_beside(net: Any, x: torch.Tensor) -> Any:
+    if net.table is None:
+        net.table = net.level.item()
+    return x * net.table
+
+
+def named_anew(net: Any, x: torch.Tensor) -> Any:
+    if "extra" not in net._buffers:
+        net.register_buffer("extra", torch.zeros(()))
+    return x * net.level.item()
+
+
+def kept_function(net: Any, x: torch.Tensor) -> Any:
+    net.table = lambda: None
+    return x * net.level.item()
+
+
+def stepped(net: Any, x: torch.Tensor) -> Any:
+    h = net.one(x)
+    net.count += 1
+    return net.two(h)
+
+
+def stepped_first(net: Any, x: torch.Tensor) -> Any:
+    net.count += 1
+    return net.two(net.one(x))
+
+
+def stepped_last(net: Any, x: torch.Tensor) -> Any:
+    h = net.two(net.one(x))
+    net.count += 1
+    return h
+
+
+def lifted(_net: Any, x: torch.Tensor) -> Any:
+    return (x.unsqueeze(0) if x.max() > 0 else x.reshape(1, -1)).sum(0)
+
+
+def lifted_by_where(_net: Any, x: torch.Tensor) -> Any:
+    return torch.where(x.max() > 0, x.unsqueeze(0), x.reshape(1, -1)).sum(0)
+
+
+def first_row(_net: Any, x: torch.Tensor) -> Any:
+    return x.sum(0) if x.dim() > 1 else x * 2
+
+
+def first_row_always(_net: Any, x: torch.Tensor) -> Any:
+    return x.sum(0)
+
+
+@pytest.mark.parametrize(
+    ("original", "mended", "words", "kinds"),
+    [
+        (lifted, lifted_by_where, "with one dimension more", ["shapes"]),
+        (lifted, lifted, "with one dimension more", []),
+        (first_row, first_row_always, "with one dimension fewer", ["shapes"]),
+        (first_row, first_row_always, "with one dimension more", []),
+        (turned, turned_always, "with its operators counted", ["cost"]),
+        (turned_always, turned, "with its operators counted", []),
+        (turned, turned, "with its operators counted", []),
+        (ranked, ranked_by_table, "with its operators counted and a large batch", ["cost"]),
+        (ranked, ranked_by_table, "with its operators counted", []),
+        (mirrored, mirrored_beside, "with other values loaded behind its first call", ["saved"]),
+        (mirrored, mirrored, "with other values loaded behind its first call", []),
+        (mirrored, named_anew, "saved and copied behind its first call", ["saved", "saved"]),
+        (mirrored, kept_function, "saved and copied behind its first call", ["saved"]),
+        (stepped, stepped_first, "with submodule call 1 failing", ["raised-between"]),
+        (stepped, stepped_last, "with submodule call 2 failing", ["raised-between"]),
+        (stepped, stepped_last, "with submodule call 1 failing", []),
+        (stepped, stepped_last, "with submodule call 4 failing", []),
+    ],
+)
+def test_later_probes_find_what_deceives(original: Program, mended: Program, words: str, kinds: list[str]) -> None:
+    x = torch.linspace(-1.0, 1.5, 128).repeat(4, 1).T.contiguous() if "batch" in words else X
+    found = shown(original, mended, (x,), words)
+    assert found[: len(kinds)] == kinds and bool(found) == bool(kinds)
+
+
+def test_a_cast_leaves_what_is_no_buffer_as_the_module_does() -> None:
+    net = Net(lambda _self, x: x)
+    net.table = net.level  # an attribute that is the same tensor
+    real = Net(lambda _self, x: x)
+    real.table = real.level
+    real.bfloat16()
+    words = "with model and inputs cast to bfloat16"
+    with probed(words, Subject(net, find_modules(net), ()), ((X,), {})):
+        seen = [one.dtype for one in (net.scale, net.level, net.table)]
+    assert seen == [one.dtype for one in (real.scale, real.level, real.table)]
+    assert net.table is net.level and net.level.dtype == torch.float32
+
+
+QUIET = logging.getLogger("tests.worker.test_probes.quiet")
+
+
+def logs_itself(x: torch.Tensor) -> torch.Tensor:
+    QUIET.debug("norm %.1f", x.norm())
+    return x * 2
+
+
+def logs_late(x: torch.Tensor) -> torch.Tensor:
+    (lambda: QUIET.debug("norm %.1f", x.norm()))()
+    return x * 2
+
+
+def test_records_below_the_level_of_the_entry_are_looked_at() -> None:
+    file = types.ModuleType("program")
+    file.log = QUIET
+    QUIET.setLevel(logging.WARNING)
+    words, level = "with its loggers at level DEBUG", QUIET.level
+    assert not PROBES[words].fits(Subject(logs_itself, {}, ()), ((X,), {}))
+    records = []
+
+    class Kept(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            records.append(record.funcName)
+
+    QUIET.addHandler(Kept())
+    for function in (logs_itself, logs_late):
+        subject = Subject(function, {}, (file,))
+        assert PROBES[words].fits(subject, ((X,), {}))
+        with probed(words, subject, ((X,), {})) as (used, (args, kwargs)):
+            used.function(*args, **kwargs)
+        assert QUIET.level == level
+    logs_itself(X)
+    assert records == ["logs_itself", "<lambda>"]

@@ -51,7 +51,7 @@ FAILURES: dict[str, tuple[str, str, str, str, int | None]] = {
     "memory grows": (
         program("def f(x):\n    kept = []\n    while True:\n        kept.append(b'x' * 10**7)\n"), "call", "memory", f"more than {MEMORY} MiB", None,
     ),
-    "killed": (program("def f(x):\n    os.kill(os.getpid(), signal.SIGKILL)\n"), "call", "memory", "killed by the system", None),
+    "killed": (program("def f(x):\n    os.kill(os.getpid(), signal.SIGKILL)\n"), "call", "memory", "The system killed the program", None),
     "closes everything": (program("def f(x):\n    os.closerange(0, 4096)\n    return x\n"), "call", "exit", "file descriptors", None),
 }  # fmt: skip
 

@@ -152,7 +152,7 @@ def test_without_time_it_stays_different_and_says_so() -> None:
     request = Request(params, (), "", deadline=time.monotonic() + 20, watch=None)
     candidate: Any = {"texts": {}}
     shown = _again(request, candidate, original, Ran((new,)), lambda _: None, time.monotonic() - 30)
-    assert shown == {("uncompiled", call): "there was no time left to run it in float64"}
+    assert shown == {("uncompiled", call): "the time limit left no time for float64"}
     comparison, _ = compare_trial(Programs([old], [new]), new, shown)
     assert [one["severity"] for one in comparison.differences] == ["different"]
-    assert "no time left" in comparison.differences[0]["detail"]
+    assert "the time limit left no time" in comparison.differences[0]["detail"]

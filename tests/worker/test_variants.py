@@ -179,8 +179,8 @@ def test_unusual_calls_are_smaller_or_made_otherwise() -> None:
     assert torch.equal(turned, x) and turned.stride() == (1, 2) and turned.is_leaf and turned.requires_grad
     assert [one.label for one in recipes[2:]] == [
         "call 1 under autocast to bfloat16",
-        "call 1, made twice before the backward pass",
-        "call 1 with tensors that lie transposed in memory",
+        "call 1, called twice before one backward pass",
+        "call 1 with tensors transposed in memory",
     ]
 
 

@@ -533,3 +533,20 @@ def test_an_original_that_fails_is_a_failure(judge: Judge, before: str, kind: st
     entry = Case("broken", before, before, conditions=())
     result = judge(entry)
     assert (result["candidates"], result["failure"]["kind"]) == ([], kind)
+
+
+HELD = {
+    "an open file": f"(setattr(f, 'held', open(__import__('os').devnull)), f)[1], ({X},)",
+    "a thread": f"(__import__('threading').Thread(target=__import__('time').sleep, args=(60,), daemon=True).start(), f)[1], ({X},)",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("held", HELD)
+def test_a_program_that_holds_what_forks_would_share_is_built_for_each_run(judge: Judge, held: str) -> None:
+    result = judge(branches(held, "x * 2", "x - 1", entry=HELD[held]))
+    assert result["failure"] is None
+    (one,) = result["candidates"]
+    assert (one["failure"], one["outputs"]) == (None, "bit-equal")
+    assert one["differences"] == []
+    assert one["calls"] > 50

@@ -150,8 +150,8 @@ class Extension {
   /** The server ended by itself: it is started again, unless that happens too often. */
   private ended(): void {
     const again = this.restarts.again(Date.now());
-    if (again) this.log.warn("The server ended unexpectedly and is started again.");
-    else this.fail(`The server ended ${MOST_RESTARTS + 1} times in 3 minutes and is not started again.`, []);
+    if (again) this.log.warn("The server ended unexpectedly. The extension starts it again.");
+    else this.fail(`The server ended ${MOST_RESTARTS + 1} times in 3 minutes. The extension does not start it again.`, []);
     this.queue = this.queue.then(() => this.stopNow()).then(() => (again ? this.startNow() : undefined));
   }
 
@@ -276,8 +276,8 @@ class Extension {
     try {
       await createEnvironment({ python: answer.executable, folder: this.host.managed, source, cwd: this.context.extensionPath, log: this.log });
     } catch (error) {
-      if (error instanceof vscode.CancellationError) this.log.info("Creating the environment was cancelled.");
-      else this.fail(`The environment could not be created: ${error instanceof Error ? error.message : String(error)}`, ["createEnvironment"]);
+      if (error instanceof vscode.CancellationError) this.log.info("You cancelled the new environment.");
+      else this.fail(`The extension could not create the environment: ${error instanceof Error ? error.message : String(error)}`, ["createEnvironment"]);
       return;
     }
     await this.restart();
@@ -325,7 +325,7 @@ async function chooseTrace(): Promise<vscode.Uri | undefined> {
 async function askForFolder(missing: readonly string[]): Promise<FolderPair | undefined> {
   const here = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? "";
   const written = await vscode.window.showInputBox({
-    title: "The trace names files that are not here",
+    title: "The trace names files that are missing here",
     prompt: `${missing[0] ?? ""}: which folder here is which folder there, as HERE=THERE`,
     value: `${here}=${commonFolder(missing)}`,
     ignoreFocusOut: true,

@@ -76,7 +76,7 @@ export async function activePython(log: vscode.LogOutputChannel): Promise<string
     const resolved = await environments.resolveEnvironment(chosen);
     return resolved?.executable.uri?.fsPath;
   } catch (error) {
-    log.warn(`The Python extension did not tell its environment: ${String(error)}`);
+    log.warn(`The Python extension did not report its environment: ${String(error)}`);
     return undefined;
   }
 }

@@ -5,6 +5,7 @@ Data and its look-up; used for static findings and for those of Dynamo alike. Th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,21 +20,38 @@ class Advice:
     remedy: str
 
 
-def reason_for(gb_id: str | None, gb_type: str, source_segment: str = "") -> str:
+def reason_for(gb_id: str | None, gb_type: str, source_segment: str = "", package: str = "") -> str:
     """One sentence for the user: why the graph breaks at this code, and what to do next.
 
     Args:
         gb_id: PyTorch's id (``GB0170``), or None.
         gb_type: the name of the kind of break, used where the id is not known here.
         source_segment: the code of the site; named in the sentence when it is short.
+        package: the installed package that this code belongs to, so that it is not the reader's to edit; may be empty.
     """
     it = _named(source_segment)
-    advice = _BY_SEGMENT.get((gb_id or "", _first_word(source_segment))) or ADVICE.get(gb_id or "")
+    advice = _BOUNDARY if is_boundary(source_segment) else None
+    advice = advice or _BY_SEGMENT.get((gb_id or "", _first_word(source_segment))) or ADVICE.get(gb_id or "")
     if advice is None:
         kind = gb_type.strip().rstrip(".") or "a construct it cannot trace"
-        return f"TorchDynamo stops the graph at {it}: {_begun(kind)}."
-    clause = advice.reason.format(it=it)
-    return f"{clause[:1].upper()}{clause[1:]}; {advice.remedy}."
+        clause, remedy = f"TorchDynamo stops the graph at {it}: {_begun(kind)}", ""
+    else:
+        clause, remedy = advice.reason.format(it=it), advice.remedy
+    remedy = (
+        f"that code belongs to {package}, so mend a copy of it (quick fix, or `mend --overlay`)" if package else remedy
+    )
+    return f"{clause[:1].upper()}{clause[1:]}{f'; {remedy}' if remedy else ''}."
+
+
+def is_boundary(source_segment: str) -> bool:
+    """Whether this code calls a function that the rule `isolate` made: what is in it stays uncompiled."""
+    return _BOUNDARY_CALL.match(source_segment.strip()) is not None
+
+
+def refusal_of(source_segment: str, said: str) -> str:
+    """Why torch.compile fails at this code although the program runs without it; `said` is the exception's type and text."""
+    first = said.replace("\\n", "\n").partition("\n")[0].partition(". ")[0].rstrip(".")
+    return f"torch.compile fails at {_named(source_segment)} ({first}); without torch.compile it runs."
 
 
 def remedy_for(gb_id: str | None, source_segment: str = "") -> str:
@@ -45,7 +63,7 @@ def remedy_for(gb_id: str | None, source_segment: str = "") -> str:
 def consequence_of(inside: str) -> str:
     """What a break costs inside a ``loop``, a ``try`` or a ``context``, as a sentence; empty elsewhere."""
     where = {"loop": "a loop", "try": "a try block", "context": "a with block of your own context manager"}.get(inside)
-    return f"Inside {where} it costs the whole function: none of it is compiled." if where else ""
+    return f"Inside {where} it keeps the whole function uncompiled." if where else ""
 
 
 def only_when(conditions: Sequence[tuple[str, int, bool]]) -> str:
@@ -76,9 +94,14 @@ def _first_word(segment: str) -> str:
     return segment.strip().partition("(")[0].strip()
 
 
+_BOUNDARY_CALL = re.compile(r"(?:\w+\.)*_\w*_uncompiled(?:_\d+)?\(")
+_BOUNDARY = Advice(
+    "{it} runs uncompiled: GraphMend grouped here what it could not mend",
+    "rewrite what is inside, or accept the break with `# graphmend: ignore`",
+)
 _SCALAR = Advice(
     "{it} needs the tensor's value in Python",
-    "keep it a tensor (`t.detach()` has the same value), or take it out of the compiled function",
+    "keep it a tensor (`t.detach()` has the same value), or read it outside the compiled function",
 )
 _SHAPE = Advice(
     "the shape of {it} depends on the values of a tensor",
@@ -86,15 +109,15 @@ _SHAPE = Advice(
 )
 _PRINT = Advice(
     "{it} writes text, which a graph cannot do",
-    "move it behind the compiled call, or collect the text and print it there",
+    "move it after the compiled call, or collect the text and print it there",
 )
 _LOG = Advice(
     "{it} writes a log record, which a graph cannot do (a disabled level breaks as well)",
-    "move it behind the compiled call or out of forward",
+    "move it after the compiled call or out of forward",
 )
 _SKIPPED = Advice(
     "{it} calls Python code that TorchDynamo does not trace",
-    "call it outside the compiled function and pass in what it gives",
+    "call it outside the compiled function and pass in its result",
 )
 _PARAMETER = Advice("{it} makes a parameter or module while the model runs", "make it once in __init__ and use it here")
 
@@ -116,7 +139,7 @@ ADVICE: dict[str, Advice] = {
     "GB0008": _SKIPPED,
     "GB0124": _SCALAR,
     "GB0109": Advice(
-        "{it} turns a tensor into a Python list", "work on the tensor, or take the list outside the compiled function"
+        "{it} turns a tensor into a Python list", "work on the tensor, or make the list outside the compiled function"
     ),
     "GB0033": Advice(
         "{it} needs the values of a tensor while the graph is traced",
@@ -130,12 +153,12 @@ ADVICE: dict[str, Advice] = {
         "{it} enters a context manager that TorchDynamo does not know", "enter it outside the compiled function"
     ),
     "GB0066": Advice(
-        "a graph break inside a `with` of your own context manager takes the whole function out of compilation",
+        "a graph break inside a `with` of your own context manager keeps the whole function uncompiled",
         "mend the break inside, or move it out of the `with`",
     ),
     "GB7000": Advice(
-        "a graph break inside a loop takes the whole function out of compilation",
-        "mend the break inside the loop, or move it behind the loop",
+        "a graph break inside a loop keeps the whole function uncompiled",
+        "mend the break inside the loop, or move it after the loop",
     ),
     "GB0025": Advice("{it} asks for a graph break", "remove the call when you want one graph"),
     "GB0098": Advice(
@@ -162,7 +185,7 @@ ADVICE: dict[str, Advice] = {
     ),
     "GB0014": Advice(
         "{it} runs a recurrent layer that TorchDynamo leaves to the library's own kernels",
-        "leave it, for they are fused already, or compare the speed with torch._dynamo.config.allow_rnn",
+        "leave it, because they are fused already, or measure with torch._dynamo.config.allow_rnn",
     ),
     "GB0015": Advice("{it} uses a sparse tensor", "keep sparse tensors outside the compiled function"),
     "GB0277": Advice("{it} makes a sparse tensor", "keep sparse tensors outside the compiled function"),
@@ -172,26 +195,24 @@ ADVICE: dict[str, Advice] = {
     ),
     "GB0055": Advice(
         "{it} is called with an argument that cannot be part of a graph",
-        "make the argument outside, or ask bool(...) of an object in an assertion",
+        "make the argument outside, or use bool(...) on an object in an assertion",
     ),
     "GB0069": Advice("{it} imports a module that is not there", "install it, or import it at the top of the file"),
     "GB0070": Advice("{it} indexes a Python list with a tensor", "stack the list into a tensor and use index_select"),
-    "GB0088": Advice("an exception is raised while {it} is traced", "read its message and mend what raises it"),
+    "GB0088": Advice("an exception is raised while {it} is traced", "read its message and correct what raises it"),
     "GB0091": Advice(
         "{it} is read in an inner function before it has a value", "give it a value before the inner function is made"
     ),
     "GB0112": Advice(
         "{it} raises a TypeError when it is traced without data",
-        "see that it runs uncompiled, or ask bool(...) of a list or an object in an assertion",
+        "check that it runs uncompiled, or use bool(...) on a list or an object in an assertion",
     ),
     "GB0207": Advice("{it} sorts tensors in Python", "stack them and use torch.sort"),
     "GB0294": Advice(
         "{it} is a numpy function that PyTorch does not know",
         "use torch's own, or call it outside the compiled function",
     ),
-    "GB0296": Advice(
-        "{it} is given an argument that a reordered log call cannot keep", "pass tensors or constants only"
-    ),
+    "GB0296": Advice("{it} has an argument that a reordered log call cannot keep", "pass tensors or constants only"),
     "GB0363": Advice("{it} makes an object that a graph cannot hold", "make it once, outside the compiled function"),
     "GB7650": Advice(
         "{it} uses a torch.Generator inside the compiled function", "use it outside, or pass in the numbers"
@@ -205,21 +226,21 @@ ADVICE: dict[str, Advice] = {
     ),
     "GB0208": Advice(
         "{it} gives no tensor, and a graph holds nothing else",
-        "call it outside the compiled function and pass in what it gives",
+        "call it outside the compiled function and pass in its result",
     ),
-    "GB0225": Advice("{it} makes a tensor that asks for gradients", "make it before the compiled call"),
+    "GB0225": Advice("{it} makes a tensor that requires gradients", "make it before the compiled call"),
     "GB4347": Advice(
-        "{it} goes through an iterator that was made outside of the graph",
-        "mend the break that leaves the function around it to Python, or go through a list",
+        "{it} reads an iterator from outside the graph",
+        "mend the graph break that keeps the function around it uncompiled, or use a list",
     ),
     "GB4880": Advice("{it} subscripts an object that TorchDynamo does not know", "do it outside the compiled function"),
     "GB0046": Advice("{it} asks for a mode that TorchDynamo does not follow", "ask before the compiled call"),
     "GB0087": Advice(
-        "{it} uses an operator that has no form without data",
-        "do it outside the compiled function, or write it with others",
+        "{it} uses an operator that cannot run without data",
+        "do it outside the compiled function, or write it with other operators",
     ),
-    "GB0092": Advice("{it} makes an object that cannot leave the graph", "return what is read from it"),
-    "GB0108": Advice("{it} keeps a gradient inside of the graph", "call retain_grad on what the function returns"),
+    "GB0092": Advice("{it} makes an object that cannot leave the graph", "return the values that you read from it"),
+    "GB0108": Advice("{it} keeps a gradient inside the graph", "call retain_grad on what the function returns"),
     "GB0126": Advice(
         "{it} changes a tensor's size in place", "make a new tensor (`t[:n].clone()`, torch.nn.functional.pad)"
     ),
@@ -233,14 +254,14 @@ ADVICE: dict[str, Advice] = {
         "{it} makes an object that TorchDynamo does not know", "make it once, outside the compiled function"
     ),
     "GB0180": Advice("{it} reads the fields of a dataclass", "read them once, outside the compiled function"),
-    "GB0246": Advice("how many classes {it} makes depends on the largest value", "say `num_classes=n`"),
+    "GB0246": Advice("how many classes {it} makes depends on the largest value", "pass `num_classes=n`"),
     "GB0299": Advice(
-        "{it} fills in a text in a way that TorchDynamo does not trace",
+        "{it} formats text in a way that TorchDynamo does not trace",
         "use an f-string, or do it outside the compiled function",
     ),
     "GB4315": Advice(
         "{it} fails when it is traced without data",
-        "see that it runs uncompiled, and write it with operators of torch (torch.stack for a list of tensors)",
+        "check that it runs uncompiled, and write it with operators of torch (torch.stack for a list of tensors)",
     ),
     "GB8977": Advice("{it} defines a class while the model runs", "define it at the top of the file"),
 }
@@ -253,7 +274,7 @@ _BY_SEGMENT: dict[tuple[str, str], Advice] = {
     ),
     ("GB0059", "str"): Advice("{it} turns a tensor into text", "do it outside the compiled function"),
     ("GB0059", "exec"): Advice(
-        "{it} runs a text as a program", "write the statements out, or run it before the compiled call"
+        "{it} executes text as code", "write the statements out, or run it before the compiled call"
     ),
     ("GB0116", "rich.print"): _PRINT,
     ("GB0007", "torch.get_rng_state"): Advice(
@@ -261,7 +282,7 @@ _BY_SEGMENT: dict[tuple[str, str], Advice] = {
     ),
     ("GB0007", "torch.nn.utils.rnn.pack_sequence"): Advice(
         "{it} packs sequences in Python",
-        "pad them (torch.nn.utils.rnn.pad_sequence) and mask what is behind their ends",
+        "pad them (torch.nn.utils.rnn.pad_sequence) and mask what follows their ends",
     ),
     ("GB0208", "torch.get_num_threads"): Advice("{it} asks for a setting", "ask once, when the file is loaded"),
     ("GB0059", "breakpoint"): Advice("{it} starts the debugger", "remove it, or debug without compiling"),
@@ -269,20 +290,20 @@ _BY_SEGMENT: dict[tuple[str, str], Advice] = {
     ("GB0156", "sys.stdout.write"): _PRINT,
     ("GB0156", "sys.stderr.write"): _PRINT,
     ("GB0007", "warnings.warn"): Advice(
-        "{it} issues a warning, which a graph cannot do", "move it behind the compiled call or into __init__"
+        "{it} issues a warning, which a graph cannot do", "move it after the compiled call or into __init__"
     ),
     ("GB0007", "random.random"): Advice("{it} draws from Python's generator", "use torch.rand"),
     ("GB0033", "np.random.rand"): Advice("{it} draws from NumPy's generator", "use torch.rand"),
     ("GB0007", "torch.manual_seed"): Advice("{it} sets the generator's state", "set it before the compiled call"),
     ("GB0036", "torch.unique"): Advice(
         "how many values {it} finds depends on the tensor",
-        "sort it and compare neighbours where the values or their number are enough, or take it outside",
+        "sort it and compare neighbours if you need the values or their number only, or call it outside",
     ),
     ("GB0036", "torch.bincount"): Advice(
-        "how long {it} is depends on the largest value", "say `minlength=n` and keep the values below"
+        "how long {it} is depends on the largest value", "pass `minlength=n` and keep the values below `n`"
     ),
     ("GB0036", "torch.repeat_interleave"): Advice(
-        "how long {it} is depends on the counts", "say the sum of the counts, where it is known, as `output_size=n`"
+        "how long {it} is depends on the counts", "pass the sum of the counts as `output_size=n`, if you know it"
     ),
     ("GB0007", "time.time"): Advice(
         "{it} reads a clock, which a graph cannot do", "time the compiled call from outside"

@@ -7,14 +7,23 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
-from graphmend_lsp.analysis.reasons import reason_for
+from graphmend_lsp.analysis.reasons import is_boundary, reason_for, refusal_of
 from graphmend_lsp.analysis.sites import narrow
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.model import Break, Evidence, Frame, Mode, Outcome, Span
 from graphmend_lsp.text import Text
 from graphmend_lsp.worker.wire import Answer, BreakData, FrameData, Place, is_intended
 
-_SEVERITY: dict[Outcome, int] = {"unknown": 0, "resumed": 1, "rest skipped": 2, "frame skipped": 3, "raised": 4}
+_HOMES = frozenset(("site-packages", "dist-packages"))
+_SEVERITY: dict[Outcome, int] = {
+    "unknown": 0,
+    "resumed": 1,
+    "rest skipped": 2,
+    "frame skipped": 3,
+    "raised": 4,
+    "refused": 5,
+}
+_LIKE_BREAKS = {"GuardOnDataDependentSymNode": "GB0170"}  # errors that Dynamo raises where it could break the graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +52,7 @@ class Scope:
 
 def is_installed(path: str) -> bool:
     """Whether the file belongs to an installed package rather than to the user."""
-    return not {"site-packages", "dist-packages"}.isdisjoint(PurePath(path).parts)
+    return not _HOMES.isdisjoint(PurePath(path).parts)
 
 
 def is_within(path: str, folder: str) -> bool:
@@ -60,7 +69,9 @@ def breaks_of(
     sources: Sources,
     evidence: Evidence = "dynamo",
 ) -> tuple[Break, ...]:
-    """The sites of one run's events in the order in which they were met; intended breaks are left out.
+    """The sites of one run's events in the order in which they were met; breaks that the author asks for are left out.
+
+    A boundary of the rule `isolate` is no such break: nobody asked for it but us.
 
     `graphs` is how many the run made in all: no site can cost more than all but one.
     With scope paths given, a break whose chain never enters them is left out: its place is in a file nobody asked about.
@@ -68,15 +79,21 @@ def breaks_of(
     texts = _Texts(sources)
     sites: dict[tuple[str, Span], Break] = {}
     for event in events:
-        if is_intended(event):
-            continue
         chain = tuple(texts.frame(frame) for frame in event["frames"])
         place = shown_frame(chain, scope)
         if place is None:
             continue
         text = texts.get(place.path)
         span = narrow(text, place.span) if text is not None else place.span
-        site = _break(event, place.path, span, _segment(chain, place, span, texts), chain, entry, mode)
+        segment = _segment(chain, place, span, texts)
+        if is_intended(event) and not is_boundary(segment):
+            continue
+        package = _package(chain, scope)
+        if event["outcome"] == "refused":
+            reason = refusal_of(segment, _tidy(event["root"]["explanation"]))
+        else:
+            reason = reason_for(event["root"]["gb_id"], event["root"]["gb_type"], segment, package)
+        site = _break(event, place.path, span, reason, chain, entry, mode)
         site = replace(site, evidence=evidence, answers=_answers(event.get("answers", ()), texts))
         key = (place.path, span)
         sites[key] = merge(sites[key], site) if key in sites else site
@@ -89,6 +106,15 @@ def _segment(chain: Sequence[Frame], place: Frame, span: Span, texts: _Texts) ->
     path, where = (inner[0].path, inner[0].span) if inner and inner[0].path != place.path else (place.path, span)
     text = texts.get(path)
     return "" if text is None else text.slice(where if path == place.path else narrow(text, where))
+
+
+def _package(chain: Sequence[Frame], scope: Scope) -> str:
+    """The installed package in which a break really is, where nobody asked for its files; else empty."""
+    code = [frame.path for frame in chain if frame.kind == "code"]
+    if not code or not is_installed(code[-1]) or Scope(scope.paths).contains(code[-1]):
+        return ""
+    parts = PurePath(code[-1]).parts
+    return parts[max(number for number, part in enumerate(parts) if part in _HOMES) + 1].removesuffix(".py")
 
 
 def shown_frame(chain: Sequence[Frame], scope: Scope) -> Frame | None:
@@ -131,20 +157,22 @@ def merge_all(groups: Iterable[Sequence[Break]]) -> tuple[Break, ...]:
 
 
 def _break(
-    event: BreakData, path: str, span: Span, segment: str, chain: tuple[Frame, ...], entry: str, mode: Mode
+    event: BreakData, path: str, span: Span, reason: str, chain: tuple[Frame, ...], entry: str, mode: Mode
 ) -> Break:
     cause, root = event["cause"], event["root"]
+    refused = event["outcome"] == "refused"
+    like = _LIKE_BREAKS.get(root["gb_type"]) if refused else None
     return Break(
         path=path,
         span=span,
-        gb_id=cause["gb_id"],
+        gb_id=cause["gb_id"] or like,
         gb_type=cause["gb_type"],
-        reason=reason_for(root["gb_id"], root["gb_type"], segment),
+        reason=reason,
         evidence="dynamo",
         explanation=_tidy(root["explanation"]),
         hints=tuple(hint for hint in map(_tidy, root["hints"]) if "report an issue" not in hint and "bug" not in hint),
         outcome=event["outcome"],
-        root_gb_id=root["gb_id"],
+        root_gb_id=root["gb_id"] or like,
         root_gb_type=root["gb_type"],
         graphs=1 if event["outcome"] == "resumed" else 0,
         entries=(entry,),

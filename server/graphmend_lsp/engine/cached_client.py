@@ -82,7 +82,7 @@ class CachedClient:
         """What a status line says when nothing since the last time it was asked needed the worker; empty when it did."""
         cached = self._recalled > 0 and self._asked == 0
         self._asked = self._recalled = 0
-        return "cached: nothing that was loaded has changed" if cached else ""
+        return "cached: no loaded file has changed" if cached else ""
 
     @contextlib.contextmanager
     def kept_only(self) -> Iterator[None]:
@@ -132,7 +132,7 @@ class CachedClient:
         """
         if not self._client.running:
             death = self._client.death
-            self._on_start(f"{death.rstrip('.')}; it is started again." if death else "")
+            self._on_start(f"{death.rstrip('.')}; GraphMend starts it again." if death else "")
         try:
             hello = await self._client.start()
         except WorkerFailedError as error:

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from graphmend_lsp.engine.verdicts import worst
 from graphmend_lsp.mending import LAST_RESORT, SECOND_CHOICE
+from graphmend_lsp.mending.rule import SUPPORT
 from graphmend_lsp.model import Candidate, Declined, Finding, Mend, Safety, Verdict
 
 _SAFETY = ("safe", "unverified", "unsafe", "wrong")
@@ -58,6 +59,7 @@ def rank(candidate: Candidate, judged: Sequence[Verdict]) -> tuple[int, ...]:
         _SAFETY.index(candidate.safety),
         candidate.mend.rule in LAST_RESORT,
         candidate.mend.rule in SECOND_CHOICE,
+        -sum(one.before.refused - one.after.refused for one in judged),
         -sum(one.before.skipped_frames - one.after.skipped_frames for one in judged),
         -sum(one.before.skipped_rests - one.after.skipped_rests for one in judged),
         -sum(one.before.graphs - one.after.graphs for one in judged),
@@ -70,7 +72,9 @@ def rank(candidate: Candidate, judged: Sequence[Verdict]) -> tuple[int, ...]:
 
 
 def size(mend: Mend) -> int:
-    """How many lines a mend takes away or writes, whichever is more at each of its edits."""
+    """How many lines a mend takes away or writes, whichever is more at each of its edits; not those of the support module."""
     return sum(
-        max(edit.span.end.line - edit.span.start.line, edit.text.count("\n")) + 1 for edit in dict.fromkeys(mend.edits)
+        max(edit.span.end.line - edit.span.start.line, edit.text.count("\n")) + 1
+        for edit in dict.fromkeys(mend.edits)
+        if not edit.path.endswith(f"{SUPPORT}.py")
     )

@@ -93,7 +93,7 @@ class WorkerClient:
                 return self.hello
             if self._deaths > MAX_RESTARTS:
                 raise WorkerFailedError(
-                    self._dead(f"The worker stopped {self._deaths} times and is not started again.")
+                    self._dead(f"The worker stopped {self._deaths} times, so GraphMend does not start it again.")
                 )
             hello = await self._spawn()
             if hello["failure"] is not None:
@@ -127,7 +127,7 @@ class WorkerClient:
             await asyncio.sleep(0.05)
             failure = self._dead(self._why_not(command[0], error))
             if self._command:
-                failure = replace(failure, remedy=f"Try “{' '.join(self._command)}” by hand: it must start a Python.")
+                failure = replace(failure, remedy=f"Run “{' '.join(self._command)}” by hand; it must start a Python.")
             self._deaths += 1
             await self.kill(forget_deaths=False)
             raise WorkerFailedError(failure) from error
@@ -161,7 +161,7 @@ class WorkerClient:
             return False
 
         if not await asyncio.wait_for(ready(process.stdout), ARRIVE_SECONDS):
-            raise WorkerFailedError(self._dead("The command ended before a Python was there."))
+            raise WorkerFailedError(self._dead("The command ended before it started a Python."))
         folder = self._cwd or os.getcwd()
         process.stdin.write(await asyncio.to_thread(parcel, self._place.paths.there(folder) if self._place else folder))
         await process.stdin.drain()
@@ -178,7 +178,7 @@ class WorkerClient:
                 if hello.get("protocol") != PROTOCOL:
                     raise ValueError("another protocol")
                 return hello
-        raise WorkerFailedError(self._dead("The worker ended before it said hello."))
+        raise WorkerFailedError(self._dead("The worker ended before it was ready."))
 
     async def request(
         self, method: str, params: Mapping[str, Any], seconds: float, on_news: OnNews | None = None
@@ -230,11 +230,11 @@ class WorkerClient:
                     "worker",
                     "timeout",
                     message,
-                    "Raise graphmend.worker.timeout (or --timeout), or run a smaller entry.",
+                    "Raise the time limit (setting graphmend.worker.timeout), or run a smaller entry.",
                 )
             ) from error
         except (ConnectionError, BrokenPipeError) as error:
-            raise WorkerFailedError(self._dead("The worker went away.")) from error
+            raise WorkerFailedError(self._dead("The connection to the worker broke.")) from error
         except asyncio.CancelledError:
             self._say({"id": 0, "method": "cancel", "params": {"id": number}})
             raise
@@ -292,7 +292,7 @@ class WorkerClient:
 
     def _dead(self, message: str) -> Failure:
         return Failure(
-            "worker", "crash", message, "Run “GraphMend: Restart Server”, or see the worker's last words in the log.",
+            "worker", "crash", message, "Restart the server. The log has the worker's last output.",
             detail="\n".join(self._stderr),
         )  # fmt: skip
 
@@ -326,9 +326,7 @@ def _from(place: Elsewhere, tell: OnNews) -> OnNews:
 
 
 def _no_worker(message: str) -> Failure:
-    return Failure(
-        "worker", "no-worker", message, "Choose a Python with the setting graphmend.interpreter, or --python."
-    )
+    return Failure("worker", "no-worker", message, "Choose a Python that has torch (setting graphmend.interpreter).")
 
 
 async def _farewell(process: asyncio.subprocess.Process, *, elsewhere: bool) -> None:

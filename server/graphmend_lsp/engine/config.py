@@ -41,7 +41,8 @@ class CheckRequest:
     installed packages left out of edits). `texts` are unsaved documents by absolute path. `entries` were told by the user;
     the ones found in `paths` are added, with `made_up` also those whose inputs are invented. `roots` go on the program's
     sys.path. `analysis`: ``real`` runs on the entry's data; ``fake`` runs without, both sides of branches; ``both`` the real
-    run, and what only a fake run meets. `assume` are the kinds of assumptions that count as safe here.
+    run, and what only a fake run meets. `assume` are the kinds of assumptions that count as safe here. `support` takes the
+    place of what the projects say of where mended files get what they need besides from.
     """
 
     paths: tuple[str, ...]
@@ -59,6 +60,7 @@ class CheckRequest:
     shown: tuple[str, ...] | None = None  # files and folders whose breaks are shown where they are; None: `paths`
     shard: Shard | None = None  # run this part of the entries only
     assume: tuple[str, ...] = ()
+    support: Literal["file", "package", "inline"] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ def _parameters(path: str, text: Text, before: ast.Module, after: ast.Module) ->
         more = [one for one in _names_of(node) if one not in _names_of(known)]
         if more:
             span = text.span_from_utf8(known.lineno, known.col_offset, known.lineno, known.col_offset + len("def"))
-            words = f"every caller and override of `{name}` takes `{more[0]}`"
+            words = f"every caller and override of `{name}` accepts `{more[0]}`"
             yield Assumption("callers", words, ((path, span),))
 
 
@@ -65,7 +65,7 @@ def _names(path: str, before: ast.Module, after: ast.Module) -> Iterator[Assumpt
         names = {part.id for part in ast.walk(one) if isinstance(part, ast.Name)}
         if ast.dump(one) not in known and "__name__" in names and "__file__" not in names:
             file = path.replace("\\", "/").rsplit("/", 1)[-1]
-            yield Assumption("one-name", f"no other file is loaded under the name of {file}")
+            yield Assumption("one-name", f"no other file is imported under the name of {file}")
 
 
 def _registered(tree: ast.Module) -> Iterator[ast.expr]:

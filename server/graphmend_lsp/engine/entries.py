@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from graphmend_lsp.analysis.entries import find_entries
 from graphmend_lsp.analysis.entry_guesses import guess_entries
@@ -30,7 +31,8 @@ class BadEntryError(ValueError):
 class ProjectConfig:
     """``[tool.graphmend]`` of the nearest ``pyproject.toml``: entries as written, and the folder they are relative to.
 
-    `assume` are the kinds of assumptions (`model.ASSUMPTIONS`) that the project accepts.
+    `assume` are the kinds of assumptions (`model.ASSUMPTIONS`) that the project accepts. `support` is where mended files get
+    what they need besides from.
     """
 
     folder: str
@@ -39,6 +41,7 @@ class ProjectConfig:
     mode: str | None = None
     python: str | None = None
     assume: tuple[str, ...] = ()
+    support: Literal["file", "package", "inline"] = "file"
     complaints: tuple[str, ...] = ()  # about keys that nobody knows
 
 
@@ -50,7 +53,7 @@ def parse_entry(written: str, folder: str) -> Entry:
     """
     file, colon, function = written.rpartition(":")
     if not colon or not function.isidentifier() or not file:
-        raise BadEntryError(f"{written!r} is no entry; write it as FILE.py:FUNCTION.")
+        raise BadEntryError(f"{written!r} is not an entry. Write it as FILE.py:FUNCTION.")
     path = os.path.abspath(os.path.join(folder, os.path.expanduser(file)))
     if not os.path.isfile(path):
         raise BadEntryError(f"{written!r}: there is no file {path}.")
@@ -77,12 +80,22 @@ def read_config(start: str) -> ProjectConfig:
         entries = table.get("entries", [])
         if not (isinstance(entries, list) and all(isinstance(entry, str) for entry in entries)):
             raise BadEntryError(f'{file}: [tool.graphmend] entries must be a list of strings like "FILE.py:FUNCTION".')
-        words = {key: table.get(key) for key in ("device", "mode", "python")}
-        if bad := [key for key, word in words.items() if not (word is None or isinstance(word, str))]:
+        words_of = {key: table.get(key) for key in ("device", "mode", "python")}
+        if bad := [key for key, word in words_of.items() if not (word is None or isinstance(word, str))]:
             raise BadEntryError(f"{file}: [tool.graphmend] {bad[0]} must be a string.")
         complaints = unknown(table, PROJECT, f"{file}: [tool.graphmend] ")
         assume = _assumed(table.get("assume", []), file)
-        return ProjectConfig(str(folder), tuple(entries), **words, assume=assume, complaints=complaints)
+        support = table.get("support", "file")
+        if support not in ("file", "package", "inline"):
+            raise BadEntryError(f'{file}: [tool.graphmend] support is "file", "package" or "inline".')
+        return ProjectConfig(
+            str(folder),
+            tuple(entries),
+            **words_of,
+            assume=assume,
+            support=support,
+            complaints=complaints,
+        )
     return ProjectConfig(str(path if path.is_dir() else path.parent))
 
 
@@ -137,5 +150,5 @@ def excused(entry: Entry, failure: Failure | None) -> Failure | None:
     """The failure, which is no error of the program's when it kept an entry that nobody wrote from being made."""
     if failure is None or not entry.is_made_up or failure.kind == "no-inputs" or failure.stage not in ("load", "entry"):
         return failure
-    message = f"GraphMend could not make up inputs for {entry.name}: {failure.message}"
+    message = f"GraphMend could not guess inputs for {entry.name}: {failure.message}"
     return replace(failure, kind="no-inputs", message=message)

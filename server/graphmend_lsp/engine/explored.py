@@ -11,12 +11,12 @@ from dataclasses import replace
 from graphmend_lsp.analysis.reasons import in_mode, only_when
 from graphmend_lsp.engine.breaks import Scope, breaks_of, merge_all
 from graphmend_lsp.engine.files import Sources
-from graphmend_lsp.engine.runs import Key, Run
+from graphmend_lsp.engine.runs import Key, Run, cut_of
 from graphmend_lsp.model import Break, Counts, EntryResult, Finding, Mode, Verdict
 from graphmend_lsp.text import Text
 
 _HEADROOM = 2  # a run needs room for what is computed besides parameters and inputs
-_UNMET = "The entry's own inputs do not lead here"
+_UNMET = "The entry's own inputs do not reach this"
 
 
 def fake_breaks(
@@ -64,7 +64,7 @@ def too_large(run: Run) -> str | None:
         return None
     return (
         f"its tensors take {_size(run.tensor_bytes)} and {_size(run.available_bytes)} of memory are free, "
-        "so it was run without data only"
+        "so it ran without data only"
     )
 
 
@@ -72,18 +72,19 @@ def counts_of(result: EntryResult, findings: Sequence[Finding]) -> Counts:
     """How a run without data saw its entry cut."""
     seen = [one for one in findings if result.entry.name in one.site.entries and result.mode in one.site.modes]
     rests = sum(one.site.outcome == "rest skipped" for one in seen)
-    return Counts(result.graphs, len(seen), result.skipped_frames, rests)
+    return Counts(
+        result.graphs, len(seen), result.skipped_frames, rests, sum(one.site.outcome == "refused" for one in seen)
+    )
 
 
 def graphs_only(before: Counts, after: Run) -> Verdict:
     """The verdict that a run without data gives on a mended program: how it is cut, never that it computes the same."""
     if after.failure is not None:
-        reason = f"graphs only: the mended program fails in a run without data ({after.failure.message})"
+        reason = f"graphs only: the mended program failed in a run without data ({after.failure.message})"
         return Verdict("unverified", (reason,), before, before, seconds=after.seconds)
-    counts = after.counts
-    now = Counts(counts["graphs"], counts["breaks"], counts["skipped_frames"], counts["skipped_rests"])
+    now = cut_of(after.counts)
     change = f"{before.breaks} → {now.breaks} breaks, {before.graphs} → {now.graphs} graphs"
-    reason = f"graphs only: {change} in runs without data; that it computes the same was not compared"
+    reason = f"graphs only: {change} in runs without data; results were not compared"
     return Verdict("unverified", (reason,), before, now, seconds=after.seconds)
 
 
@@ -92,10 +93,10 @@ def note_of(run: Run) -> str:
     if run.failure is not None:
         if run.failure.stage in ("load", "worker") or run.kind == "real":
             return ""  # told as a failure
-        return f"the other sides of its conditions were not followed: {run.failure.message}"
+        return f"the other sides of its conditions did not run: {run.failure.message}"
     if run.unexplored:
-        sides = "side of a condition was" if run.unexplored == 1 else "sides of conditions were"
-        return f"{run.unexplored} {sides} not followed after {run.explored} runs without data"
+        sides = "side of a condition" if run.unexplored == 1 else "sides of conditions"
+        return f"{run.unexplored} {sides} did not run ({run.explored} runs without data)"
     return ""
 
 

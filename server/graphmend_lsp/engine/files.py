@@ -46,7 +46,7 @@ def read_source(path: str) -> SourceFile:
         encoding = "utf-8" if encoding == "utf-8-sig" else encoding
         return SourceFile(path, data[len(codecs.BOM_UTF8) if bom else 0 :].decode(encoding), encoding, bom)
     except (SyntaxError, UnicodeDecodeError, LookupError) as error:
-        raise UnreadableSourceError(f"{path}: cannot be read as Python source ({error}).") from error
+        raise UnreadableSourceError(f"{path} cannot be read as Python source ({error}).") from error
 
 
 def write_source(path: str, text: str) -> None:
@@ -61,7 +61,7 @@ def write_source(path: str, text: str) -> None:
         data = source.encode(text)
     except UnicodeEncodeError as error:
         raise UnreadableSourceError(
-            f"{path}: the new text does not fit the file's encoding {source.encoding}."
+            f"{path}: the new text cannot be written in the file's encoding, {source.encoding}."
         ) from error
     target = Path(path).resolve()
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")

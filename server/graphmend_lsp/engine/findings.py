@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 
 from graphmend_lsp.analysis import find_breaks
+from graphmend_lsp.analysis.reasons import is_boundary
 from graphmend_lsp.analysis.suppress import is_suppressed
 from graphmend_lsp.engine.breaks import Scope, breaks_of, is_installed, merge_all
 from graphmend_lsp.engine.config import CheckRequest
@@ -14,7 +15,9 @@ from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.mender import Mender
 from graphmend_lsp.engine.noted import facts_of
 from graphmend_lsp.engine.runs import Key, Run
+from graphmend_lsp.engine.support import Supports
 from graphmend_lsp.model import Break, Candidate, Declined, EntryResult, Finding, Mend, Report
+from graphmend_lsp.text import Text
 from graphmend_lsp.values import NOTHING
 
 
@@ -77,6 +80,7 @@ def findings_of(
     ran = any(run.failure is None for run in (*runs.values(), *explored.values()))
     facts = facts_of((run.noted for run in runs.values()), sources) if mender is not None else NOTHING
     found: list[Finding] = []
+    supports = Supports(sources, request.support)
     for site in (*met, *_static(files, met, sources)):
         text = sources.get(site.path)
         if text is not None and is_suppressed(site, text):
@@ -90,21 +94,28 @@ def findings_of(
             continue
         paths = dict.fromkeys((site.path, *(frame.path for frame in site.chain if scope.contains(frame.path))))
         texts = {path: value for path in paths if (value := sources.get(path)) is not None}
-        mends, refusals = mender.propose(site, texts, request.rules, facts.only(texts))
-        found.append(Finding(site, tuple(Candidate(mend) for mend in mends), refusals))
+        styles = {path: supports.style(path) for path in texts}
+        mends, refusals = mender.propose(site, texts, request.rules, facts.only(texts), styles)
+        found.append(Finding(site, tuple(Candidate(supports.completed(mend)) for mend in mends), refusals))
     return tuple(found)
+
+
+BOUNDARY = "No rule mends what is inside; GraphMend put it behind one boundary, which stays a break."
+"""Why a boundary of the rule `isolate` is not mended again."""
 
 
 def _out_of_reach(site: Break, ran: bool, scope: Scope, text: str | None) -> Declined | None:
     if text is None:
-        return Declined("source", "its source cannot be read")
+        return Declined("source", "GraphMend cannot read its source.")
     if site.evidence == "static" and ran:
-        return Declined("run", "no entry's run reached this break")
+        return Declined("run", "No run reached this break. Add an entry, or inputs, that reach it.")
     if scope.contains(site.path):
-        return None
+        return Declined("isolate", BOUNDARY) if is_boundary(Text(text).slice(site.span)) else None
     if is_installed(site.path):
-        return Declined("scope", "it is in an installed package; name the file to have it mended")
-    return Declined("scope", "it is outside the paths that were named")
+        return Declined(
+            "scope", "It is in an installed package. Name the file, or mend a copy of it with `mend --overlay`."
+        )
+    return Declined("scope", "It is outside the paths that you named.")
 
 
 def _static(files: Sequence[str], real: Sequence[Break], sources: Sources) -> list[Break]:

@@ -9,21 +9,24 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
+import signal
 import struct
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any
 
 from graphmend_lsp.analysis.reasons import remedy_for
+from graphmend_lsp.mending.rule import Style
 from graphmend_lsp.model import Break, Declined, Mend
 from graphmend_lsp.text import Text
 from graphmend_lsp.values import NOTHING, Facts
 
 Proposed = tuple[tuple[Mend, ...], tuple[Declined, ...]]
 _START = "import sys; sys.path[:] = sys.argv[1:]; from graphmend_lsp.engine.mender import serve; serve()"
-_UNKNOWN = Declined("mending", "Looking for a mend failed inside GraphMend; its log says how.")
+_UNKNOWN = Declined("mending", "GraphMend failed while it looked for a mend. Its log has the error.")
 
 
 class Mender:
@@ -32,8 +35,18 @@ class Mender:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
 
+    def start(self) -> None:
+        """Have the child started before it is needed: it reads the rules while a worker loads torch."""
+        if self._process is None:
+            self._process = self._started()
+
     def propose(
-        self, site: Break, sources: Mapping[str, str], rules: Sequence[str] = (), facts: Facts = NOTHING
+        self,
+        site: Break,
+        sources: Mapping[str, str],
+        rules: Sequence[str] = (),
+        facts: Facts = NOTHING,
+        styles: Mapping[str, Style] = MappingProxyType({}),
     ) -> Proposed:
         """What mending offers for a break, and why it declines; waits without holding the interpreter."""
         if self._process is None or self._process.poll() is not None:
@@ -42,7 +55,7 @@ class Mender:
         assert process.stdin is not None
         assert process.stdout is not None
         try:
-            _write(process.stdin, (site, dict(sources), tuple(rules), facts))
+            _write(process.stdin, (site, dict(sources), tuple(rules), facts, dict(styles)))
             answer: Proposed = _read(process.stdout)
         except (OSError, EOFError, pickle.UnpicklingError):
             process.kill()
@@ -65,21 +78,23 @@ class Mender:
 
 
 def serve() -> None:
-    """The child's life: answer until stdin ends."""
+    """The child's life: answer until stdin ends. An interrupt of the terminal is its parent's to handle."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     source = os.fdopen(os.dup(0), "rb")
     sink = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     if hasattr(os, "nice"):
         with contextlib.suppress(OSError):
             os.nice(5)
-    from graphmend_lsp.mending import propose
+    from graphmend_lsp.mending import propose, rules_by_name
 
+    rules_by_name()  # imports them
     while True:
         try:
-            site, sources, rules, facts = _read(source)
+            site, sources, rules, facts, styles = _read(source)
         except EOFError:
             return
-        proposals = propose(site, sources, rules, facts)
+        proposals = propose(site, sources, rules, facts, styles)
         _write(
             sink, (proposals.mends, proposals.declined or (() if proposals.mends else (no_rule_for(site, sources),)))
         )
@@ -88,7 +103,7 @@ def serve() -> None:
 def no_rule_for(site: Break, sources: Mapping[str, str] | None = None) -> Declined:
     """What is said when no rule is about such a break: that, and what its author can do."""
     segment = Text((sources or {}).get(site.path, "")).slice(site.span)
-    words = f"No rule rewrites this kind of break. {remedy_for(site.root_gb_id or site.gb_id, segment)}"
+    words = f"No rule mends this kind of graph break. {remedy_for(site.root_gb_id or site.gb_id, segment)}"
     return Declined("rules", words.strip())
 
 

@@ -28,8 +28,8 @@ def merge_reports(reports: Sequence[Report], root: str) -> Report:
     marks = [report.shard for report in reports if report.shard is not None]
     if len({(mark.count, mark.plan) for mark in marks}) > 1 or 0 < len(marks) < len(reports):
         raise UnlikeShardsError(
-            "these are no shards of one check: they were cut from other entries, into another number of parts, or with "
-            "other known times; give every part the same PATHs, options and --times file"
+            "These records are not the shards of one check. Give every shard the same PATHs, options, "
+            "number of parts and --times file."
         )
     ordered = sorted(reports, key=lambda report: report.shard.number if report.shard else 0)
     entries = _entries(ordered, marks[0].runs if marks else (), root)

@@ -20,7 +20,7 @@ from graphmend_lsp.engine.files import UnreadableSourceError, read_source
 from graphmend_lsp.model import Plan
 
 NAME = "graphmend_overlay"
-IMPORT = f"import {NAME}  # noqa: F401  mended copies of installed modules; keep this before other imports"
+IMPORT = f"import {NAME}  # isort: skip  # noqa: F401  mended copies of installed modules; keep this first"
 _TABLE = re.compile(r"^COPIES = (\{.*?^\})$", re.MULTILINE | re.DOTALL)
 
 _HOOK = '''"""Mended copies of modules of installed packages. Import this module before those packages.
@@ -159,7 +159,7 @@ def with_import(text: str) -> str:
     try:
         body = ast.parse(text).body
     except (SyntaxError, ValueError) as error:
-        raise OverlayError(f"the file that reaches the package does not parse ({error})") from error
+        raise OverlayError(f"the file that imports the package does not parse ({error})") from error
     if any(isinstance(node, ast.Import) and any(alias.name == NAME for alias in node.names) for node in body):
         return text
     first = 0
@@ -198,12 +198,12 @@ def as_overlay(plan: Plan, user_files: Sequence[str], texts: Mapping[str, str] |
         return plan
     own = [file for file in dict.fromkeys(user_files) if not is_installed(file)]
     if not own:
-        raise OverlayError("name a file of your own that uses the package: it has to import the mended copies")
+        raise OverlayError("name a file of yours that uses the package; it must import the mended copies")
     open_texts = texts or {}
     digests = {path: sha256_of(path) for path in installed}
     for path in installed:
         if read_source(path).text != plan.old[path]:
-            raise OverlayError(f"{path} changed while it was being mended; run it again")
+            raise OverlayError(f"{path} changed during mending; run the command again")
     files: Mapping[str, str] = plan.texts
     known = read_overlay(os.path.join(root_of(own[0]), NAME))
     for file in own:
@@ -245,7 +245,7 @@ def read_overlay(folder: str) -> Overlay | None:
     except (UnreadableSourceError, ValueError):
         copies = None
     if not isinstance(copies, dict):
-        raise OverlayError(f"{folder} is there already and was not made by GraphMend; move it away")
+        raise OverlayError(f"{folder} exists, and GraphMend did not make it; move it away")
     return Overlay(folder, copies)
 
 

@@ -29,7 +29,7 @@ def parse_pair(written: str) -> tuple[str, str]:
     """
     here, sign, there = written.partition("=")
     if not sign or not _is_absolute(here) or not _is_absolute(there):
-        raise BadPathMapError(f"{written!r} maps no folder; write it as /FOLDER/HERE=/FOLDER/THERE, both absolute.")
+        raise BadPathMapError(f"{written!r} maps no folder. Write it as /FOLDER/HERE=/FOLDER/THERE, both absolute.")
     return here, there
 
 

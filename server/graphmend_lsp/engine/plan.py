@@ -20,6 +20,7 @@ from graphmend_lsp.engine.findings import unmet
 from graphmend_lsp.engine.programs import combine, programs_of
 from graphmend_lsp.engine.prove import Judge
 from graphmend_lsp.engine.runs import Key, Run
+from graphmend_lsp.engine.time_limit import TimeLimit
 from graphmend_lsp.engine.verdicts import gains, in_chain, worst
 from graphmend_lsp.mending import LAST_RESORT
 from graphmend_lsp.model import (
@@ -38,7 +39,10 @@ from graphmend_lsp.model import (
 )
 
 MAX_ROUNDS = 12
-_IN_VAIN = "Another break leaves the whole function to Python, so a mend of this one would gain nothing."
+_ROUNDS_SHARE = 0.5  # of a time limit; the rest is for the proof of several rounds together
+_IN_VAIN = (
+    "Another graph break keeps the whole function uncompiled, so a mend of this one gains nothing. Mend that one first."
+)
 Place = tuple[str, str]  # a file and the name of a function in it
 
 
@@ -81,17 +85,25 @@ class _Round:
 
 
 async def mend_all(
-    prover: Prover, request: CheckRequest, on_progress: OnProgress | None = None, report: Report | None = None
+    prover: Prover,
+    request: CheckRequest,
+    on_progress: OnProgress | None = None,
+    report: Report | None = None,
+    seconds: float | None = None,
 ) -> Plan:
-    """Mend to the fixpoint. `report` is a proven or unproven report of the same request, where there is one."""
+    """Mend to the fixpoint. `report` is a proven or unproven report of the same request, where there is one.
+
+    With `seconds` it ends by then, with what is proven; only the first run of the entries is not cut short.
+    """
+    limit = TimeLimit(seconds)
     runs: Mapping[Key, Run] = {} if report else await prover.run(request, on_progress)
     before = report or await prover.report(request, runs)
-    plan = await _to_fixpoint(prover, request, before, runs, frozenset(), on_progress)
-    if not (vain := _skipped(plan.after) & _mended(plan.before, plan.applied)):
+    plan = await _to_fixpoint(prover, request, before, runs, frozenset(), on_progress, limit)
+    if limit.over or not (vain := _skipped(plan.after) & _mended(plan.before, plan.applied)):
         return plan
     # Functions that still run uncompiled as a whole need no mends but boundaries, if those do not help others.
-    less = await _to_fixpoint(prover, request, before, runs, vain, on_progress)
-    return plan if gains(_cut(less.after), _cut(plan.after)) else less
+    less = await _to_fixpoint(prover, request, before, runs, vain, on_progress, limit)
+    return plan if limit.over or gains(_cut(less.after), _cut(plan.after)) else less
 
 
 def reached(plan: Plan) -> tuple[Key, ...]:
@@ -110,7 +122,7 @@ def reached(plan: Plan) -> tuple[Key, ...]:
 def _skipped(report: Report) -> frozenset[Place]:
     """The functions that run uncompiled because of a break in them."""
     sites = [finding.site for finding in report.findings if finding.site.evidence == "dynamo"]
-    return frozenset(_function(site) for site in sites if site.outcome == "frame skipped")
+    return frozenset(_function(site) for site in sites if site.outcome in ("frame skipped", "refused"))
 
 
 def _mended(report: Report, applied: Sequence[Candidate]) -> frozenset[Place]:
@@ -135,6 +147,7 @@ async def _to_fixpoint(
     runs: Mapping[Key, Run],
     leave: frozenset[Place],
     on_progress: OnProgress | None,
+    limit: TimeLimit,
 ) -> Plan:
     texts = dict(request.texts)
     rounds: list[_Round] = []
@@ -146,7 +159,10 @@ async def _to_fixpoint(
         now = replace(request, texts=texts)
         offered = _to_mend(reports[-1], request.within, leave)
         tell = _numbered(on_progress, made + 1, reports[-1])
-        step = await _round(prover, now, offered, ran[-1], tell, hopeless, again=again)
+        share = _ROUNDS_SHARE if rounds else 1.0
+        step = await limit.within(_round(prover, now, offered, ran[-1], tell, hopeless, again=again), share)
+        if step is None:
+            break
         reports[-1] = step.report
         again = not step.accepted
         if step.accepted:
@@ -165,15 +181,26 @@ async def _to_fixpoint(
         else:
             break
     rounds = rounds[: _gained(request, reports, rounds)]
-    verdict = await _proven(prover, request, before, rounds, on_progress)
+    verdict = await limit.within(_proven(prover, request, before, rounds, on_progress))
+    if limit.over and verdict is None:  # the rounds were proven one by one, not all together
+        rounds = rounds[:1] if rounds and _says_all(before, rounds[0]) else []
+        verdict = rounds[0].verdict if rounds else None
     while rounds and (verdict is None or verdict.safety not in _wanted(request)):
         # Each round was proven by itself: it is the rounds together that are not.
         rounds = rounds[: _gained(request, reports, rounds[: len(rounds) // 2])]
-        verdict = await _proven(prover, request, before, rounds, on_progress)
+        verdict = await limit.within(_proven(prover, request, before, rounds, on_progress))
     changed = {path: text for step in rounds for path, text in step.texts.items()}
     applied = tuple(candidate for step in rounds for candidate in step.accepted)
     old = {path: text for step in reversed(rounds) for path, text in step.old.items()}
-    return Plan(before, reports[len(rounds)], applied, changed, verdict, {path: old[path] for path in changed})
+    return Plan(
+        before, reports[len(rounds)], applied, changed, verdict, {path: old[path] for path in changed}, limit.told
+    )
+
+
+def _says_all(before: Report, step: _Round) -> bool:
+    """Whether a first round's verdict is that of every entry, so that it stands for the whole program."""
+    mends = tuple(candidate.mend for candidate in step.accepted)
+    return all(result.error is not None or _reaches(before, result, mends) for result in before.entries)
 
 
 def _to_mend(report: Report, within: str | None, leave: frozenset[Place]) -> Report:
@@ -206,8 +233,9 @@ def _gained(request: CheckRequest, reports: Sequence[Report], rounds: Sequence[_
 def _cut(report: Report) -> Counts:
     met = [finding.site for finding in report.findings if finding.site.evidence == "dynamo"]
     rests = sum(site.outcome == "rest skipped" for site in met)
+    refused = sum(site.outcome == "refused" for site in met)
     ran = [result for result in report.entries if result.error is None]
-    return Counts(sum(one.graphs for one in ran), len(met), sum(one.skipped_frames for one in ran), rests)
+    return Counts(sum(one.graphs for one in ran), len(met), sum(one.skipped_frames for one in ran), rests, refused)
 
 
 def _numbered(on_progress: OnProgress | None, number: int, report: Report) -> OnProgress | None:

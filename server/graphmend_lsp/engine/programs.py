@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from graphmend_lsp.engine.breaks import place_of
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.names import Called, apart
-from graphmend_lsp.model import Mend, TextEdit
+from graphmend_lsp.mending.rule import SUPPORT
+from graphmend_lsp.model import Assumption, Mend, Span, TextEdit
 from graphmend_lsp.text import OverlappingEditsError, Text, apply_edits
-from graphmend_lsp.worker.wire import Candidate, Place
+from graphmend_lsp.worker.wire import AssumedPlace, Candidate, Place
+
+_SUPPORT = re.compile(rf"(\s*)(from (?:\w+\.)*{SUPPORT} import )(\w+(?: as \w+)?(?:, \w+(?: as \w+)?)*)(\s*)")
 
 
 def combine(mends: Iterable[Mend], sources: Sources) -> tuple[tuple[Mend, ...], dict[str, str]]:
@@ -31,13 +36,28 @@ def combine(mends: Iterable[Mend], sources: Sources) -> tuple[tuple[Mend, ...], 
         for edit in own[0]:
             trial.setdefault(edit.path, {})[edit] = None
         try:
-            changed = {path: apply_edits(sources.get(path) or "", those) for path, those in trial.items()}
+            changed = {path: apply_edits(sources.get(path) or "", one_import(those)) for path, those in trial.items()}
         except OverlappingEditsError:
             continue
         taken.append(mend)
         called = {**called, **own[1]}
         edits, texts = trial, changed
     return tuple(taken), texts
+
+
+def one_import(edits: Iterable[TextEdit]) -> list[TextEdit]:
+    """The edits of a file, with what several of them import from the support module in one line."""
+    found: dict[tuple[object, ...], TextEdit] = {}
+    for edit in edits:
+        match = _SUPPORT.fullmatch(edit.text)
+        key = (edit.span, match[1], match[2], match[4]) if match is not None else (edit,)
+        known = found.get(key)
+        if match is not None and known is not None and (other := _SUPPORT.fullmatch(known.text)) is not None:
+            names = sorted({*match[3].split(", "), *other[3].split(", ")})
+            found[key] = replace(edit, text=f"{match[1]}{match[2]}{', '.join(names)}{match[4]}")
+        else:
+            found[key] = edit
+    return list(found.values())
 
 
 def programs_of(mends: Iterable[Mend]) -> list[tuple[Mend, ...]]:
@@ -59,6 +79,18 @@ def changed_lines(old: str, edits: Sequence[TextEdit]) -> list[list[int]]:
         ranges.append([first, last])
         shift += len(words) - (end - start)
     return ranges
+
+
+def places_assumed(mends: Iterable[Mend]) -> list[tuple[Assumption, str, Span]]:
+    """The places of all assumptions in a fixed order; one that names none is about the break."""
+    return list(
+        dict.fromkeys(
+            (one, path, span)
+            for mend in mends
+            for one in mend.assumes
+            for path, span in one.places or ((mend.path, mend.span),)
+        )
+    )
 
 
 def beside_of(number: str, mends: Sequence[Mend], texts: dict[str, str], base: dict[str, str]) -> Candidate:
@@ -88,10 +120,16 @@ def candidate_of(
         for path, span in mend.conditions:
             place = place_of(path, span, Text(sources.get(path) or ""))
             places.setdefault((path, place["line"], place["column"]), place)
-    return Candidate(
+    candidate = Candidate(
         id=number,
         texts={**base, **texts},
         conditions=list(places.values()),
-        changed={path: changed_lines(sources.get(path) or "", list(those)) for path, those in edits.items()},
+        changed={path: changed_lines(sources.get(path) or "", one_import(those)) for path, those in edits.items()},
         inductor=any(mend.inductor for mend in mends),
     )
+    if mends:
+        candidate["assumed"] = [
+            AssumedPlace(kind=one.kind, **place_of(path, span, Text(sources.get(path) or "")))
+            for one, path, span in places_assumed(mends)
+        ]
+    return candidate

@@ -16,7 +16,7 @@ from graphmend_lsp.engine.recordings import LOCAL, save, store
 from graphmend_lsp.engine.traces import read_trace
 from graphmend_lsp.model import Report
 
-NOT_TOLD = "name the command to record: graphmend-lsp record -- python train.py"
+NOT_TOLD = "Name the command to record, such as: graphmend-lsp record -- python train.py"
 
 
 class NoTraceError(Exception):
@@ -81,7 +81,7 @@ def _kept(recording: Recording, folder: Path) -> tuple[str, ...]:
     try:
         save(recording, folder)
     except OSError as error:
-        return (f"The recording could not be kept for the editor: {error}.",)
+        return (f"GraphMend could not keep the recording for the editor: {error}.",)
     processes = recording.processes
     ran = f"Recorded {processes} process{'es' * (processes != 1)}"
     return (f"{ran}; the editor shows these breaks until their code changes.",) if recording.sites else (f"{ran}.",)

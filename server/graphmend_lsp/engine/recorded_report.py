@@ -7,11 +7,14 @@ from graphmend_lsp.engine.breaks import Scope, is_installed
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.mender import Mender
 from graphmend_lsp.engine.recorded import RecordedSite, Recording, standing
+from graphmend_lsp.engine.support import Supports
 from graphmend_lsp.model import Break, Candidate, Declined, Failure, Finding, Report
 
-_UNREADABLE = Declined("source", "its source cannot be read")
-_CHANGED = Declined("source", "the code has changed since the run; run it again")
-_INSTALLED = Declined("scope", "it is in an installed package; name the file to have it mended")
+_UNREADABLE = Declined("source", "GraphMend cannot read its source.")
+_CHANGED = Declined("source", "The code has changed since the run. Record it again.")
+_INSTALLED = Declined(
+    "scope", "It is in an installed package. Name the file, or mend a copy of it with `mend --overlay`."
+)
 
 
 def report_of(recording: Recording, paths: tuple[str, ...] = (), failures: tuple[Failure, ...] = ()) -> Report:
@@ -46,8 +49,9 @@ def _finding(one: RecordedSite, recording: Recording, scope: Scope, sources: Sou
         return Finding(now, declined=(_INSTALLED,))
     around = dict.fromkeys((now.path, *(frame.path for frame in now.chain if scope.contains(frame.path))))
     texts = {path: value for path in around if (value := sources.get(path)) is not None}
-    mends, refusals = mender.propose(now, texts)
-    return Finding(now, tuple(Candidate(mend) for mend in mends), refusals)
+    supports = Supports(sources)
+    mends, refusals = mender.propose(now, texts, styles={path: supports.style(path) for path in texts})
+    return Finding(now, tuple(Candidate(supports.completed(mend)) for mend in mends), refusals)
 
 
 def _now(one: RecordedSite, recording: Recording, text: str) -> Break | None:

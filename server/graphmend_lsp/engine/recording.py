@@ -153,17 +153,17 @@ def _result(part: Part) -> EntryResult:
 def _notes(gathered: Gathered, changed: set[str]) -> Iterator[str]:
     """What the user should know, in sentences."""
     if gathered.old_python is not None:
-        yield f"Python {gathered.old_python} cannot be recorded; 3.10 and newer can."
+        yield f"GraphMend cannot record Python {gathered.old_python}; use 3.10 or newer."
     elif not gathered.watched:
         yield (
-            "Nothing could be recorded: no Python process of the command loaded the recorder. "
-            "Run it without the flags -I, -E and -S and without clearing PYTHONPATH."
+            "GraphMend recorded nothing: no Python process of the command loaded the recorder. "
+            "Run it without the flags -I, -E and -S, and keep PYTHONPATH."
         )
     elif not gathered.processes:
         yield "No process used torch.compile."
     for version, missing in gathered.missing.items():
-        yield f"torch {version} cannot be recorded: it lacks {', '.join(missing)}; 2.9 and newer have that."
+        yield f"GraphMend cannot record torch {version}: it lacks {', '.join(missing)}. Use 2.9 or newer."
     for defect in gathered.defects:
-        yield f"Recording could not begin in a process: {defect}."
+        yield f"GraphMend could not record one process: {defect}."
     for path in sorted(changed):
-        yield f"{path} has changed since it ran, so its breaks are told here and not kept for the editor."
+        yield f"{path} has changed since it ran, so the editor does not show its breaks."

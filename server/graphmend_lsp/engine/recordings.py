@@ -172,7 +172,7 @@ def _span(data: Mapping[str, Any]) -> Span:
 
 def _string(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError("a string is wanted")
+        raise TypeError("it must be a string")
     return value
 
 

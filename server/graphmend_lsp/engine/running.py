@@ -38,14 +38,14 @@ def run_command(command: Sequence[str], environ: Mapping[str, str]) -> int:
     program = shutil.which(command[0], path=environ.get("PATH", os.defpath))
     if program is None:
         there = os.path.isfile(command[0])
-        hint = "cannot be executed; write `python` before a script" if there else "was not found"
+        hint = "is not executable; write `python` before a script" if there else "was not found"
         raise NotStartedError(f"{command[0]} {hint}", NOT_EXECUTABLE if there else NOT_FOUND)
     try:
         if hasattr(signal, "sigwaitinfo"):
             return _run_here(program, command, environ)
         return _run_anywhere(program, command, environ)
     except OSError as error:
-        raise NotStartedError(f"{command[0]} cannot be started: {error.strerror}", NOT_EXECUTABLE) from error
+        raise NotStartedError(f"{command[0]} cannot start: {error.strerror}", NOT_EXECUTABLE) from error
 
 
 def _run_here(program: str, command: Sequence[str], environ: Mapping[str, str]) -> int:

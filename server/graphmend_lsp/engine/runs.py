@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from graphmend_lsp.engine.client import failure_of
-from graphmend_lsp.model import Entry, Failure, Mode, RunKind
+from graphmend_lsp.model import Counts, Entry, Failure, Mode, RunKind
 from graphmend_lsp.worker.wire import AnalyseResult, BreakData, CandidateResult, CountsData, GraphData, NotedFunction
 
 Key = tuple[Entry, Mode]
@@ -61,7 +61,15 @@ class Run:
             skipped_frames=self.skipped_frames,
             skipped_rests=len(rests),
             recompiles=0,
+            refused=len({_place(event) for event in self.events if event["outcome"] == "refused"}),
         )
+
+
+def cut_of(counts: CountsData) -> Counts:
+    """How a program is cut, as the worker told it."""
+    return Counts(
+        counts["graphs"], counts["breaks"], counts["skipped_frames"], counts["skipped_rests"], counts["refused"]
+    )
 
 
 def run_of(result: AnalyseResult, kind: RunKind = "real", cached: bool = False) -> Run:

@@ -133,10 +133,15 @@ class Session:
             return replace(proven, failures=report.failures)
 
     async def mend(
-        self, request: CheckRequest, on_progress: OnProgress | None = None, report: Report | None = None
+        self,
+        request: CheckRequest,
+        on_progress: OnProgress | None = None,
+        report: Report | None = None,
+        seconds: float | None = None,
     ) -> Plan:
-        """Mend everything that can be mended (safely, or also unsafely when asked), to the fixpoint."""
-        return await mend_all(self, request, on_progress, report)
+        """Mend everything that can be mended (safely, or also unsafely when asked), to the fixpoint, or in that time."""
+        await self._start_mender()
+        return await mend_all(self, request, on_progress, report, seconds)
 
     async def measure(
         self,
@@ -167,9 +172,14 @@ class Session:
 
     async def start(self) -> None:
         """Start the worker before it is needed; what keeps it from starting is told when something is asked of it."""
+        await self._start_mender()
         with contextlib.suppress(WorkerFailedError):
             await self._client.start()
             self._tell_end()
+
+    async def _start_mender(self) -> None:
+        async with self._mending:
+            await asyncio.to_thread(self._mender.start)
 
     async def restart(self) -> None:
         """Kill the worker; the next request starts a new one."""
@@ -290,7 +300,7 @@ class Session:
             candidate_of(str(number), () if texts else mends, dict(texts or combine(mends, sources)[1]), base, sources)
             for number, mends in enumerate(programs)
         ]
-        _tell(on_progress, f"proving {len(candidates)} mend{'s' * (len(candidates) != 1)} with {key[0].name}")
+        _tell(on_progress, f"verifying {len(candidates)} mend{'s' * (len(candidates) != 1)} with {key[0].name}")
         results, failure = await self._verify(request, key, candidates, before, on_progress)
         if failure is not None:
             return [], failure
@@ -323,7 +333,7 @@ class Session:
             beside_of(str(number), program, combine(program, sources)[1], base)
             for number, program in enumerate(programs)
         ]
-        _tell(on_progress, f"proving with {key[0].name}, which may run what is mended")
+        _tell(on_progress, f"verifying with {key[0].name}, which may run the mended code")
         results, _ = await self._verify(request, key, candidates, before, on_progress, reached=True)
         assume = {*request.assume, *await asyncio.to_thread(accepted_for, key[0].file)}
         judged = {
@@ -354,6 +364,8 @@ class Session:
         )  # fmt: skip
         if reached:
             params["reached"] = True
+        elif len(_keys(request)) == 1:
+            params["alone"] = True
         try:
             answer = cast(VerifyResult, await self._ask("verify", params, on_progress))
         except WorkerFailedError as error:

@@ -58,7 +58,7 @@ def parse_shard(written: str, times: str | None = None) -> Shard:
     """
     found = re.fullmatch(r"(\d+)/(\d+)", written)
     if found is None or not 1 <= int(found[1]) <= int(found[2]):
-        raise BadShardError(f"{written!r} is no shard; write it as I/N, from 1/N to N/N.")
+        raise BadShardError(f"{written!r} is not a shard. Write it as I/N, from 1/N to N/N.")
     return Shard(int(found[1]), int(found[2]), None if times is None else known_seconds(times))
 
 
@@ -75,7 +75,7 @@ def known_seconds(path: str) -> dict[str, float]:
             for one in record["entries"]
         }
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadShardError(f"{path} is no record of a check (graphmend-lsp check --json): {error!r}.") from error
+        raise BadShardError(f"{path} is not a record of graphmend-lsp check --json: {error!r}.") from error
 
 
 def key_name(entry: Entry, mode: Mode, folder: str) -> str:

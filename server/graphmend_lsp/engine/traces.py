@@ -27,7 +27,7 @@ from graphmend_lsp.worker.wire import BreakData, Cause, GraphData, SkipData
 
 _WANTED = frozenset({"dynamo_graph_break_reason", "dynamo_error", "recompile_reasons", "torch_version"})
 _LIMIT = Cause(gb_id="GB0039", gb_type="Dynamo recompile limit exceeded", context="", explanation="", hints=[])
-_REMEDY = "Run the program with the environment variable TORCH_TRACE set to an empty folder, and name that folder."
+_REMEDY = "Run the program with TORCH_TRACE set to an empty folder, and name that folder."
 _VERSION = re.compile(r'"pytorch_version": "([^"]+)"')
 _RESUMED = re.compile(r"^torch_dynamo_resume_in_(.*)_at_\d+$")
 _Id = tuple[int, int]
@@ -80,12 +80,12 @@ def read_trace(folder: Path, mapping: PathMap) -> TraceRead:
         except OSError as error:
             failures.append(_failure(f"{path} could not be read: {error.strerror or error}", "Check its permissions."))
         if reading.damaged:
-            words = f"{path.name}: {reading.damaged} of {reading.records} records are damaged and were left out"
-            failures.append(_failure(words, "The file was cut off or changed; trace again for the whole of it."))
+            words = f"{path.name}: {reading.damaged} of {reading.records} records are damaged and left out"
+            failures.append(_failure(words, "The file is cut off or changed. Trace the program again."))
         if reading.is_trace:
             logs.append(log)
     if not logs:
-        return TraceRead(None, (*failures, _failure(f"There is no trace of torch in {folder}", _REMEDY)))
+        return TraceRead(None, (*failures, _failure(f"{folder} holds no trace of torch", _REMEDY)))
     return TraceRead(_recording(logs, folder, max(path.stat().st_mtime for path in paths)), tuple(failures))
 
 
@@ -248,7 +248,7 @@ def _recompiles(logs: Sequence[_Log]) -> Iterator[str]:
     for (file, line, function), reasons in sorted(seen.items()):
         most = Counter(reasons).most_common(1)[0][0]
         times = f"{len(reasons)} time{'s' * (len(reasons) != 1)}"
-        yield f"{function} ({file}:{line}) was compiled anew {times}, at first because: {most}"
+        yield f"{function} ({file}:{line}) was recompiled {times}; first because: {most}"
 
 
 def _failure(message: str, remedy: str) -> Failure:

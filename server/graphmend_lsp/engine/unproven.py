@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from graphmend_lsp.engine.runs import Run
+from graphmend_lsp.engine.runs import Run, cut_of
 from graphmend_lsp.model import Counts, Failure, Mend, Verdict
 
 Program = tuple[Mend, ...]
@@ -44,13 +44,8 @@ def unproven(failure: Failure, before: Run | None) -> Verdict | None:
     """
     if failure.kind == "cancelled":
         return None
-    counts = before.counts if before is not None else None
-    cut = (
-        Counts(counts["graphs"], counts["breaks"], counts["skipped_frames"], counts["skipped_rests"])
-        if counts is not None
-        else Counts(0, 0, 0)
-    )
-    return Verdict("unverified", (f"the proof broke off: {failure.words}",), cut, cut)
+    cut = cut_of(before.counts) if before is not None else Counts(0, 0, 0)
+    return Verdict("unverified", (f"verification stopped: {failure.words}",), cut, cut)
 
 
 def _paired(programs: Sequence[Program], judged: Judged) -> list[tuple[Program, Verdict]]:

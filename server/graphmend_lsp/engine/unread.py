@@ -12,7 +12,7 @@ from graphmend_lsp.engine.entries import python_files
 from graphmend_lsp.engine.files import UnreadableSourceError, read_source
 from graphmend_lsp.model import Failure, Report
 
-REMEDY = "Correct it, leave it out of the paths, or run graphmend-lsp on the Python that the file is written for."
+REMEDY = "Correct it, leave it out of the paths, or run graphmend-lsp with a Python that reads it."
 
 
 def with_unread(report: Report, paths: Sequence[str]) -> Report:

@@ -8,10 +8,11 @@ from dataclasses import replace
 from graphmend_lsp.engine.assumed import standing_of, words_of
 from graphmend_lsp.engine.breaks import span_of
 from graphmend_lsp.engine.files import Sources
+from graphmend_lsp.engine.runs import cut_of
 from graphmend_lsp.mending import LAST_RESORT
 from graphmend_lsp.model import Assumption, Counts, Mend, Safety, Span, Verdict
 from graphmend_lsp.text import Text
-from graphmend_lsp.worker.wire import CandidateResult, CountsData, Difference
+from graphmend_lsp.worker.wire import CandidateResult, Difference
 
 _ORDER: tuple[Safety, ...] = ("safe", "unverified", "unsafe", "wrong")
 _SHOWN = 3
@@ -33,7 +34,7 @@ def judge(
     an assumption that nothing discharged: what a probe found different, above all.
     *Wrong*: anything else that differs, or nothing gained.
     """
-    before, after = _counts(result["before"]), _counts(result["after"])
+    before, after = cut_of(result["before"]), cut_of(result["after"])
     # What a mend puts behind a boundary is still a break, also where Dynamo does not tell it.
     boundaries = {mend.edits for mend in mends if mend.rule in LAST_RESORT}  # one may be the mend of several breaks
     after = replace(after, breaks=max(after.breaks, len(boundaries)))
@@ -57,14 +58,14 @@ def judge(
     for one in _first(differences, "exception"):
         lower("unsafe", words_of(one))
     for one in [one for one in differences if one.get("rounded")][:_SHOWN]:
-        lower("unsafe", f"{words_of(one)} (rounded otherwise: in float64 both give the same)")
+        lower("unsafe", f"{words_of(one)} (another rounding: equal in float64)")
     for one in _first([one for one in differences if not one.get("rounded")], "close"):
         lower("unsafe", f"{words_of(one)} (close, not bit-equal)")
     if result["failure"] is None and (result["calls"] == 0 or result["outputs"] == "not compared"):
         lower("unverified", "no call of the two programs could be compared")
     if not gained:
         why = [mend.serves for mend in mends if mend.serves]
-        why += ["another break stands behind this one: mending all may mend both"] if after.breaks else []
+        why += ["another graph break follows this one; “Mend all” may mend both"] if after.breaks else []
         reasons.append(
             "; ".join((_cut_as_before(after), ", or ".join(dict.fromkeys(why)))) if why else _cut_as_before(after)
         )
@@ -75,7 +76,7 @@ def judge(
         for value, seen in ((True, side["true"]), (False, side["false"])):
             if not seen:
                 unreached.append((span, value))
-                lower("unsafe", f"no call made `{_shorten(text.slice(span))}` {value}, so that side was not compared")
+                lower("unsafe", f"no call made `{_shorten(text.slice(span))}` {value}, so that side did not run")
     for caution in dict.fromkeys(caution for mend in mends for caution in mend.cautions):
         lower("unsafe", caution)
     standing = standing_of(result, mends, accepted, written)
@@ -99,15 +100,20 @@ def judge(
         assumes=standing.open,
         discharged=standing.discharged,
         accepted=standing.accepted,
+        unmet=standing.unmet,
     )
 
 
 def gains(before: Counts, after: Counts) -> bool:
     """Whether a mended program is cut less: fewer frames left to Python, or as many and fewer graphs or breaks.
 
+    A program that torch.compile refuses has no graphs to count: to run at all is less.
+
     What was left to Python, a whole frame or its rest, has no graph before and some after; that counts as less. Where one
     of both has no graph at all, the number of graphs says nothing: what a frame left to Python calls may be compiled.
     """
+    if after.refused != before.refused:
+        return after.refused < before.refused
     left_before, left_after = (one.skipped_frames + one.skipped_rests for one in (before, after))
     if left_after != left_before:
         return left_after < left_before
@@ -121,14 +127,32 @@ def gains(before: Counts, after: Counts) -> bool:
 def worst(verdicts: Sequence[Verdict]) -> Verdict:
     """The least favourable of the verdicts of one mend over several entries or modes.
 
-    It is enough that one of them gains, where none loses.
+    It is enough that one of them gains, where none loses. What is assumed of places that none of them ran is open.
     """
+    verdicts = [_met(one, verdicts) for one in verdicts]
     idle = [one for one in verdicts if one.safety == "wrong" != one.results]
     lost = any(gains(one.after, one.before) for one in idle)
     if not idle or lost or all(one.safety == "wrong" for one in verdicts):
         return max(verdicts, key=lambda one: (_ORDER.index(one.safety), _ORDER.index(one.results)))
     least = max(verdicts, key=lambda one: _ORDER.index(one.results))
     return in_chain(least)
+
+
+def _met(verdict: Verdict, others: Sequence[Verdict]) -> Verdict:
+    """The verdict, in which what another one met is no longer unmet, and the rest of that open."""
+    known = {one for other in others for one in (*other.assumes, *other.discharged, *other.accepted)}
+    left = tuple(one for one in verdict.unmet if one not in known)
+    if not left:
+        return replace(verdict, unmet=()) if verdict.unmet else verdict
+    told = tuple(f"assumes that {one.words} (no call runs that place)" for one in left)
+    return replace(
+        verdict,
+        safety=max(verdict.safety, "unsafe", key=_ORDER.index),
+        results=max(verdict.results, "unsafe", key=_ORDER.index),
+        reasons=(*told, *verdict.reasons) if verdict.safety == "safe" else (*verdict.reasons, *told),
+        assumes=(*verdict.assumes, *left),
+        unmet=(),
+    )
 
 
 def elsewhere(verdict: Verdict, name: str) -> Verdict:
@@ -138,7 +162,7 @@ def elsewhere(verdict: Verdict, name: str) -> Verdict:
     lost = verdict.results in ("safe", "unsafe") and gains(after, before)
     if lost:
         cut = f"{before.graphs} graphs, {before.breaks} breaks became {after.graphs}, {after.breaks}"
-        reasons = (f"it is cut more ({cut})", *reasons)
+        reasons = (f"the mended program has more graph breaks ({cut})", *reasons)
     safety: Safety = "wrong" if lost else verdict.results
     return replace(verdict, safety=safety, reasons=tuple(f"{name}: {reason}" for reason in reasons))
 
@@ -151,11 +175,7 @@ def in_chain(verdict: Verdict) -> Verdict:
 
 
 def _cut_as_before(after: Counts) -> str:
-    return f"the program is cut as before ({after.graphs} graphs, {after.breaks} breaks)"
-
-
-def _counts(data: CountsData) -> Counts:
-    return Counts(data["graphs"], data["breaks"], data["skipped_frames"], data["skipped_rests"])
+    return f"the mend saves nothing ({after.graphs} graphs, {after.breaks} breaks as before)"
 
 
 def _is_text(difference: Difference) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from lsprotocol import types
 from graphmend_lsp.lsp.client import Client
 from graphmend_lsp.lsp.units import to_range
 from graphmend_lsp.lsp.uris import uri_of
+from graphmend_lsp.mending.rule import SUPPORT
 from graphmend_lsp.model import Position, Span, TextEdit
 from graphmend_lsp.text import Text
 
@@ -35,7 +37,7 @@ def workspace_edit(
         by_path.setdefault(edit.path, []).append(edit)
     operations: list[types.TextDocumentEdit | types.CreateFile] = []
     plain: dict[str, list[types.TextEdit]] = {}
-    creates = False  # what can create files knows document changes, which say so
+    creates = asks = False  # what can create files knows document changes, which say so
     for path, group in by_path.items():
         target = targets[path]
         uri = target.uri or uri_of(path)
@@ -43,7 +45,9 @@ def workspace_edit(
             if not client.creates_files:
                 return None
             creates = True
-            operations.append(types.CreateFile(uri, annotation_id=_CREATES if client.confirms_changes else None))
+            asks = asks or not _is_support(path)
+            asked_for = client.confirms_changes and not _is_support(path)
+            operations.append(types.CreateFile(uri, annotation_id=_CREATES if asked_for else None))
         text = target.text or Text("")
         written = [
             types.TextEdit(to_range(text, edit.span, client.encoding), edit.text)
@@ -55,9 +59,14 @@ def workspace_edit(
     if client.document_changes or creates:
         asked = {_CREATES: types.ChangeAnnotation("Create files", needs_confirmation=True)}
         return types.WorkspaceEdit(
-            document_changes=operations, change_annotations=asked if creates and client.confirms_changes else None
+            document_changes=operations, change_annotations=asked if asks and client.confirms_changes else None
         )
     return types.WorkspaceEdit(plain)
+
+
+def _is_support(path: str) -> bool:
+    """Whether a new file is the support module, which does nothing unless it is imported."""
+    return os.path.basename(path) == f"{SUPPORT}.py"
 
 
 def smallest_edits(path: str, old: Text, new: str) -> tuple[TextEdit, ...]:

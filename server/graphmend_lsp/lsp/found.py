@@ -57,7 +57,7 @@ class Known:
 
     @property
     def best(self) -> Candidate | None:
-        """The candidate to prefer: the first that was proven safe."""
+        """The candidate to prefer: the first that was verified safe."""
         return next((candidate for candidate in self.candidates if candidate.safety == "safe"), None)
 
     @property
@@ -150,6 +150,9 @@ def moved_candidate(run: Run, candidate: Candidate, now: Now) -> Candidate | Non
     for edit in candidate.mend.edits:
         text = now(edit.path)
         then = run.text(edit.path)
+        if then is None and (text is None or text.value == edit.text):  # a file that is created, or was since
+            edits += [edit] if text is None else []
+            continue
         if text is None or then is None:
             return None
         span = run.moved(edit.path, edit.span, text)

@@ -61,13 +61,13 @@ class Protocol(LanguageServerProtocol):
             self._refuse(number, METHOD_NOT_FOUND, f"{method[:100]} is not supported")
             return
         if hasattr(kind, "id") != (number is not None):
-            self._refuse(number, INVALID_REQUEST, f"{method} is a notification, which has no id")
+            self._refuse(number, INVALID_REQUEST, f"{method} is a notification and takes no id")
             return
         try:
             typed = self._converter.structure(_readable(method, message), kind)
         except Exception as error:
             if number is None:
-                print(f"graphmend: left out {method}: {complaint(error)}", file=sys.stderr, flush=True)
+                print(f"graphmend: ignored {method}: {complaint(error)}", file=sys.stderr, flush=True)
             self._refuse(number, INVALID_PARAMS, f"{method}: {complaint(error)}")
             return
         self.handle_message(typed)
@@ -95,7 +95,7 @@ class Protocol(LanguageServerProtocol):
             self._refuse(msg_id, error.code, error.message)
             return
         log_exception("in a request", error)
-        self._refuse(msg_id, INTERNAL_ERROR, "the request failed inside GraphMend; its log (stderr) says how")
+        self._refuse(msg_id, INTERNAL_ERROR, "the request failed inside GraphMend; see its log (stderr)")
 
     def _check_handler_result(self, future: Future[Any]) -> None:
         if future.cancelled() or (error := future.exception()) is None:
@@ -150,7 +150,7 @@ class Protocol(LanguageServerProtocol):
                 self._converter.structure({**message, "jsonrpc": "2.0"}, kind).result if kind else message.get("result")
             )
         except Exception as error:
-            future.set_exception(JsonRpcException(f"the client's answer cannot be read: {complaint(error)}"))
+            future.set_exception(JsonRpcException(f"GraphMend cannot read the client's answer: {complaint(error)}"))
             return
         future.set_result(result)
 
@@ -177,7 +177,7 @@ def _scalar(value: Any, kind: type[Any]) -> Any:
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         raise _WrongScalarError(f"must be {_NAMES[kind]}")
     if kind is int and not -_LARGEST - 1 <= value <= _LARGEST:
-        raise _WrongScalarError("must be a number of 32 bits")
+        raise _WrongScalarError("must be a 32-bit number")
     return value
 
 
@@ -191,7 +191,7 @@ def complaint(error: BaseException) -> str:
             if step is not None:
                 head, *rest = str(step).split("_")
                 place.append(head + "".join(word.capitalize() for word in rest))
-    told = str(error)[:200] if isinstance(error, (_WrongScalarError, ValueError)) else "not what LSP has here"
+    told = str(error)[:200] if isinstance(error, (_WrongScalarError, ValueError)) else "not valid here in LSP"
     return f"{'.'.join(place) or 'the message'}: {'missing' if isinstance(error, KeyError) else told}"
 
 

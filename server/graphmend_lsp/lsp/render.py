@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import PurePath
 
 from lsprotocol import types
@@ -16,15 +16,14 @@ from graphmend_lsp.lsp.results import Note
 from graphmend_lsp.lsp.units import location, to_range
 from graphmend_lsp.model import Break, Candidate, Failure, Frame, Span
 from graphmend_lsp.report.manual import PAGES, break_pages
-from graphmend_lsp.report.words import difference, inside, saving
+from graphmend_lsp.report.words import compared, cost, difference, inside, plain_title, saving, shortened, titled
 from graphmend_lsp.text import OverlappingEditsError, Text, apply_edits
 
 SOURCE = "graphmend"
 _PYTORCH = "https://meta-pytorch.github.io/compile-graph-break-site/gb"
 _CHAIN_SHOWN = 12
-_LONGEST = 100  # characters of a reason in a title
+_LONGEST = 100  # characters of a reason in a message
 _HOW = {"dynamo": "", "fake": " in a run without data", "recorded": " in a recorded run"}
-_PREFIX = re.compile(r"\s*mend graph break:", re.IGNORECASE)
 
 UriOf = Callable[[str], "str | None"]
 
@@ -69,7 +68,7 @@ def note_diagnostic(
     if note.is_inside:
         price = cost(first)
         parts = [_sentence(first.reason), _sentence(price[0].upper() + price[1:]) if price else ""]
-        words = "\n".join([*filter(None, parts), f"Its quick fix is at the call that leads here, {place}."])
+        words = "\n".join([*filter(None, parts), f"The quick fix is at the call that leads here, {place}."])
     elif len(told) == 1:
         words = f"This call leads to a graph break in {place}: {_sentence(first.reason)}"
     else:
@@ -111,7 +110,7 @@ def large_diagnostic(characters: int) -> types.Diagnostic:
         severity=types.DiagnosticSeverity.Information,
         code="file-too-large",
         source=SOURCE,
-        message=f"GraphMend does not analyse this file: it has {size}, and the limit is {limit}.",
+        message=f"GraphMend does not check this file: it has {size}, and the limit is {limit}.",
     )
 
 
@@ -121,7 +120,9 @@ def failure_words(failure: Failure) -> str:
 
 
 def severity(known: Known) -> types.DiagnosticSeverity:
-    """Never Error: the program runs."""
+    """Error only where the program does not run when it is compiled."""
+    if known.site.outcome == "refused":
+        return types.DiagnosticSeverity.Error
     if known.site.evidence in ("dynamo", "recorded"):
         return types.DiagnosticSeverity.Warning
     raised = known.site.outcome == "raised"
@@ -143,31 +144,19 @@ def message(known: Known) -> str:
     if price := cost(known.site):
         lines.append(_sentence(price[0].upper() + price[1:]))
     if known.stale:
-        lines[0] += " (before your edits)"
+        lines[0] += " (Seen before your edits.)"
     if known.best:
-        lines.append(f"Quick fix, proven safe: {plain_title(known.best)}.")
+        lines.append(f"Quick fix, verified safe: {plain_title(known.best)}.")
     elif known.offered:
         lines.append(f"Quick fix ({standing(known.offered[0])}): {plain_title(known.offered[0])}.")
     elif package := package_reached(known.site):
-        lines.append(f"Quick fix: mend it in a copy of {package[0]} inside your project.")
+        lines.append(f"Quick fix: mend a copy of {package[0]} in your project.")
     elif reason := refusal(known):
         lines.append(f"Not mended: {reason}")  # editors hide actions that are disabled, VS Code in its menu too
     if known.site.evidence == "static":
-        lines.append("Found in the source; not confirmed by a run yet.")
+        lines.append("Found in the source. No run has reached it yet.")
     lines.append(known.origin)
     return "\n".join(line for line in lines if line)
-
-
-def cost(site: Break) -> str:
-    """What a break costs, in words; empty when that is not known."""
-    parts = []
-    if site.graphs > 0:
-        parts.append(f"costs {site.graphs} more graph{'s' if site.graphs > 1 else ''}")
-    if site.outcome == "frame skipped":
-        parts.append("the whole frame runs uncompiled")
-    elif site.outcome == "rest skipped":
-        parts.append("the rest of the function runs uncompiled")
-    return ", ".join(parts)
 
 
 def refusal(known: Known) -> str:
@@ -175,49 +164,39 @@ def refusal(known: Known) -> str:
     wrong = next((candidate for candidate in known.candidates if candidate.safety == "wrong"), None)
     if wrong is not None and wrong.verdict is not None:
         told = "; ".join(wrong.verdict.reasons) or "the results differ"
-        return _sentence(f"the rewrite was run and changes what the program does: {told}")
+        return _sentence(f"the mended program ran and does something else: {told}")
     if known.declined:
         return _sentence("; ".join(dict.fromkeys(declined.reason for declined in known.declined)))
     if not known.proposed:
         return ""
-    return "No mending rule covers this kind of graph break."
+    return "No rule mends this kind of graph break."
 
 
 def action_title(candidate: Candidate, *, one_of_several: bool = False) -> str:
     """The title of a quick fix; one of several also says what it saves, and what it changes."""
-    title = f"Mend graph break: {plain_title(candidate)}"
     notes = [standing(candidate)] if candidate.safety != "safe" else []
     if one_of_several and candidate.verdict is not None:
         notes.append(difference(candidate) if candidate.safety == "safe" else saving(candidate.verdict))
-    told = "; ".join(note for note in notes if note)
-    return f"{title} ({told})" if told else title
-
-
-def plain_title(candidate: Candidate) -> str:
-    """A mend's title without what every title begins with, to go on a sentence: in lower case, but for names."""
-    title = _PREFIX.sub("", candidate.mend.title).strip().rstrip(".")
-    first = title.split(" ", 1)[0]
-    return title[:1].lower() + title[1:] if first[1:].islower() or len(first) == 1 else title
+    return titled(f"Mend graph break: {plain_title(candidate)}", notes)
 
 
 def standing(candidate: Candidate) -> str:
-    """What is known of a candidate, in a few words."""
+    """What is known of a candidate, in a few words; the hover has all reasons."""
     if candidate.verdict is None:
         return "not verified yet"
     if candidate.safety == "unverified":
-        return f"not verified: {_first(candidate.verdict.reasons)}"
+        return f"not verified: {_first(candidate)}"
     if candidate.safety == "safe":
         accepted = "; ".join(f"assumes that {one.words}, as this project accepts" for one in candidate.verdict.accepted)
-        return f"safe: {accepted}" if accepted else "proven safe"
+        return f"safe: {accepted}" if accepted else "verified safe"
     if assuming := candidate.verdict.assuming:
-        return assuming
-    return f"{candidate.safety}: {_first(candidate.verdict.reasons) or 'results may differ'}"
+        return f"unsafe: {assuming}"
+    return f"{candidate.safety}: {_first(candidate) or 'results may differ'}"
 
 
-def _first(reasons: Sequence[str]) -> str:
-    """The first reason in a few words; the hover has them all."""
-    words = reasons[0].strip().rstrip(".") if reasons else ""
-    return words if len(words) <= _LONGEST else words[: _LONGEST - 2].rsplit(" ", 1)[0] + " …"
+def _first(candidate: Candidate) -> str:
+    reasons = candidate.verdict.reasons if candidate.verdict is not None else ()
+    return shortened(reasons[0], _LONGEST) if reasons else ""
 
 
 def hover(known: Known, client: Client, explain: Callable[[str], str], text: Text | None = None) -> str:
@@ -235,7 +214,7 @@ def hover(known: Known, client: Client, explain: Callable[[str], str], text: Tex
     if known.offered and text is not None and (changes := _diff(known.offered[0], text)):
         parts.append(f"```diff\n{changes}\n```" if client.markdown else changes)
     elif not known.offered and (package := package_reached(site)):
-        parts.append(f"**Mend:** in a copy of {package[0]} inside your project (quick fix)")
+        parts.append(f"**Mend:** a copy of {package[0]} in your project (quick fix)")
     elif not known.offered and not client.shows_diagnostics_in_hover and (reason := refusal(known)):
         parts.append(f"**Not mended:** {reason}")
     facts = [] if client.shows_diagnostics_in_hover else [one for one in (cost(site),) if one]
@@ -244,8 +223,8 @@ def hover(known: Known, client: Client, explain: Callable[[str], str], text: Tex
         seen += f" in {', '.join(f'`{entry}`' for entry in site.entries)}" if site.entries else ""
         facts.append(seen + (f" ({', '.join(site.modes)})" if site.modes else ""))
     elif not client.shows_diagnostics_in_hover:
-        facts.append("found in the source; a run has not confirmed it")
-    facts += ["from before your edits"] if known.stale else []
+        facts.append("found in the source; no run has reached it yet")
+    facts += ["seen before your edits; save to run again"] if known.stale else []
     facts += [known.origin] if known.origin and not client.shows_diagnostics_in_hover else []
     if facts:
         parts.append("\n".join(f"- {fact[0].upper()}{fact[1:]}" for fact in facts))
@@ -305,10 +284,9 @@ def _candidate_words(candidate: Candidate, rule: str) -> str:
         lines += [f"- {reason}" for reason in verdict.reasons if candidate.safety != "safe"]
         before, after = verdict.before, verdict.after
         lines.append(f"- Graphs {before.graphs} → {after.graphs}, breaks {before.breaks} → {after.breaks}")
-        likeness = f"outputs {verdict.outputs}, gradients {verdict.gradients}, effects {verdict.effects}"
-        lines.append(f"- Over {verdict.calls} calls: {likeness}")
+        lines.append(f"- {compared(verdict)}")
         lines += [f"- Assumes that {one.words} (`{one.kind}`)" for one in verdict.assumes]
-        lines += [f"- Holds in every use that was tried: {one.words}" for one in verdict.discharged]
+        lines += [f"- Checked: {one.words}" for one in verdict.discharged]
     return "\n".join(lines)
 
 

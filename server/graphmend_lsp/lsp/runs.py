@@ -52,9 +52,9 @@ class Runs:
     def why_not(self) -> str:
         """Why nothing may be run, in words for the user; empty when it may."""
         if not self._workspace.client.trusted:
-            return "the workspace is not trusted, so nothing of it is run"
+            return "GraphMend runs nothing in an untrusted workspace"
         if not self._workspace.settings.enable or self._workspace.settings.run == "off":
-            return "running is turned off (setting graphmend.run)"
+            return "running is off (setting graphmend.run)"
         return ""
 
     def entries(self, file: OpenFile) -> tuple[Entry, ...]:
@@ -90,9 +90,7 @@ class Runs:
         if file is None or file.document.path is None or not file.document.is_read or self.why_not():
             return None
         if not self.entries(file):
-            self.tell_status(
-                state="stopped", message="no entry: write a graphmend_entry function to have the model run"
-            )
+            self.tell_status(state="stopped", message="no entry; write a graphmend_entry function to run the model")
             return None
         self._pending.add(uri)
         self._number += 1
@@ -148,7 +146,7 @@ class Runs:
         except Exception as error:
             log_exception("in a run", error)
             self._pending.clear()
-            self.last = "The run failed inside GraphMend; its log says how. Restart to try again."
+            self.last = "The run failed inside GraphMend. See its log, and restart the server to try again."
             self.tell_status("failed", message=self.last)
 
     async def _check_and_prove(self, number: int, request: CheckRequest, run: Run, wanted: list[OpenFile]) -> None:
@@ -181,7 +179,7 @@ class Runs:
         self.ready.pop(uri, None)
         if not any(one.safety == "safe" for finding in proven.findings for one in finding.candidates):
             return
-        async with self._workspace.progress.bar("Proving mends together") as bar:
+        async with self._workspace.progress.bar("Verifying mends together") as bar:
             plan = await self.session().mend(replace(request, within=file.document.path), bar.report, proven)
         if not self.is_known(number) or not plan.texts or plan.verdict is None or plan.verdict.safety != "safe":
             return
@@ -207,6 +205,7 @@ class Runs:
             paths, texts, entries, roots, settings.device, settings.modes,
             analysis="both" if settings.explore else "real", made_up=settings.guess,
             shown=tuple(dict.fromkeys((*roots, *(str(Path(path).parent) for path in (*paths, *(e.file for e in entries)))))),
+            support=None if workspace.client.creates_files else "inline",
         )  # fmt: skip
 
     def _is_shown(self, path: str | None) -> bool:
@@ -320,7 +319,7 @@ class Runs:
             await asyncio.wait([task, edited], return_when=asyncio.FIRST_COMPLETED)
             if task.done():
                 return task.result()
-            raise RpcError(CONTENT_MODIFIED, "the text has changed while the mends were being proven; ask again")
+            raise RpcError(CONTENT_MODIFIED, "the text changed while GraphMend verified the mends; ask again")
         finally:
             edited.cancel()
             if not task.done():

@@ -127,7 +127,7 @@ class Process:
 
             server = GraphMendServer(self.connection, self._services, told)
         except Exception as error:
-            log_exception("to start; install graphmend-lsp anew, with what it requires", error)
+            log_exception("to start; reinstall graphmend-lsp with its dependencies", error)
             self._on_loop(self.connection.end)
             return
         self._on_loop(lambda: self._begin(server, told))

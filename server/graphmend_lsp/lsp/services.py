@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from graphmend_lsp.model import (
@@ -22,6 +23,7 @@ from graphmend_lsp.model import (
 )
 
 if TYPE_CHECKING:
+    from graphmend_lsp.engine.mender import Mender, Proposed
     from graphmend_lsp.engine.session import CheckRequest, WorkerConfig, WorkerStatus
 
 
@@ -88,13 +90,14 @@ class SessionLike(Protocol):
 @dataclass(frozen=True, slots=True)
 class Services:
     """The functions of the other rooms. All but `make_session` run on a thread; all but `project_entries`, which reads
-    the ``pyproject.toml`` at or above a folder (its entries, and complaints about them), are pure."""
+    the ``pyproject.toml`` at or above a folder (its entries, and complaints about them), and `propose`, are pure. `propose` is
+    told whether mends may create a file."""
 
     find_breaks: Callable[[str, str], tuple[Break, ...]]
     find_entries: Callable[[str, str], tuple[Entry, ...]]
     is_suppressed: Callable[[Break, str], bool]
     ignore_edit: Callable[[str, Break], TextEdit | None]
-    propose: Callable[[Break, Mapping[str, str]], tuple[tuple[Mend, ...], tuple[Declined, ...]]]
+    propose: Callable[[Break, Mapping[str, str], bool], tuple[tuple[Mend, ...], tuple[Declined, ...]]]
     explain: Callable[[str], str]
     project_entries: Callable[[str], tuple[tuple[Entry, ...], tuple[str, ...]]]
     make_session: Callable[[WorkerConfig, Callable[[WorkerStatus], None]], SessionLike]
@@ -110,12 +113,22 @@ def real_services() -> Services:
         _find_entries,
         _is_suppressed,
         _ignore_edit,
-        Mender().propose,
+        partial(_propose, Mender()),
         explain_rule,
         project_entries,
         _make_session,
         _guess_entries,
     )
+
+
+def _propose(mender: Mender, site: Break, sources: Mapping[str, str], creates_files: bool = True) -> Proposed:
+    """The mends of a break that no run met; what they import is written, too."""
+    from graphmend_lsp.engine.files import Sources
+    from graphmend_lsp.engine.support import Supports
+
+    supports = Supports(Sources(sources), None if creates_files else "inline")
+    mends, declined = mender.propose(site, sources, styles={path: supports.style(path) for path in sources})
+    return tuple(map(supports.completed, mends)), declined
 
 
 def _find_breaks(source: str, path: str) -> tuple[Break, ...]:

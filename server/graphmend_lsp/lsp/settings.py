@@ -75,7 +75,7 @@ def read_settings(value: Any, base: Settings) -> tuple[Settings, tuple[str, ...]
             continue
         read = _read(name, given)
         if isinstance(read, _Complaint):
-            complaints.append(f"graphmend.{key} must be {read.wanted}; {given!r:.60} is ignored")
+            complaints.append(f"graphmend.{key} must be {read.wanted}; GraphMend ignores {given!r:.60}")
         else:
             found[name] = read
     return Settings(**found), tuple(complaints)

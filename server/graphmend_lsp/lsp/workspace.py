@@ -438,8 +438,8 @@ class Workspace:
         file.proposals = {}
         for known in self.known(file):
             if known.site.evidence in ("static", "recorded"):
-                sources = {document.name: document.text.value}
-                file.proposals[known.site] = await self._slow.run(self.services.propose, known.site, sources)
+                sources, creates = {document.name: document.text.value}, self.client.creates_files
+                file.proposals[known.site] = await self._slow.run(self.services.propose, known.site, sources, creates)
         if file.proposals and file.document is document:
             self.touch()
             self.publish(file)

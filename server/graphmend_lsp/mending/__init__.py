@@ -11,14 +11,17 @@ import pkgutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from types import MappingProxyType
 from typing import cast
 
 from graphmend_lsp.mending import rules as rule_folders
-from graphmend_lsp.mending.rule import Declaration, Example, Proposals, Refusal, Request
+from graphmend_lsp.mending.rule import Declaration, Example, Proposals, Refusal, Request, Style
 from graphmend_lsp.mending.syntax import soundness
 from graphmend_lsp.mending.syntax.break_site import Propose, answers_of
 from graphmend_lsp.mending.syntax.new_names import new_names
-from graphmend_lsp.model import Break, Declined, Mend
+from graphmend_lsp.mending.syntax.source import Source, read
+from graphmend_lsp.mending.syntax.tidy import tidied
+from graphmend_lsp.model import Break, Declined, Mend, TextEdit
 from graphmend_lsp.values import NOTHING, Facts
 
 
@@ -64,15 +67,25 @@ def rules_by_name() -> dict[str, Rule]:
     return {one.name: _loaded(one) for one in DECLARATIONS}
 
 
-def propose(site: Break, sources: Mapping[str, str], rules: Sequence[str] = (), facts: Facts = NOTHING) -> Proposals:
+def propose(
+    site: Break,
+    sources: Mapping[str, str],
+    rules: Sequence[str] = (),
+    facts: Facts = NOTHING,
+    styles: Mapping[str, Style] = MappingProxyType({}),
+) -> Proposals:
     """What the rules (all, or those named) offer for a break, best first, and why the others do not. Never raises.
 
-    `facts` is what a run showed of the values in `sources`.
+    `facts` is what a run showed of the values in `sources`, `styles` how the projects of these write code.
     """
-    request = Request(site, sources, facts)
+    request = Request(site, sources, facts, styles)
     mends: list[Mend] = []
     declined: list[Declined] = []
-    lost = site.outcome in ("frame skipped", "rest skipped")  # worth a second choice, should the first be wrong
+    lost = site.outcome in (
+        "frame skipped",
+        "rest skipped",
+        "refused",
+    )  # worth a second choice, should the first be wrong
     for one in DECLARATIONS:
         may_be_safe = any(not mend.cautions and mend.rule not in SECOND_CHOICE for mend in mends) and not lost
         if (rules and one.name not in rules) or (may_be_safe and not rules and one.name in LAST_RESORT):
@@ -93,18 +106,31 @@ def _answers(rule: Rule, request: Request) -> list[Mend | Declined]:
         answers = answers_of(name, rule.propose, request)
         return [_sound(rule, request, answer) if isinstance(answer, Mend) else answer for answer in answers]
     except RecursionError:
-        return [Declined(name, "The code around this place is nested too deeply to be rewritten.")]
+        return [Declined(name, "The code here is nested too deeply to rewrite.")]
     except Exception as error:  # a rule's own defect must not take the other rules' mends away
-        return [Declined(name, f"The code around this place is not understood ({type(error).__name__}: {error}).")]
+        return [Declined(name, f"GraphMend does not understand the code here ({type(error).__name__}: {error}).")]
 
 
 def _sound(rule: Rule, request: Request, mend: Mend) -> Mend | Declined:
     sources = request.sources
-    if problem := soundness.flaw(request.site, mend, sources, partial(_would_mend, rule)):
+    mend = replace(mend, edits=_tidied(request, mend))
+    if problem := soundness.flaw(request.site, mend, sources, partial(_would_mend, rule, request.styles)):
         return Declined(rule.declaration.name, problem)
     return replace(mend, names=new_names(mend, sources))
 
 
-def _would_mend(rule: Rule, site: Break, sources: Mapping[str, str]) -> bool:
-    answers = answers_of(rule.declaration.name, rule.propose, Request(site, sources))
+def _tidied(request: Request, mend: Mend) -> tuple[TextEdit, ...]:
+    """The edits of all files, with the lines broken that they make too long."""
+    found: list[TextEdit] = []
+    for path in dict.fromkeys(edit.path for edit in mend.edits):
+        edits = [edit for edit in mend.edits if edit.path == path]
+        source = read(path, request.sources.get(path, ""))
+        if isinstance(source, Source):
+            edits = list(tidied(replace(source, style=request.style_of(path)), edits))
+        found += edits
+    return tuple(found)
+
+
+def _would_mend(rule: Rule, styles: Mapping[str, Style], site: Break, sources: Mapping[str, str]) -> bool:
+    answers = answers_of(rule.declaration.name, rule.propose, Request(site, sources, styles=styles))
     return any(isinstance(answer, Mend) for answer in answers)

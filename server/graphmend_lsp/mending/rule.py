@@ -18,7 +18,7 @@ Tier = Literal["first choice", "second choice", "last resort"]
 """When a mend is offered.
 
 A *second choice* stands behind every first choice of the same safety and does not keep the last resort away. A *last resort*
-removes no break; it is asked only where no other rule has a mend that may be proven safe, or where a frame is lost.
+removes no break; it is asked only where no other rule has a mend that may be verified safe, or where a frame is lost.
 """
 
 
@@ -46,6 +46,27 @@ class Declaration:
         return self.branching and "branching" in site.gb_type.lower()
 
 
+SUPPORT = "graphmend_support"
+"""The module that mended files import what they need besides from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """What is known of the project that a file belongs to.
+
+    `support` is the name under which the file can import the support module; None where mends must hold all they need
+    themselves. `first_party` are the top names of modules that the project's import sorter takes for the project's own.
+    `line_length` is how long lines may be; None where nothing says so.
+    """
+
+    support: str | None = SUPPORT
+    first_party: frozenset[str] = frozenset((SUPPORT,))
+    line_length: int | None = None
+
+
+DEFAULT_STYLE = Style()
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """One break to mend, with everything a rule may know.
@@ -54,11 +75,17 @@ class Request:
     first frame whose kind is ``code`` is the outermost compiled function when `evidence` is ``dynamo``).
     `sources` holds the current text of every editable file, at least the site's; a rule edits no other file.
     `facts` is what a run showed of the values in those texts; ask through `mending.facts.seen`. It may know nothing.
+    `styles` are how the projects of those files write code, by path.
     """
 
     site: Break
     sources: Mapping[str, str]
     facts: Facts = NOTHING
+    styles: Mapping[str, Style] = field(default_factory=dict)
+
+    def style_of(self, path: str) -> Style:
+        """How the project of a file writes code."""
+        return self.styles.get(path, DEFAULT_STYLE)
 
 
 @dataclass(frozen=True, slots=True)

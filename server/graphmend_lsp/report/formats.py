@@ -8,7 +8,7 @@ from typing import Any
 
 from graphmend_lsp import __version__
 from graphmend_lsp.model import Break, Finding, Report, Span
-from graphmend_lsp.report.words import inside
+from graphmend_lsp.report.words import for_terminal, inside, listed
 
 
 def page_of(gb_id: str) -> str:
@@ -77,10 +77,13 @@ def _words(site: Break) -> str:
     return f"Graph break {there}. {site.reason}" if there else site.reason
 
 
-def github(report: Report) -> str:
-    """Workflow commands, one a break: GitHub shows them in the changed files of a pull request."""
+def github(report: Report, *, unreached: bool = False) -> str:
+    """Workflow commands, one a break: GitHub shows them in the changed files of a pull request.
+
+    `unreached`: also the breaks of the source that no run reached.
+    """
     lines = []
-    for finding in report.findings:
+    for finding in report.findings if unreached else listed(report):
         site = finding.site
         level = "warning" if site.evidence != "static" else "notice"
         place = (
@@ -89,7 +92,7 @@ def github(report: Report) -> str:
         )
         lines.append(f"::{level} {place}::{_data(_words(site))}")
     lines += [
-        f"::{'notice' if failure.kind == 'no-inputs' else 'error'} ::{_data(failure.words)}"
+        f"::{'notice' if failure.kind == 'no-inputs' else 'error'} ::{_data(for_terminal(failure.words))}"
         for failure in report.failures
     ]
     return "\n".join(lines)

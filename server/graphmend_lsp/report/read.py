@@ -48,7 +48,7 @@ def read_report(path: str) -> Read:
     Raises:
         BadRecordError: it is something else, or incomplete.
     """
-    expected = "is no record of a check; it is made with graphmend-lsp check --json"
+    expected = "is not a record of a check; graphmend-lsp check --json makes them"
     try:
         record = json.loads(Path(path).read_text("utf-8"))
     except OSError as error:
@@ -126,7 +126,11 @@ def _candidate(data: Mapping[str, Any], site: Break) -> Candidate:
 
 def _counts(data: Mapping[str, Any], name: str) -> Counts:
     told = data.get(name)
-    return _NOTHING if told is None else Counts(told["graphs"], told["breaks"], told["skipped_frames"])
+    return (
+        _NOTHING
+        if told is None
+        else Counts(told["graphs"], told["breaks"], told["skipped_frames"], refused=told.get("refused", 0))
+    )
 
 
 def _failure(data: Mapping[str, Any]) -> Failure:

@@ -63,6 +63,7 @@ def mend_record(plan: Plan, measured: Sequence[Measurement] = ()) -> dict[str, A
              "line": one.mend.span.start.line} for one in plan.applied
         ],
         "edits": [{"path": path, "diff": diff(path, plan.old.get(path, ""), text)} for path, text in plan.texts.items()],
+        **({"stopped_after": plan.stopped_after} if plan.stopped_after is not None else {}),
         **({"measured": [speed_record(one) for one in measured]} if measured else {}),
     }  # fmt: skip
 
@@ -94,11 +95,12 @@ def _pair(pair: tuple[float, float] | None) -> dict[str, float] | None:
 
 
 def counts(report: Report) -> dict[str, int]:
-    """Graphs (of all entries together), break sites that a run confirmed, and skipped frames."""
+    """Graphs of all entries together; sites that a run confirmed; skipped frames; sites that torch.compile fails at."""
     return {
         "graphs": sum(result.graphs for result in report.entries),
         "breaks": sum(finding.site.evidence == "dynamo" for finding in report.findings),
         "skipped_frames": sum(result.skipped_frames for result in report.entries),
+        "refused": sum(finding.site.outcome == "refused" for finding in report.findings),
     }
 
 
@@ -189,7 +191,9 @@ def _assumed(verdict: Verdict) -> dict[str, list[dict[str, Any]]]:
 
 
 def _counts(cut: Counts) -> dict[str, int]:
-    return {"graphs": cut.graphs, "breaks": cut.breaks, "skipped_frames": cut.skipped_frames}
+    return {
+        "graphs": cut.graphs, "breaks": cut.breaks, "skipped_frames": cut.skipped_frames, "refused": cut.refused
+    }  # fmt: skip
 
 
 def _shard(mark: ShardMark) -> dict[str, Any]:

@@ -4,40 +4,48 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import PurePath
 
 from rich.console import Console, Group, RenderableType
 from rich.text import Text as Line
 
-from graphmend_lsp.model import Break, EntryResult, Failure, Finding, Measurement, Plan, Report
+from graphmend_lsp.mending.rule import SUPPORT
+from graphmend_lsp.model import EntryResult, Failure, Finding, Measurement, Plan, Report
 from graphmend_lsp.report.record import counts, diff
-from graphmend_lsp.report.words import difference, inside, speed
+from graphmend_lsp.report.words import compared, cost, difference, for_terminal, inside, listed, plain_title, speed
 
+_SAFETY = {"safe": "safe", "unsafe": "unsafe", "unverified": "not verified", "wrong": "wrong"}
 _COLOURS = {"safe": "green", "unsafe": "yellow", "unverified": "cyan", "wrong": "red"}
 
 _DIFF = {"+": "green", "-": "red", "@": "cyan"}
 
 
-def print_report(console: Console, report: Report) -> None:
-    """Write a check's result."""
-    for finding in report.findings:
+def print_report(console: Console, report: Report, *, unreached: bool = False) -> None:
+    """Write a check's result. `unreached`: list also the breaks of the source that no run reached."""
+    for finding in report.findings if unreached else listed(report):
         console.print(_finding(finding), soft_wrap=True)
     for failure in report.failures:
         console.print(_failure(failure), soft_wrap=True)
     for result in report.entries:
         console.print(_entry(result), soft_wrap=True)
-    console.print(_summary(report), soft_wrap=True)
+    console.print(_summary(report, unreached=unreached), soft_wrap=True)
 
 
 def print_plan(console: Console, plan: Plan, *, diffs: bool, written: bool) -> None:
     """Write a mend's result: the diff, what was applied, what remains, and what was compared."""
     if diffs:
         for path, text in plan.texts.items():
+            if PurePath(path).stem == SUPPORT:
+                how = "updates" if plan.old.get(path) else "creates"
+                words = f"{_short(path)}: --write {how} this file, from which mended files import"
+                console.print(Line(words, style="bold"), soft_wrap=True)
+                continue
             for line in diff(path, plan.old.get(path, ""), text).splitlines():
                 console.print(Line(line, style=_DIFF.get(line[:1], "")), soft_wrap=True)
     for one in plan.applied:
         place = f"{_short(one.mend.path)}:{one.mend.span.start.line}"
         console.print(
-            Line.assemble((f"{place}: ", "bold"), (one.safety, _COLOURS[one.safety]), f" {one.mend.title}"),
+            Line.assemble((f"{place}: ", "bold"), (_SAFETY[one.safety], _COLOURS[one.safety]), f": {plain_title(one)}"),
             soft_wrap=True,
         )
     for finding in plan.after.findings:
@@ -49,23 +57,25 @@ def print_plan(console: Console, plan: Plan, *, diffs: bool, written: bool) -> N
     words = f"{before['breaks']} → {after['breaks']} breaks, {before['graphs']} → {after['graphs']} graphs"
     if before["skipped_frames"] or after["skipped_frames"]:
         words += f", {before['skipped_frames']} → {after['skipped_frames']} skipped frames"
+    if before["refused"]:
+        now = "still fails" if after["refused"] else "now runs"
+        words = f"torch.compile failed on this program and {now}: {words}"
     console.print(Line(words, style="bold"))
     if (verdict := plan.verdict) is not None:
-        console.print(
-            f"compared over {verdict.calls} calls: outputs {verdict.outputs}, gradients {verdict.gradients}, "
-            f"state {verdict.state}, effects {verdict.effects}",
-            soft_wrap=True,
-        )
+        console.print(compared(verdict), soft_wrap=True)
         for reason in verdict.reasons:
             console.print(f"  {reason}", soft_wrap=True)
+    if plan.stopped_after is not None:
+        words = f"Stopped after {plan.stopped_after:g} seconds with what was verified; more --seconds may mend more."
+        console.print(words, soft_wrap=True)
     if plan.texts and not written:
-        console.print("Nothing was written; use --write to change the files.")
+        console.print("No file was changed; --write changes them.")
 
 
 def print_speed(console: Console, measured: Sequence[Measurement]) -> None:
     """Write how fast the mended program is beside the original."""
     if not measured:
-        console.print("Nothing was mended, so there is nothing to measure.")
+        console.print("There is no mend to measure.")
     for one in measured:
         noisy = one.error is not None or one.is_noisy
         console.print(Line(speed(one), style="yellow" if noisy else "bold"), soft_wrap=True)
@@ -80,45 +90,35 @@ def _finding(finding: Finding) -> RenderableType:
         f" {f'Graph break {there}. ' if (there := inside(site)) else ''}{site.reason}",
     )
     lines: list[RenderableType] = [head]
-    if cost := cost_of(site):
-        lines.append(Line(f"    {cost}"))
+    lines.append(Line(f"    {_cost(finding)}"))
     for one in finding.candidates:
         why = f" ({told})" if (told := difference(one)) else ""
-        lines.append(Line.assemble("    ", (one.safety, _COLOURS[one.safety]), f" {one.mend.title}{why}"))
-    lines += [Line(f"    not mended by {one.rule}: {one.reason}", style="dim") for one in finding.declined]
+        lines.append(Line.assemble("    ", (_SAFETY[one.safety], _COLOURS[one.safety]), f": {plain_title(one)}{why}"))
+    lines += [Line(f"    not mended ({one.rule}): {one.reason}", style="dim") for one in finding.declined]
     return Group(*lines)
 
 
-def cost_of(site: Break) -> str:
-    """What the break costs, in words; empty for a static finding."""
+def _cost(finding: Finding) -> str:
+    site = finding.site
     if site.evidence == "static":
-        return "found in the source; not seen in a run"
-    words = []
-    if site.graphs:
-        words.append(f"{site.graphs} more graph{'s' * (site.graphs != 1)}")
-    if site.outcome == "frame skipped":
-        words.append("its whole function runs uncompiled")
-    if site.outcome == "rest skipped":
-        words.append("the rest of its function runs uncompiled")
-    if site.outcome == "raised":
-        words.append("an exception")
+        return "found in the source; no run reached it"
     modes = f" ({' and '.join(site.modes)})" if site.modes else ""
     where = f" in {', '.join(site.entries)}{modes}" if site.entries else ""
-    how = ", seen in a run without data" if site.evidence == "fake" else ""
-    return f"costs {', '.join(words) or 'no graph'}{where}{how}"
+    how = ", only in a run without data" if site.evidence == "fake" else ""
+    return f"{cost(site) or 'met'}{where}{how}"
 
 
 def _failure(failure: Failure) -> Line:
     place = f"{_short(failure.path)}:{failure.line}: " if failure.path and failure.line else ""
     word = ("note ", "yellow") if failure.kind == "no-inputs" else ("error ", "red")
-    return Line.assemble((place, "bold"), word, failure.words)
+    return Line.assemble((place, "bold"), word, for_terminal(failure.words))
 
 
 def _entry(result: EntryResult) -> Line:
     if result.error is not None and result.error.kind == "no-inputs":
-        return Line(f"{result.entry.name} ({result.mode}): was not run", style="yellow")
+        return Line(f"{result.entry.name} ({result.mode}): not run", style="yellow")
     if result.error is not None:
-        return Line(f"{result.entry.name} ({result.mode}): did not run to its end", style="red")
+        return Line(f"{result.entry.name} ({result.mode}): failed", style="red")
     skipped = f", {result.skipped_frames} skipped frames" if result.skipped_frames else ""
     if result.run == "recorded":
         return Line(f"{result.entry.name}: {result.graphs} graphs ({sum(result.ops)} operators){skipped}", style="dim")
@@ -130,17 +130,22 @@ def _entry(result: EntryResult) -> Line:
     return Line(words, style="dim")
 
 
-def _summary(report: Report) -> Line:
-    real = sum(finding.site.evidence != "static" for finding in report.findings)
-    static = len(report.findings) - real
+def _summary(report: Report, *, unreached: bool) -> Line:
+    real = sum(finding.site.is_met for finding in report.findings)
+    fake = sum(finding.site.evidence == "fake" for finding in report.findings)
+    static = len(report.findings) - real - fake
     if report.entries and all(result.error is not None for result in report.entries):
-        return Line("no entry could be run, so nothing is known of its graph breaks", style="bold")
+        return Line("No entry ran to its end, so its graph breaks are not known.", style="bold")
     device = f" on {report.device}" if report.device else "" if _is_recorded(report) else " on cpu"
     ran = f"torch {report.torch}{device}" if report.torch else "static analysis only: no entry to run"
+    only_fake = bool(report.entries) and all(result.run == "fake" for result in report.entries)
+    real, fake = (real + fake, 0) if only_fake else (real, fake)
     if _is_recorded(report) and not report.torch:
         ran, real = "torch of an unknown version", len(report.findings)
         return Line(f"{real} graph break{'s' * (real != 1)} ({ran})", style="bold")
-    also = f", {static} more in the source that no run reached" if static and report.torch else ""
+    also = f", {fake} more only in runs without data" if fake else ""
+    more = "" if unreached else " (--all lists them)"
+    also += f", {static} more in the source that no run reached{more}" if static and report.torch else ""
     number = real if report.torch else static
     return Line(f"{number} graph break{'s' * (number != 1)}{also} ({ran})", style="bold")
 

@@ -19,6 +19,7 @@ from .failures import FailedError, failure_of
 from .noting import ready
 from .program import Call, Program, build, install_texts, load_module, seed, set_threads
 from .recorder import Recorder
+from .refused import record_refusal
 from .wire import AnalyseParams, AnalyseResult, FailureData, FailureStage
 
 Say = Callable[[Any], None]
@@ -87,15 +88,23 @@ def _run_real(
                 looking_ahead(program, partial(_first_call, program), lambda event: say(("ahead", event)))
             )
         recorder.install()
-        result["failure"] = _calls(program, params["mode"], recorder, enter)
+        result["failure"] = failed = _calls(params["mode"], enter, program, recorder)
+        if failed is not None:
+            del program
+            calls = partial(_calls, params["mode"], enter)
+            result["failure"] = record_refusal(failed, make, calls, recorder)
         if noting is not None:
             result["noted"] = noting.take(recorder.events, time.perf_counter() - begun)
 
 
 def _calls(
-    program: Program, mode: str, recorder: Recorder, enter: Callable[[FailureStage], None]
+    mode: str,
+    enter: Callable[[FailureStage], None],
+    program: Program,
+    recorder: Recorder,
+    function: Callable[..., Any] | None = None,
 ) -> FailureData | None:
-    function = compiled(program.callable, BACKEND)
+    function = function or compiled(program.callable, BACKEND)
     for number, call in enumerate(program.calls):
         recorder.call = number
         seed()

@@ -115,8 +115,8 @@ def too_old(protocol: int) -> "dict[str, object]":
     failure = {
         "stage": "worker",
         "kind": "no-worker",
-        "message": "The Python that the command starts is " + version + "; the worker needs 3.10 or newer.",
-        "remedy": "End the worker's command with the Python of the environment that has torch.",
+        "message": "The command starts Python " + version + "; the worker needs 3.10 or newer.",
+        "remedy": "End the worker's command with a Python that has torch.",
         "path": None,
         "line": None,
         "detail": sys.executable,

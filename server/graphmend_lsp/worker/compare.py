@@ -20,8 +20,8 @@ from .wire import Difference
 Likeness = Literal["bit-equal", "close", "different", "not compared"]
 EffectsLikeness = Literal["equal", "moved", "different", "not compared"]
 Severity = Literal["close", "moved", "exception", "different"]
-ZEROS = "none became zeros, which an optimizer does not skip"
-LOST = "none became NaN, beside a gradient that is not finite in the original either"
+ZEROS = "None became zeros, which an optimizer does not skip"
+LOST = "None became NaN; the original also has a gradient that is not finite"
 MAX_DIFFERENCES = 8  # of one part in one call; the rest is a number
 
 _TOLERANCES: dict[torch.dtype, tuple[float, float]] = {  # those of torch.testing.assert_close
@@ -128,7 +128,7 @@ def compare_effects(
     before, after = _pieces(original), _pieces(mended)
     if Counter(before) == Counter(after):
         kinds = sorted({one.kind for one in original})
-        text = "comes in another order"
+        text = "has another order"
         severity: Severity = "moved" if compiled else "different"
         return [*records, _difference(kinds[0] if len(kinds) == 1 else "effects", "", label, text, severity)]
     found: list[Difference] = []
@@ -154,7 +154,7 @@ def _records(label: str, original: Sequence[Effect], mended: Sequence[Effect]) -
     left = {record[:2]: record[2] for record in new - old}
     for about, text, record in old - new:
         if (other := left.get((about, text), record)) != record:
-            detail = f"{_brief(text)!r} said as {_brief(record)} became {_brief(other)}"
+            detail = f"{_brief(text)!r} logged as {_brief(record)} became {_brief(other)}"
             return [{**_difference("log", "", label, detail, "exception"), "assumes": "log-records"}]
     return []
 

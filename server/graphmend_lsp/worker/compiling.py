@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from .parts import cells_of, parts_of
@@ -71,6 +72,19 @@ def uncompiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """The callable itself where it is an already compiled one."""
     inner = getattr(function, "_orig_mod", None) or getattr(function, "_torchdynamo_orig_callable", None)
     return uncompiled(inner) if callable(inner) else function
+
+
+def without_compiling(function: Callable[..., Any]) -> AbstractContextManager[None]:
+    """While it lasts, what the program compiles itself runs uncompiled too. Elsewhere torch.compile is as it is.
+
+    torch.cond, which compiles what it is given, needs Dynamo for gradients.
+    """
+    import torch
+
+    if compiles_itself(function):
+        stance: AbstractContextManager[None] = torch.compiler.set_stance("force_eager")
+        return stance
+    return nullcontext()
 
 
 def compiles_itself(function: Callable[..., Any]) -> bool:

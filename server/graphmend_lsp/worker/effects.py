@@ -59,16 +59,12 @@ class Listener:
         self._deaf = 0
         self._files: dict[Kind, Any] = {}
         self._old: dict[Kind, TextIO] = {}
+        self._streams: dict[Kind, _Stream] = {}
 
     def install(self) -> None:
         """Put this listener in place of the process's streams and hooks."""
-        streams: tuple[tuple[Kind, int], ...] = (("stdout", 1), ("stderr", 2))
-        for kind, descriptor in streams:
-            file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - lives as long as the process
-            self._old[kind] = getattr(sys, kind)
-            os.dup2(file.fileno(), descriptor)
-            self._files[kind] = file
-            setattr(sys, kind, _Stream(self, kind, descriptor))
+        self._streams = {"stdout": _Stream(self, "stdout", 1), "stderr": _Stream(self, "stderr", 2)}
+        self._take_streams()
         warnings.showwarning = self._warned
         handle = logging.Logger.handle
 
@@ -79,6 +75,23 @@ class Listener:
             self._logged(record)
 
         logging.Logger.handle = heard  # type: ignore[method-assign]
+
+    def resume(self) -> None:
+        """In a fork of the process that it was installed in, whose streams are others: hear them, and nothing of before."""
+        self._take_streams()
+        self._heard, self._size = [], 0
+
+    def is_in_place(self) -> bool:
+        """Whether the process still writes to it."""
+        return all(getattr(sys, kind) is stream for kind, stream in self._streams.items())
+
+    def _take_streams(self) -> None:
+        for kind, stream in self._streams.items():
+            file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - lives as long as the process
+            self._old[kind] = getattr(sys, kind)
+            os.dup2(file.fileno(), stream.fileno())
+            self._files[kind] = file
+            setattr(sys, kind, stream)
 
     def take(self) -> tuple[Effect, ...]:
         """The effects since the last `take`; neighbouring text of one stream is one effect."""

@@ -20,17 +20,17 @@ _TRACED = re.compile(r"""got (\w+)\((['"])(.*)\2\)""")  # an operator's own erro
 _MEMORY_WORDS = ("can't allocate memory", "not enough memory", "out of memory", "Cannot allocate memory")
 _REMEDIES: dict[FailureKind, str] = {
     "syntax": "Correct the syntax error.",
-    "import": "Install the missing package in the interpreter that graphmend uses, or choose another interpreter.",
-    "timeout": "Make the entry smaller, or raise the time limit (graphmend.worker.timeout, or --timeout).",
-    "memory": "Make the entry smaller, or raise the memory limit (graphmend.worker.memory).",
-    "exit": "Take the call that ends the process out of what the entry runs.",
-    "crash": "Run the entry by itself in this interpreter to see the crash.",
-    "device": "Choose another device (graphmend.device).",
-    "no-torch": "Install torch in this interpreter, or choose another interpreter (graphmend.interpreter).",
-    "old-torch": "Install torch 2.9 or newer in this interpreter, or choose another (graphmend.interpreter).",
+    "import": "Install the missing package in this interpreter, or choose another (setting graphmend.interpreter).",
+    "timeout": "Make the entry smaller, or raise the time limit (setting graphmend.worker.timeout).",
+    "memory": "Make the entry smaller, or raise the memory limit (setting graphmend.worker.memory).",
+    "exit": "Remove the call that ends the process from the code that the entry runs.",
+    "crash": "Run the entry in this interpreter without GraphMend to see the crash.",
+    "device": "Choose another device (setting graphmend.device).",
+    "no-torch": "Install torch in this interpreter, or choose another (setting graphmend.interpreter).",
+    "old-torch": "Install torch 2.9 or newer in this interpreter, or choose another (setting graphmend.interpreter).",
     "bad-entry": "Return (callable, args) from the entry; args is a tuple, a dict, or a list of those.",
     "cancelled": "Run the check again.",
-    "protocol": "Restart the server; editor and worker must come from one installation.",
+    "protocol": "Restart the server. Editor and worker must come from one installation.",
 }
 _RAISED_REMEDIES: dict[FailureStage, str] = {
     "load": "Correct the error that importing the file raises.",
@@ -78,7 +78,7 @@ def failure_of(error: BaseException, stage: FailureStage) -> FailureData:
     if path is None or kind_of(path) != "code":
         path, line = _traced_place(error) or (path, line)
     detail = tidy_traceback(error)
-    said = _said(error)
+    said = said_by(error)
     if isinstance(error, SystemExit):
         code = "" if error.code is None else repr(error.code)
         return failure(stage, "exit", f"The program ended itself with sys.exit({code}).", None, path, line, detail)
@@ -153,7 +153,8 @@ def names(words: Sequence[str], limit: int = 8) -> str:
     return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)
 
 
-def _said(error: BaseException) -> str:
+def said_by(error: BaseException) -> str:
+    """An exception's type and the first line of its text; of one that an operator raised in Dynamo, the operator's own."""
     try:
         text = str(error).strip()
     except Exception:
@@ -168,5 +169,5 @@ def _said(error: BaseException) -> str:
 def _import_remedy(error: ImportError) -> str | None:
     if isinstance(error, ModuleNotFoundError) and error.name:
         package = error.name.split(".")[0]
-        return f"Install {package} in the interpreter that graphmend uses, or choose another interpreter."
+        return f"Install {package} in this interpreter, or choose another (setting graphmend.interpreter)."
     return "Correct the import, or install the version of the package that the file needs."

@@ -28,8 +28,8 @@ BACKEND = "eager"
 EXPLORE = 8  # runs, where the request does not say
 _SHARE = 0.5  # of the request's time, after which no further run begins
 _NO_CUDA = ("not linked with support for cuda", "not compiled with CUDA")
-_CUDA_REMEDY = "Install a torch with CUDA, or have the entry choose its device by torch.cuda.is_available()."
-_WITHOUT_DATA = "The fake run has no data to go on; run the entry on its data instead (--run real)."
+_CUDA_REMEDY = "Install a torch with CUDA, or let the entry choose its device with torch.cuda.is_available()."
+_WITHOUT_DATA = "A run without data cannot answer this. Run the entry with its data (--run real)."
 
 Say = Callable[[Any], None]
 
@@ -48,8 +48,8 @@ def run_fake(
     """
     missing = missing_hooks()
     if missing:
-        words = f"A fake run is not possible: this torch lacks {', '.join(missing)}."
-        raise FailedError(failure("worker", "old-torch", words, "Run the entry on its data instead (--run real)."))
+        words = f"A run without data is not possible: this torch lacks {', '.join(missing)}."
+        raise FailedError(failure("worker", "old-torch", words, "Run the entry with its data (--run real)."))
     begun = time.perf_counter()
     seconds = params["limits"]["seconds"] * _SHARE
     runs = _Runs(params, module, result, enter, say)
@@ -102,7 +102,7 @@ class _Runs:
         except FailedError as error:
             why = error.failure
         except EndlessError:
-            why = failure("call", "timeout", "The program asks its tensors for values without end.", _WITHOUT_DATA)
+            why = failure("call", "timeout", "The program never stops asking its tensors for values.", _WITHOUT_DATA)
         self._made += 1
         self._told |= {site_of(event) for _, event in self._events}
         oracle = self.oracle
@@ -181,7 +181,7 @@ def _on_cuda(program: Program) -> Program:
     from torch.utils import _pytree
 
     if torch.version.cuda is None:
-        words = "This torch is built without CUDA, so that it has no CUDA tensors even without data."
+        words = "This torch is built without CUDA and has no CUDA tensors, even without data."
         raise FailedError(failure("entry", "device", words, "Choose device auto or cpu, or install a torch with CUDA."))
 
     def move(value: Any) -> Any:

@@ -81,7 +81,7 @@ def _computed(mode: Any, func: Any, args: Sequence[Any], kwargs: Mapping[str, An
 
     leaves = [one for one in _pytree.tree_leaves((args, kwargs)) if isinstance(one, torch.Tensor)]
     if sum(one.numel() for one in leaves) > _LARGEST:
-        raise RuntimeError(f"{func} cannot be followed without data: its result's shape depends on values")
+        raise RuntimeError(f"{func} cannot run without data: the shape of its result depends on values")
     device = leaves[0].device if leaves else torch.device("cpu")
 
     def real(value: Any) -> Any:

@@ -146,7 +146,7 @@ class Child(Generic[T]):
         except (OSError, pickle.PicklingError, AttributeError, TypeError) as error:
             said = f"No process could be started for the program: {type(error).__name__}: {error}"
             self.outcome = Outcome(
-                None, failure("worker", "no-worker", said, "Close programs to free memory, then retry.")
+                None, failure("worker", "no-worker", said, "Close other programs to free memory, and run again.")
             )
             self.keys: tuple[tuple[int, str], ...] = ((id(self), "none"),)
             return
@@ -259,14 +259,14 @@ class Child(Generic[T]):
             message = f"The program needs more than {self._limits['memory_mb']} MiB of memory."
             return failure(self.stage, "memory", message, **last)  # type: ignore[arg-type]
         if status == CHANNEL_LOST:
-            message = "The program closed file descriptors that are not its own; its result was lost."
-            return failure(self.stage, "exit", message, "Close only the files the program has opened.", **last)  # type: ignore[arg-type]
+            message = "The program closed file descriptors that it did not open, so its result is lost."
+            return failure(self.stage, "exit", message, "Close only files that the program itself opened.", **last)  # type: ignore[arg-type]
         if status >= 0:
             message = f"The program ended its process with exit status {status}."
             return failure(self.stage, "exit", message, **last)  # type: ignore[arg-type]
         name = signal_name(-status)
         if name == "SIGKILL":
-            message = "The program was killed by the system, most likely because memory ran out."
+            message = "The system killed the program, most likely because memory ran out."
             return failure(self.stage, "memory", message, **last)  # type: ignore[arg-type]
         said = {"SIGSEGV": " (segmentation fault)", "SIGABRT": " (abort)"}.get(name, "")
         return failure(self.stage, "crash", f"The program's process died of {name}{said}.", **last)  # type: ignore[arg-type]

@@ -10,24 +10,31 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from .compare import Comparison, Shown
+from .places import key_of
 from .recipes import Recipe
 from .rounding import Call
 from .trials import Planned, Trial, Way
-from .used import probed_kinds
+from .used import exercised, left_untried, probed_kinds
 from .weigh import Programs, compare_trial, distinct
 from .wire import Candidate, CandidateResult, CountsData, Difference, FailureData, Place, SideData
 
 MAX_DIFFERENCES = 60
-_NOTHING = CountsData(graphs=0, breaks=0, skipped_frames=0, skipped_rests=0, recompiles=0)
+_NOTHING = CountsData(graphs=0, breaks=0, skipped_frames=0, skipped_rests=0, recompiles=0, refused=0)
 
 
 @dataclass(frozen=True)
 class Ran:
-    """All that one program showed. `failed` says which way stopped it, after which nothing was run."""
+    """All that one program showed. `failed` says which way stopped it, after which nothing was run.
+
+    `dropped` are compiled probes that could not be run to an end, each in words with the reason.
+    `unshared`: nothing was run, because its ways cannot run in forks of the process that built it.
+    """
 
     trials: tuple[Trial, ...]
     planned: Planned | None = None
     failed: FailureData | None = None
+    dropped: tuple[str, ...] = ()
+    unshared: bool = False
 
     def way(self, way: Way) -> Trial | None:
         """The trial of that way, if it came to one."""
@@ -68,7 +75,10 @@ def judged(
     for trial in mended.trials:
         comparison.join(compare_trial(programs, trial, shown)[0])
     after, uncompiled = mended.way("eager"), mended.way("uncompiled")
-    return CandidateResult(
+    reference = next(iter(programs.references), None)
+    untried = list(original.planned.plan.untried) if original.planned else []
+    untried += [*left_untried(reference, uncompiled), *mended.dropped, *original.dropped]
+    result = CandidateResult(
         id=candidate["id"],
         before=before or _counted(original),
         after=after.counts if after else _NOTHING,
@@ -78,15 +88,18 @@ def judged(
         effects=comparison.effects,
         differences=distinct([*comparison.differences, *_recompiles(programs, after)])[:MAX_DIFFERENCES],
         unlike_sides=list(uncompiled.unlike) if uncompiled else [],
-        sides=_sides_of(candidate, conditions, programs.references[0].sides if programs.references else ()),
+        sides=_sides_of(candidate, conditions, reference.sides if reference else ()),
         events=list(after.events) if after else [],
         graphs=list(after.graphs) if after else [],
         calls=sum(len(trial.observations) for trial in mended.trials),
         seconds=time.monotonic() - started,
         failure=mended.failed,
         probed=probed_kinds(uncompiled.recipes, uncompiled.observations) if uncompiled else [],
-        untried=list(original.planned.plan.untried) if original.planned else [],
+        untried=list(dict.fromkeys(untried)),
     )
+    if (places := candidate.get("assumed")) is not None:
+        result["exercised"], result["unmet"] = exercised(places, reference, uncompiled)
+    return result
 
 
 def _recompiles(programs: Programs, after: Trial | None) -> list[Difference]:
@@ -102,16 +115,21 @@ def conditions_of(candidates: Sequence[Candidate]) -> list[Place]:
     found: dict[tuple[object, ...], Place] = {}
     for candidate in candidates:
         for place in candidate["conditions"]:
-            found.setdefault(_key(place), place)
+            found.setdefault(key_of(place), place)
+    return list(found.values())
+
+
+def assumed_places(candidates: Sequence[Candidate]) -> list[Place]:
+    """The places that all candidates assume something of, each once."""
+    found: dict[tuple[object, ...], Place] = {}
+    for candidate in candidates:
+        for place in candidate.get("assumed", ()):
+            found.setdefault(key_of(place), place)
     return list(found.values())
 
 
 def _sides_of(candidate: Candidate, conditions: Sequence[Place], watched: Sequence[SideData]) -> list[SideData]:
-    seen = {_key(place): side for place, side in zip(conditions, watched, strict=False)}
+    seen = {key_of(place): side for place, side in zip(conditions, watched, strict=False)}
     return [
-        seen.get(_key(place), SideData(condition=place, true=False, false=False)) for place in candidate["conditions"]
+        seen.get(key_of(place), SideData(condition=place, true=False, false=False)) for place in candidate["conditions"]
     ]
-
-
-def _key(place: Place) -> tuple[object, ...]:
-    return (place["file"], place["line"], place["column"], place["end_line"], place["end_column"])

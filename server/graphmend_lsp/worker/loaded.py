@@ -166,7 +166,7 @@ class Watch:
                     with open(os.path.join(self._folder, name), encoding="utf-8") as file:
                         parts.append(json.load(file))
                 except (OSError, ValueError):
-                    parts[0]["doubts"].append("a process of the run did not come to its end")
+                    parts[0]["doubts"].append("a process of the run did not end")
         return Needs(
             modules=_once(part["modules"] for part in parts),
             read=_once(part["read"] for part in parts),

@@ -19,8 +19,8 @@ Manner = Literal["", "autocast", "twice", "transposed"]
 WORDS: dict[Manner, str] = {
     "": "",
     "autocast": " under autocast to bfloat16",
-    "twice": ", made twice before the backward pass",
-    "transposed": " with tensors that lie transposed in memory",
+    "twice": ", called twice before one backward pass",
+    "transposed": " with tensors transposed in memory",
 }
 
 

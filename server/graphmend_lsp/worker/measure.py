@@ -65,7 +65,7 @@ def measure(params: MeasureParams, progress: Callable[[str], None]) -> MeasureRe
     with tempfile.TemporaryDirectory(prefix="graphmend-") as folder:
         deadline = started + params["limits"]["seconds"] - MARGIN
         request = Request(params, folder, deadline)
-        progress("compiling the original and the mended program, and calling them in turn")
+        progress("timing the original and the mended program in turn")
         mended = {**params["texts"], **params["candidates"][0]["texts"]}
         limits = Limits(seconds=max(0.1, deadline - time.monotonic()), memory_mb=params["limits"]["memory_mb"])
         jobs = [partial(_timed, request, 0, params["texts"]), partial(_timed, request, 1, mended)]
@@ -88,7 +88,9 @@ def _timed(request: Request, number: int, texts: Mapping[str, str]) -> Found:
         try:
             return _take_turns(request, alternation, texts)
         except LeftAloneError as error:
-            return Found(None, failure=failure("call", "timeout", f"It could not be measured: {error}."), alone=True)
+            return Found(
+                None, failure=failure("call", "timeout", f"GraphMend could not measure it: {error}."), alone=True
+            )
         except FailedError as error:
             return Found(None, failure=error.failure)
         except Exception as error:
@@ -117,7 +119,7 @@ def _take_turns(request: Request, alternation: Alternation, texts: Mapping[str, 
     return Found(
         Timed(first=first, warm=times, launches=launches_of(call, program.device)),
         program.device,
-        "as the program compiles itself" if by_itself else told or DEFAULT,
+        "the program's own backend" if by_itself else told or DEFAULT,
     )
 
 

@@ -11,11 +11,16 @@ import sysconfig
 from functools import lru_cache
 from typing import Literal
 
+from .wire import Place
+
 Kind = Literal["code", "stdlib", "torch", "logger", "worker"]
 
 _HERE = os.path.dirname(os.path.realpath(__file__)) + os.sep
 _OWN = frozenset(name for _, _, names in os.walk(_HERE) for name in names)
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+
+SUPPORT = "What code that GraphMend has mended imports."
+"""How the text of the module begins that mends import from, whatever project it lies in."""
 
 
 def kind_of(path: str) -> Kind:
@@ -53,6 +58,11 @@ def _stdlib() -> tuple[str, ...]:
 def same_file(one: str, other: str) -> bool:
     """Whether two paths name one file, also when it does not exist (then: after resolving links of its folders)."""
     return one == other or canonical(one) == canonical(other)
+
+
+def key_of(place: Place) -> tuple[object, ...]:
+    """What two places that are the same share."""
+    return (place["file"], place["line"], place["column"], place["end_line"], place["end_column"])
 
 
 def canonical(path: str) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from .effects import Listener
+from .exercised import Exercised
 from .manners import fitting
 from .observe import Observation, Raised, Subject, fresh_calls
 from .performing import TooLongError, interrupted_after, perform
@@ -31,6 +32,7 @@ from .recipes import (
 )
 from .snapshot import Store, tensors_of
 from .variants import SPOTS
+from .wire import Place
 
 STANDARD_SHARE = 0.1  # of the time limit, for values that any mend is tried with
 LARGEST_SHARE = 0.4  # of the time limit: as much as `STANDARD_CALLS` may take where one call is slow
@@ -124,15 +126,26 @@ class Plan:
 
 
 def choose(
-    subject: Subject, calls: Sequence[Arguments], sides: Sides, listener: Listener, seconds: float
+    subject: Subject,
+    calls: Sequence[Arguments],
+    sides: Sides,
+    listener: Listener,
+    seconds: float,
+    places: Sequence[Place] = (),
 ) -> tuple[Plan, list[Observation], Store]:
-    """The plan, and what was seen in the entry's own calls on the way."""
-    return _Search(subject, calls, sides, listener, seconds).run()
+    """The plan, and what was seen in the entry's own calls on the way. Calls that run one of `places` are probed."""
+    return _Search(subject, calls, sides, listener, seconds, places).run()
 
 
 class _Search:
     def __init__(
-        self, subject: Subject, calls: Sequence[Arguments], sides: Sides, listener: Listener, seconds: float
+        self,
+        subject: Subject,
+        calls: Sequence[Arguments],
+        sides: Sides,
+        listener: Listener,
+        seconds: float,
+        places: Sequence[Place],
     ) -> None:
         self.subject = subject
         self.calls = calls
@@ -140,6 +153,8 @@ class _Search:
         self.sides = sides
         self.listener = listener
         self.seconds = seconds
+        self.places = Exercised(places)
+        self.ran: dict[int, frozenset[int]] = {}  # the places that each of the entry's calls ran
         self.store = Store()
         self.recipes: list[Recipe] = []
         self.telling: set[int] = set()
@@ -155,7 +170,7 @@ class _Search:
         self.latest = 0.0
 
     def run(self) -> tuple[Plan, list[Observation], Store]:
-        own = [self.try_out(Recipe(base, own=True), always=True) for base in range(len(self.calls))]
+        own = [self.as_given(base) for base in range(len(self.calls))]
         self.raising = {base for base, one in enumerate(own) if one.raised}
         if len(self.raising) == len(own):
             return Plan(tuple(self.recipes), frozenset(self.telling), own[-1]), own, self.store
@@ -199,6 +214,7 @@ class _Search:
         """Uses that the entry does not show, as many as there is time for."""
         near = (*(Recipe(base) for base in bases[:MOST_NEAR]), *self.near(bases))
         near = tuple(one for one in dict.fromkeys(near) if not one.weights and one.floats in PROBED)[:MOST_PROBED]
+        near = tuple(dict.fromkeys((*near, *map(Recipe, self.reaching(bases)))))
         wanted = probing(self.subject, near, self.pristine, gradients=self.gradients)
         chosen: list[Recipe] = []
         for one in (*self.fresh, *wanted):
@@ -206,6 +222,23 @@ class _Search:
             if self.affords(one):
                 chosen.append(one)
         return tuple(chosen)
+
+    def as_given(self, base: int) -> Observation:
+        """A call of the entry, as it is."""
+        with self.places.watched() as ran:
+            seen = self.try_out(Recipe(base, own=True), always=True)
+        self.ran[base] = frozenset(ran)
+        return seen
+
+    def reaching(self, bases: Sequence[int]) -> list[int]:
+        """Further calls of the entry, each the first that runs a place of those that something is assumed of."""
+        known = frozenset[int]().union(*(self.ran[base] for base in bases[:MOST_NEAR]))
+        found: list[int] = []
+        for base in bases[MOST_NEAR:]:
+            if not self.ran[base] <= known:
+                known |= self.ran[base]
+                found.append(base)
+        return found[:MOST_PROBED]
 
     def affords(self, recipe: Recipe, share: float = STANDARD_SHARE) -> bool:
         """Whether there is time for one more call; what there is none for is told."""

@@ -139,13 +139,13 @@ def bring_in(order: Order, gate: Gate) -> tuple[str, str] | None:
                     importlib.import_module(name)
                 except HeldBackError as error:
                     if str(error) != name:
-                        return name, "it needs what is held back"
+                        return name, "it needs a package that is not loaded yet"
                     gate.refused = False  # refused before it began; nothing is left of it
                     continue
                 except BaseException as error:
                     return name, f"it cannot be imported by itself: {type(error).__name__}: {error}"
                 if gate.refused:
-                    return name, "it goes on without what is held back"
+                    return name, "it continues without a package that is not loaded yet"
                 changed = [what for what, value in _state().items() if value != state[what]]
                 if changed or compiled:
                     return name, f"it changes {' and '.join([*changed, *compiled])}"

@@ -215,12 +215,12 @@ class Preloads:
         """It ended, or cannot be used: another one is tried without the module that is in the way."""
         if grown.problem is not None:
             name, why = grown.problem
-            print(f"graphmend worker: {name} is not kept imported: {why}", file=sys.stderr)
+            print(f"graphmend worker: {name} does not stay imported: {why}", file=sys.stderr)
             self._without[grown.wanted] = grown.order.without | {name}
             self._wish = self._wish or grown.wanted
         elif grown.asked is None:
             said = grown.child.outcome.failure["message"] if grown.child.outcome and grown.child.outcome.failure else ""
-            print(f"graphmend worker: packages are not kept imported: {said}", file=sys.stderr)
+            print(f"graphmend worker: packages do not stay imported: {said}", file=sys.stderr)
             self._attempts[grown.wanted] = ATTEMPTS
         self._drop(grown)
 

@@ -221,17 +221,17 @@ def _function(module: ModuleType, entry: EntrySpec) -> tuple[Callable[..., Any],
     if not callable(function):
         known = [key for key, value in vars(module).items() if key.startswith("graphmend_entry") and callable(value)]
         hint = f"It has {names(known)}." if known else EXPECTED
-        what = "has no function" if function is None else "has something else than a function under the name"
+        what = "has no function" if function is None else "has no function but another object named"
         raise FailedError(failure("entry", "bad-entry", f"{file} {what} {name}.", hint, entry["file"]))
     line = getattr(getattr(function, "__code__", None), "co_firstlineno", None)
     needed = _needed(function)
     if needed:
-        message = f"The entry {name} needs {names(needed)}; an entry is called without arguments."
-        raise _bad_entry(entry, line, message, "Give its parameters defaults, or take them out.")
+        message = f"The entry {name} needs {names(needed)}; GraphMend calls an entry without arguments."
+        raise _bad_entry(entry, line, message, "Give its parameters defaults, or remove them.")
     result = function()
     if inspect.iscoroutine(result):
         result.close()
-        raise _bad_entry(entry, line, f"The entry {name} is a coroutine; an entry is a plain function.")
+        raise _bad_entry(entry, line, f"The entry {name} is a coroutine; an entry must be a plain function.")
     if not isinstance(result, (tuple, list)) or len(result) != 2:
         raise _bad_entry(entry, line, f"The entry {name} returned {_called(result)}, not a pair (callable, args).")
     program, args = result
@@ -260,7 +260,7 @@ def _call(args: Any, entry: EntrySpec, line: int | None, where: str) -> Call:
             message = f"The entry {entry['function']} returned {where} as a dict whose keys are not all strings."
             raise _bad_entry(entry, line, message)
         return Call((), dict(args))
-    message = f"The entry {entry['function']} returned {_called(args)} as {where}; a tuple or a dict is expected."
+    message = f"The entry {entry['function']} returned {_called(args)} as {where}; it must be a tuple or a dict."
     raise _bad_entry(entry, line, message)
 
 

@@ -90,7 +90,7 @@ class Recipe:
         if self.mode:
             words += f" in {self.mode} mode"
         if self.history:
-            words += " with inputs that have a history"
+            words += " with inputs that are results of other operations"
         if self.numbers:
             words += f" with other Python {self.numbers}"
         if self.draw:

@@ -14,11 +14,12 @@ import importlib
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import CodeType
 from typing import Any, Literal
 
-from .stacks import above, carried, inlined, joined, name_of, original_name, translators
+from .failures import said_by
+from .stacks import above, carried, inlined, joined, name_of, original_name, raised_in, translators
 from .wire import BreakData, Cause, FrameData, GraphData, SkipData
 
 CONTEXT_LIMIT = 2000
@@ -31,7 +32,7 @@ HOOKS = {
 }
 _CANNOT_RESUME = "Encountered graph break that we cannot resume"
 _FRAME_GIVEN_UP = "Failed to handle graph break gracefully"
-_Outcome = Literal["resumed", "rest skipped", "frame skipped", "raised"]
+_Outcome = Literal["resumed", "rest skipped", "frame skipped", "raised", "refused"]
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,7 @@ class Recorder:
     """What has been recorded so far. Set `call` before each call of the program.
 
     `on_record` is told each record as it comes, with its kind, so that a death of the process loses nothing.
+    `refusing`: Dynamo leaves frames that it fails on to Python (`suppress_errors`), and each failure is recorded as such.
     """
 
     def __init__(self, on_record: Callable[[str, Any], None] | None = None) -> None:
@@ -77,7 +79,14 @@ class Recorder:
         self.events: list[BreakData] = []
         self.graphs: list[GraphData] = []
         self.skipped: list[SkipData] = []
+        self.refusing = False
         self._on_record = on_record
+
+    def restart(self, refusing: bool) -> None:
+        """Forget all, and tell nobody what comes."""
+        for records in (self.events, self.graphs, self.skipped):
+            records.clear()
+        self.call, self.refusing, self._on_record = 0, refusing, None
 
     def install(self) -> None:
         """Tap torch._dynamo from now on, for as long as this process lives."""
@@ -86,7 +95,8 @@ class Recorder:
         for name in RAISING:
             if (cls := getattr(exc, name, None)) is not None:
                 self._tap_exception(cls, symbolic_convert.InstructionTranslatorBase)
-        self._tap_log(symbolic_convert.InstructionTranslatorBase)
+        self._base = symbolic_convert.InstructionTranslatorBase
+        self._tap_log(self._base)
         self._tap_compile(convert_frame, exc)
         self._tap_backend(output_graph.OutputGraph)
         if hasattr(guards, "profile_guard_manager"):
@@ -132,7 +142,12 @@ class Recorder:
                     skips = (
                         isinstance(error, soft) and not isinstance(error, hard) and not _raises(original, args, kwargs)
                     )
-                    self._record(error, "frame skipped" if skips else "raised", code, above(1))
+                    fails: _Outcome = "refused" if self.refusing else "raised"
+                    self._record(error, "frame skipped" if skips else fails, code, above(1))
+                raise
+            except Exception as error:
+                if self.refusing and not getattr(error, "_graphmend_recorded", False):
+                    self._record(error, "refused", code, above(1))
                 raise
 
         convert_frame._compile = _compile
@@ -163,7 +178,11 @@ class Recorder:
         if not isinstance(captured, Captured):
             captured = Captured(_plain_cause(error), (), None)
         root = captured.root
+        if outcome == "refused":
+            captured = root = replace(root, cause=_failing(error, root.cause))
         inner = list(root.frames or captured.frames) or carried(getattr(error, "real_stack", None))
+        if outcome == "refused" and (traced := raised_in(error, self._base)):
+            inner = inlined(traced)
         if not inner:
             inner = [_start_of(code)]
         data = BreakData(
@@ -176,7 +195,7 @@ class Recorder:
         )
         self.events.append(data)
         self._tell("event", data)
-        if outcome == "frame skipped":
+        if outcome in ("frame skipped", "refused"):
             skip = SkipData(
                 function=data["compiled"],
                 file=code.co_filename,
@@ -241,6 +260,10 @@ def _plain_cause(error: Any) -> Cause:
     gb_type = str(getattr(error, "gb_type", None) or type(error).__name__)
     said = str(getattr(error, "msg", None) or error)
     return Cause(gb_id=gb_id(gb_type), gb_type=gb_type, context="", explanation=said[:CONTEXT_LIMIT], hints=[])
+
+
+def _failing(error: BaseException, cause: Cause) -> Cause:
+    return Cause(**{**cause, "explanation": said_by(error)[:CONTEXT_LIMIT], "hints": []})
 
 
 def gb_id(gb_type: str) -> str | None:

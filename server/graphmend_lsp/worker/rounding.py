@@ -54,7 +54,7 @@ class Again:
 def doubtful(programs: Programs) -> dict[Way, tuple[Recipe, ...]]:
     """The calls that differ in floating outputs and gradients alone, by more than the bound; none if others differ otherwise."""
     found: dict[Way, tuple[Recipe, ...]] = {}
-    for trial in programs.mended:
+    for trial in _whole(programs.mended):
         recipes: list[Recipe] = []
         for pair in paired(programs, trial).pairs:
             if pair.refused or pair.recipe.odd:
@@ -72,12 +72,17 @@ def doubtful(programs: Programs) -> dict[Way, tuple[Recipe, ...]]:
     return found
 
 
+def _whole(trials: Sequence[Trial]) -> list[Trial]:
+    """The first trial of each way. A later one has compiled probes: what differs there is an assumption."""
+    return list({trial.way: trial for trial in reversed(trials)}.values())[::-1]
+
+
 def needed(
     programs: Programs, doubts: Mapping[Way, Sequence[Recipe]], everything: Sequence[Recipe]
 ) -> dict[Way, tuple[Recipe, ...]]:
     """The calls to make again, in order, uncompiled first: where calls leave state behind, all before a doubtful one."""
     behind = any(changes_state(trial) for trial in (*programs.original, *programs.mended))
-    lists = {trial.way: trial.recipes for trial in programs.mended} | {"uncompiled": tuple(everything)}
+    lists = {trial.way: trial.recipes for trial in _whole(programs.mended)} | {"uncompiled": tuple(everything)}
     wanted = {**doubts, "uncompiled": tuple({one for recipes in doubts.values() for one in recipes})}
     chosen: dict[Way, tuple[Recipe, ...]] = {}
     for way in (way for way in WAYS if way in wanted):
@@ -142,22 +147,22 @@ def reason(plain: Pair, double: Pair, strays: bool) -> str:
     """What float64 shows of one call; `strays`: other lines run there."""
     for side in (double.original, double.mended):
         if side.seen.raised is not None:
-            return f"in float64 it raises {side.seen.raised.type}, so that it may be more than rounding"
+            return f"in float64 it raises {side.seen.raised.type}, so the cause may not be rounding alone"
     if strays:
-        return "in float64 other lines run, so that it may be more than rounding"
+        return "in float64 other lines run, so the cause may not be rounding alone"
     for one in double.compare(Comparison()).differences:
         if one["severity"] in ("different", "exception") and one["what"] not in RESULTS:
             where = f" of {one['what']} {one['where']}".rstrip()
             return f"in float64 they differ too: {one['detail']}{where}"
     sides = [(plain.original, double.original), (plain.mended, double.mended)]
     if any(one.seen.parts["random state"] != two.seen.parts["random state"] for one, two in sides):
-        return "in float64 other random numbers are drawn, so that it may be more than rounding"
+        return "in float64 it draws other random numbers, so the cause may not be rounding alone"
     for part in RESULTS:
         snapshots = [side.seen.parts.get(part, {}) for side in _four(plain, double)]
         more = [leaf for path, leaf in snapshots[3].items() if path not in snapshots[2]]
         unlike = any(snapshots[first].keys() != snapshots[second].keys() for first, second in ((0, 2), (1, 3)))
         if unlike or not all(is_zero(leaf, double.mended.blobs) for leaf in more):
-            return "in float64 its results have another form, so that it may be more than rounding"
+            return "in float64 its results have another form, so the cause may not be rounding alone"
         gradients = snapshots[2].values() if part == "gradient" else ()
         largest = max((_largest(leaf, double.original) for leaf in gradients), default=0.0)
         for path in snapshots[0]:
@@ -177,22 +182,22 @@ def _leaf_reason(leaves: Sequence[Leaf], sides: Sequence[Side], largest: float) 
     tensors = [_tensor(leaf, side) for leaf, side in zip(leaves, sides, strict=True)]
     old, new, exact_old, exact_new = tensors
     if len(set(texts)) > 1:
-        return "in float64 it gives something else, so that it may be more than rounding"
+        return "in float64 it gives something else, so the cause may not be rounding alone"
     if old is None or new is None or exact_old is None or exact_new is None:  # too large to be kept, or no plain tensor
         same = leaves[0].digest == leaves[1].digest and leaves[2].digest == leaves[3].digest
-        return "" if same else "its contents are too large to be compared in float64"
+        return "" if same else "its contents are too large to compare in float64"
     if not (exact_old.is_floating_point() or exact_old.is_complex()):
         same = torch.equal(old, exact_old) and torch.equal(new, exact_new)
-        return "" if same else "in float64 it gives something else, so that it may be more than rounding"
+        return "" if same else "in float64 it gives something else, so the cause may not be rounding alone"
     if not _alike_where_odd(tensors):
-        return "in float64 other elements are finite, so that it may be more than rounding"
+        return "in float64 other elements are finite, so the cause may not be rounding alone"
     old, new, exact_old, exact_new = map(_finite, tensors)
     scale = _norm(exact_old)
     apart, exactly = (old - new).abs(), (exact_old - exact_new).abs()
     if not exactly.numel() or not (float(apart.max()) or float(exactly.max())):
         return ""
     if leaves[2].dtype in WIDER:
-        return "it computes in float32 also when it is given float64, so that it may be more than rounding"
+        return "it computes in float32 even from float64 inputs, so the cause may not be rounding alone"
     strayed = [_norm(old - exact_old), _norm(new - exact_new)]
     differs = compare_leaves(leaves[0], leaves[1], sides[0].blobs, sides[1].blobs, signed_zeros=False)
     allowed = max(SHRINK * float(apart.max()), FLOOR * scale)

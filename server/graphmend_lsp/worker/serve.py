@@ -72,6 +72,7 @@ class Server:
     waiting: deque[tuple[int, str, dict[str, Any]]] = field(default_factory=deque)
     running: dict[int, Running] = field(default_factory=dict)
     ending: list[tuple[Process, str]] = field(default_factory=list)
+    analyses: int = 0  # that were begun so far
 
     def handle(self, line: bytes) -> None:
         """One line of input.
@@ -82,11 +83,11 @@ class Server:
         try:
             message = json.loads(line)
         except (ValueError, RecursionError):
-            print("graphmend worker: a line that is no JSON was skipped", file=sys.stderr)
+            print("graphmend worker: skipped a line that is not JSON", file=sys.stderr)
             return
         number = message.get("id") if isinstance(message, dict) else None
         if not isinstance(number, int) or isinstance(number, bool):
-            print("graphmend worker: a message without an id was skipped", file=sys.stderr)
+            print("graphmend worker: skipped a message without an id", file=sys.stderr)
             return
         method, params = message.get("method"), message.get("params", {})
         if method == "shutdown":
@@ -126,6 +127,7 @@ class Server:
         """Give waiting requests a child each, as many as may run side by side."""
         while self.waiting and len(self.running) < self.at_once:
             number, method, params = self.waiting.popleft()
+            self.analyses += method == "analyse"
             grown = None if number in self.cold else self.preloads.pick(params)
             plain = grown is None and number not in self.cold
             spare = self.spare if plain and self.spare is not None and self.spare.is_ready() else None
@@ -161,9 +163,12 @@ class Server:
         return (*self.private, *self.preloads.descriptors, *([self.spare.fileno()] if self.spare is not None else []))
 
     def prepare(self) -> None:
-        """While nobody waits for an analysis: have a child ready for the next one, also beside a proof."""
-        analysed = any(request.method == "analyse" for request in self.running.values())
-        if self.spare is None and not self.waiting and not analysed and self.refusal is None and can_fork():
+        """While nobody waits for an analysis: have a child ready for the next one, also beside a proof.
+
+        Not beside the first proof: a command analyses once, proves, and ends.
+        """
+        busy = any(request.method == "analyse" or self.analyses < 2 for request in self.running.values())
+        if self.spare is None and not self.waiting and not busy and self.refusal is None and can_fork():
             with contextlib.suppress(OSError):
                 self.spare = Spare(self.descriptors, rehearse)
 
@@ -372,7 +377,7 @@ def _refusal(said: Hello) -> FailureData | None:
         return said["failure"]
     if said["missing"]:
         words = f"torch {said['torch']} lacks what the recorder needs: {', '.join(said['missing'])}."
-        return failure("worker", "old-torch", words, "Use a torch from 2.9 to 2.15, or update graphmend-lsp.")
+        return failure("worker", "old-torch", words, "Use torch 2.9 to 2.15, or update graphmend-lsp.")
     return None
 
 

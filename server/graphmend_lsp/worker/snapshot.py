@@ -172,7 +172,7 @@ class _Walk:
 
     def visit(self, value: Any, path: str, depth: int) -> None:
         if len(self.out) >= MAX_NODES:
-            self.out["…"] = Leaf("more than can be compared")
+            self.out["…"] = Leaf("too much to compare")
             return
         try:
             self._visit(value, path, depth)

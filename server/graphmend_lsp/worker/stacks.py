@@ -44,6 +44,20 @@ def translators(base: type, depth: int) -> list[Any]:
     return []
 
 
+def raised_in(error: BaseException, base: type) -> list[Any]:
+    """The translators that an exception passed through, outermost first."""
+    trace, innermost = error.__traceback__, None
+    while trace is not None:
+        found = trace.tb_frame.f_locals.get("self")
+        innermost = found if isinstance(found, base) else innermost
+        trace = trace.tb_next
+    chain = []
+    while innermost is not None:
+        chain.append(innermost)
+        innermost = getattr(innermost, "parent", None)
+    return chain[::-1]
+
+
 def inlined(chain: Iterable[Any]) -> list[FrameData]:
     """The frames of these translators, each at the instruction it stands at."""
     frames = []
@@ -76,6 +90,19 @@ def above(depth: int) -> list[FrameData]:
             found.append(frame)
         frame = frame.f_back
     return [frame_data(frame) for frame in reversed(found)]
+
+
+def chain_of(frame: FrameType) -> list[FrameData]:
+    """The program's own frames that led to this one, outermost first, and it."""
+    found: list[FrameData] = []
+    each: FrameType | None = frame
+    while each is not None:
+        if (kind := kind_of(each.f_code.co_filename)) == "worker":
+            break
+        if kind == "code":
+            found.append(frame_data(each))
+        each = each.f_back
+    return found[::-1]
 
 
 def frame_data(frame: FrameType) -> FrameData:

@@ -13,6 +13,7 @@ import linecache
 import os
 import re
 import sys
+import tokenize
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import CodeType, ModuleType
 
@@ -166,3 +167,18 @@ def _tail(path: str) -> str:
 
 def _without_mark(text: str) -> str:
     return text[1:] if text.startswith("\ufeff") else text
+
+
+def texts_changed(old: Mapping[str, str], new: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Each of the `new` texts with what it was before: the unsaved one, else what is on disk."""
+    pairs = []
+    for file, text in new.items():
+        before = old.get(file)
+        if before is None:
+            try:
+                with tokenize.open(file) as opened:  # what is installed for the file may be the new text itself
+                    before = opened.read()
+            except (OSError, SyntaxError, UnicodeError):
+                before = ""
+        pairs.append((before, text))
+    return pairs

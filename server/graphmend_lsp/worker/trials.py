@@ -11,28 +11,30 @@ import time
 import tokenize
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any, Literal
 
 import torch
 import torch._dynamo
 
-from .compiling import compiled, compiles_itself, force_backend, uncompiled
+from .compiling import compiled, force_backend, uncompiled, without_compiling
 from .double import watched, widen_modules, widened
 from .effects import Listener
+from .exercised import Exercised
 from .observe import Observation, Subject, find_modules, fresh_calls, state_of
 from .performing import perform
-from .places import canonical, kind_of
+from .places import SUPPORT, canonical, kind_of
 from .plan import Plan, choose
 from .probe import watch_conditions, watch_wheres
 from .probes import Kept
-from .program import build, install_texts, load_module, set_threads
+from .program import Program, build, install_texts, load_module, set_threads
 from .recipes import Arguments, Recipe
 from .recorder import Recorder
+from .sharing import UnsharedError, fit_for_forks
 from .snapshot import Snapshot, Store
 from .texts import unsaved_text
+from .used import assumed
 from .wire import BreakData, CountsData, GraphData, Place, SideData, VerifyParams
 
 Way = Literal["uncompiled", "eager", "aot_eager", "inductor"]
@@ -68,13 +70,22 @@ class Loaded:
 
 
 @dataclass(frozen=True)
+class Built:
+    """A program as its entry made it, not called yet, and the listener that heard it being made."""
+
+    program: Program
+    listener: Listener
+
+
+@dataclass(frozen=True)
 class Origin:
-    """Where a program comes from. `loaded` is there where children are forks; elsewhere each child loads it."""
+    """Where a program comes from. `loaded` and `built` are there where children are forks; elsewhere each child does it."""
 
     params: VerifyParams
     texts: Mapping[str, str]
     files: Sequence[str]
     loaded: Loaded | None = None
+    built: Built | None = None
 
     def get(self) -> Loaded:
         """The loaded program; loads it when it is not.
@@ -91,7 +102,8 @@ class Trial:
 
     `start` is the state before the first call: where two loads of one program differ in it, chance made the difference.
     `modules` are the names under which the state of its modules is found. `slow`: it takes long to compile. `paths` are
-    digests of the lines that each call ran, where they were watched.
+    digests of the lines that each call ran, where they were watched. `reached` are, of the `watched` places, those that each
+    call ran, by number.
     """
 
     way: Way
@@ -107,6 +119,8 @@ class Trial:
     modules: frozenset[str] = frozenset()
     slow: bool = False
     paths: tuple[str, ...] = ()
+    watched: tuple[Place, ...] = ()
+    reached: tuple[frozenset[int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -136,17 +150,36 @@ def load(params: VerifyParams, texts: Mapping[str, str], files: Sequence[str]) -
     return Loaded(module, frozenset(map(canonical, (*texts, *files, params["entry"]["file"]))), known, backend)
 
 
-def plan(origin: Origin, conditions: Sequence[Place]) -> Planned:
+def build_once(origin: Origin) -> Origin:
+    """The origin with its program built here, for forks of this process, each of which has it as it is now.
+
+    Raises:
+        FailedError: the entry failed.
+        UnsharedError: forks of this process could not run what it has become.
+    """
+    loaded, params = origin.get(), origin.params
+    listener = Listener()
+    listener.install()
+    with fit_for_forks():
+        program = build(loaded.module, params["entry"], params["device"], params["mode"])
+    if not listener.is_in_place():
+        raise UnsharedError
+    return replace(origin, built=Built(program, listener))
+
+
+def plan(origin: Origin, conditions: Sequence[Place], places: Sequence[Place] = ()) -> Planned:
     """Choose the calls by running the original uncompiled, until both sides of every condition ran.
+
+    `places` are those that something is assumed of.
 
     Raises:
         FailedError: the entry failed.
     """
     params = origin.params
-    subject, calls, listener = _prepare(params, origin.get(), "uncompiled")
+    subject, calls, listener = _prepare(origin, origin.get(), "uncompiled")
     sides = watch_conditions(conditions, text_of)
-    with _uncompiled(subject):
-        chosen, own, store = choose(subject, calls, sides, listener, params["limits"]["seconds"])
+    with without_compiling(subject.function):
+        chosen, own, store = choose(subject, calls, sides, listener, params["limits"]["seconds"], places)
     return Planned(
         chosen, Trial("uncompiled", chosen.own, tuple(own), store.blobs, _NOTHING, sides=tuple(sides.data()))
     )
@@ -158,10 +191,10 @@ def call_uncompiled(origin: Origin) -> None:
     Raises:
         FailedError: the entry failed.
     """
-    subject, calls, listener = _prepare(origin.params, origin.get(), "uncompiled")
+    subject, calls, listener = _prepare(origin, origin.get(), "uncompiled")
     pristine = fresh_calls(calls)
     store = Store()
-    with _uncompiled(subject):
+    with without_compiling(subject.function):
         for base in range(len(calls)):
             perform(subject, Recipe(base, own=True), calls, pristine, store, listener)
 
@@ -174,17 +207,18 @@ def run(
     changed: Mapping[str, Sequence[Sequence[int]]] | None = None,
     recipes: Sequence[Recipe] | None = None,
     double: bool = False,
+    places: Sequence[Place] = (),
 ) -> Trial:
     """Run those calls one way, by default the plan's, fewer of them where the first one takes long to compile.
 
-    Uncompiled, conditions and the `torch.where` calls on changed lines are watched. `double`: modules and arguments are
-    put into float64.
+    Uncompiled, conditions and the `torch.where` calls on changed lines are watched, and which `places` the entry's calls
+    and the probes run. `double`: modules and arguments are put into float64.
 
     Raises:
         FailedError: the entry failed.
     """
     loaded = origin.get()
-    subject, given, listener = _prepare(origin.params, loaded, way)
+    subject, given, listener = _prepare(origin, loaded, way)
     calls, pristine = _with_copies(subject, given, double)
     store = Store()
     start = state_of(subject, store)
@@ -194,15 +228,24 @@ def run(
         wheres = watch_wheres(changed or {}, text_of)
         made = tuple(recipes or chosen.uncompiled)
         kept = Kept(subject) if any(one.probe for one in made) else None
-        with _uncompiled(subject):
+        watch = Exercised(places)
+        ran: list[frozenset[int]] = []
+        with without_compiling(subject.function):
             for one in made:
-                with sides.believed(not one.odd), wheres.believed(not one.odd):
+                believed = not one.odd
+                with (
+                    sides.believed(believed),
+                    wheres.believed(believed),
+                    watch.watched(one.own or bool(assumed(one))) as seen,
+                ):
                     observations.append(
                         perform(subject, one, calls, pristine, store, listener, double=double, kept=kept)
                     )
+                ran.append(frozenset(seen))
         return Trial(
             way, made, tuple(observations), store.blobs, _NOTHING, sides=tuple(sides.data()),
             unlike=tuple(wheres.unlike), start=start, modules=frozenset(subject.modules),
+            watched=tuple(places), reached=tuple(ran),
         )  # fmt: skip
     loaded.backend["name"] = way
     waiting = list(recipes or _recipes_of(way, chosen))
@@ -231,6 +274,7 @@ def run(
         skipped_frames=len({(skip["file"], skip["line"]) for skip in recorder.skipped if skip["call"] in own}),
         skipped_rests=len({_site(event) for event in events if event["outcome"] == "rest skipped"}),
         recompiles=_recompiles(observations, recorder.graphs),
+        refused=0,
     )
     return Trial(
         way, tuple(done), tuple(observations), store.blobs, counts, tuple(events), tuple(graphs), start=start,
@@ -244,13 +288,13 @@ def trace(origin: Origin, recipes: Sequence[Recipe], double: bool) -> Trial:
     Raises:
         FailedError: the entry failed.
     """
-    subject, given, listener = _prepare(origin.params, origin.get(), "uncompiled")
+    subject, given, listener = _prepare(origin, origin.get(), "uncompiled")
     calls, pristine = _with_copies(subject, given, double)
     store = Store()
     start = state_of(subject, store)
     observations: list[Observation] = []
     paths: list[str] = []
-    with _uncompiled(subject):
+    with without_compiling(subject.function):
         for one in recipes:
             with watched() as path:
                 observations.append(perform(subject, one, calls, pristine, store, listener, double=double))
@@ -274,7 +318,7 @@ def text_of(file: str) -> str:
     return text.removeprefix("\ufeff")
 
 
-_NOTHING = CountsData(graphs=0, breaks=0, skipped_frames=0, skipped_rests=0, recompiles=0)
+_NOTHING = CountsData(graphs=0, breaks=0, skipped_frames=0, skipped_rests=0, recompiles=0, refused=0)
 
 
 def _recipes_of(way: Way, chosen: Plan) -> Sequence[Recipe]:
@@ -283,10 +327,15 @@ def _recipes_of(way: Way, chosen: Plan) -> Sequence[Recipe]:
     return chosen.recipes if way == "eager" else chosen.lean()
 
 
-def _prepare(params: VerifyParams, loaded: Loaded, way: Way) -> tuple[Subject, list[Arguments], Listener]:
-    listener = Listener()
-    listener.install()
-    program = build(loaded.module, params["entry"], params["device"], params["mode"])
+def _prepare(origin: Origin, loaded: Loaded, way: Way) -> tuple[Subject, list[Arguments], Listener]:
+    params = origin.params
+    if origin.built is not None:
+        program, listener = origin.built.program, origin.built.listener
+        listener.resume()
+    else:
+        listener = Listener()
+        listener.install()
+        program = build(loaded.module, params["entry"], params["device"], params["mode"])
     set_threads(PROGRAMS_AT_ONCE)
     if way == "inductor":
         _compile_here()
@@ -312,14 +361,6 @@ def _with_copies(
         return calls, pristine
     widen_modules(subject.modules)
     return [widened(call) for call in calls], pristine
-
-
-def _uncompiled(subject: Subject) -> AbstractContextManager[None]:
-    """What the program compiles itself runs uncompiled too. Elsewhere not: torch.cond needs Dynamo for gradients."""
-    if compiles_itself(subject.function):
-        stance: AbstractContextManager[None] = torch.compiler.set_stance("force_eager")
-        return stance
-    return nullcontext()
 
 
 def _site(event: BreakData) -> tuple[object, ...]:
@@ -351,6 +392,8 @@ def _own_modules(loaded: Loaded) -> tuple[ModuleType, ...]:
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None) if isinstance(module, ModuleType) else None
         if not isinstance(module, ModuleType) or not file or not os.path.isabs(file):  # torch.ops call themselves files
+            continue
+        if SUPPORT in (module.__doc__ or ""):  # what mends import is no state of the program
             continue
         if os.path.basename(file) in names and canonical(file) in loaded.files:
             named.append(module)

@@ -7,20 +7,19 @@ module state, caches that warn once and random state are fresh in each. Only dat
 from __future__ import annotations
 
 import os
-import pickle
 import tempfile
 import time
-import tokenize
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
 from .compare import Shown
 from .failures import FailedError, failure, failure_of
+from .handed import heard, tell
 from .isolate import call_in_children
-from .judged import Ran, conditions_of, judged, trials_wanted
+from .judged import Ran, assumed_places, conditions_of, judged, trials_wanted
 from .loaded import Watch
 from .observe import Observation
 from .plan import Plan
@@ -29,7 +28,10 @@ from .processes import can_fork
 from .reach import reached
 from .recipes import Recipe
 from .rounding import Again, Call, doubtful, judge, needed
-from .trials import AT_ONCE, PROGRAMS_AT_ONCE, WAYS, Origin, Planned, Trial, Way, load, plan, run, trace
+from .settled import gains_nothing, is_wrong
+from .sharing import UnsharedError
+from .texts import texts_changed
+from .trials import AT_ONCE, PROGRAMS_AT_ONCE, WAYS, Origin, Planned, Trial, Way, build_once, load, plan, run, trace
 from .turns import turn
 from .weigh import CALLED, Programs, changes_state
 from .wire import (
@@ -43,9 +45,9 @@ from .wire import (
 
 T = TypeVar("T")
 PLAN = "plan"  # the file in which the original's process tells the plan
+SEEN = "seen"  # and the one with what it did uncompiled
 MARGIN = 1.5  # seconds of the limit that are left to compare and to answer
 SPARED = 0.05  # of the limit that runs in float64 must not use: what is known already shall be told in time
-WAIT = 0.004  # seconds between looks for the plan
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ class Request:
     folder: str
     deadline: float
     watch: Watch | None
+    shared: bool = False  # whether a program is built once, and its ways run in forks of that
 
 
 @dataclass(frozen=True)
@@ -76,29 +79,33 @@ def verify(params: VerifyParams, progress: Callable[[str], None], watch: Watch |
     files = tuple(sorted({file for candidate in params["candidates"] for file in candidate["texts"]}))
     with tempfile.TemporaryDirectory(prefix="graphmend-") as folder:
         deadline = started + params["limits"]["seconds"] - MARGIN
-        request = Request(params, files, folder, deadline, watch if can_fork() else None)
+        request = Request(params, files, folder, deadline, watch if can_fork() else None, can_fork())
         candidates: Sequence[Candidate] = params["candidates"]
         if params.get("reached"):
-            progress("looking whether what is mended is run")
+            progress("checking whether the run reaches the mended code")
             failed, candidates = _reached(request)
             if failed is not None or not candidates:
                 return VerifyResult(candidates=[], failure=failed)
-        jobs = [partial(_original, request, conditions)]
-        jobs += [partial(_mended, request, candidate) for candidate in candidates]
         progress("running the original and the mended program")
-        original, *mended = _side_by_side(request, jobs)
+        original, *mended = _all(request, conditions, candidates)
+        if any(one.unshared for one in (original, *mended)):
+            request = replace(request, shared=False)
+            original, *mended = _all(request, conditions, candidates)
         if original.failed is not None:
             return VerifyResult(candidates=[], failure=original.failed)
         progress("comparing them")
         wanted = dict.fromkeys(
-            (way, recipes) for one in mended for way, recipes in trials_wanted(original, one, params.get("before"))
+            (way, recipes)
+            for one in mended
+            if not is_wrong(original.trials, one.trials)  # the original is run compiled only to judge what may be right
+            for way, recipes in trials_wanted(original, one, params.get("before"))
         )
         if wanted and original.planned is not None:
             progress("running the original compiled")
             (again,) = _side_by_side(request, [partial(_compiled, request, original.planned, tuple(wanted))])
             if again.failed is not None:
                 return VerifyResult(candidates=[], failure=again.failed)
-            original = replace(original, trials=(*original.trials, *again.trials))
+            original = replace(original, trials=(*original.trials, *again.trials), dropped=again.dropped)
         shown = [
             _again(request, candidate, original, one, progress, started)
             for candidate, one in zip(candidates, mended, strict=True)
@@ -108,6 +115,16 @@ def verify(params: VerifyParams, progress: Callable[[str], None], watch: Watch |
         for candidate, one, float64 in zip(candidates, mended, shown, strict=True)
     ]
     return VerifyResult(candidates=results, failure=None)
+
+
+def _all(request: Request, conditions: Sequence[Place], candidates: Sequence[Candidate]) -> list[Ran]:
+    """The original and each mended program, in this order."""
+    for told in (PLAN, SEEN):
+        with suppress(FileNotFoundError):
+            os.remove(os.path.join(request.folder, told))
+    jobs = [partial(_original, request, conditions)]
+    jobs += [partial(_mended, request, candidate) for candidate in candidates]
+    return _side_by_side(request, jobs)
 
 
 def _side_by_side(request: Request, jobs: Sequence[Callable[[], Ran]], seconds: float | None = None) -> list[Ran]:
@@ -145,28 +162,40 @@ def _original(request: Request, conditions: Sequence[Place]) -> Ran:
 
 def _original_in_turn(request: Request, conditions: Sequence[Place]) -> Ran:
     chosen: Plan | None = None
+    places = assumed_places(request.params["candidates"])
     try:
         origin = _origin(request, request.params["texts"])
-        planned = _in_child(request, partial(plan, origin, conditions))
+        planned = _in_child(request, partial(plan, origin, conditions, places))
         if planned.plan.failed is None:
             chosen = planned.plan
     except FailedError as error:
         return Ran((), failed=error.failure)
+    except UnsharedError:
+        return Ran((), unshared=True)
     finally:
-        _tell(os.path.join(request.folder, PLAN), chosen)
+        tell(os.path.join(request.folder, PLAN), chosen)
     if chosen is None:
         return Ran((), planned, _call_failed(planned.plan.failed))
     try:
         calls = chosen.everything(any(one.get("inductor") for one in request.params["candidates"]))
-        everything = partial(run, origin, "uncompiled", chosen, conditions, None, calls)
+        everything = partial(run, origin, "uncompiled", chosen, conditions, None, calls, places=places)
         trials = [_in_child(request, everything)]
         if changes_state(trials[0]):  # then what the shorter list shows depends on the calls it leaves out
             trials.append(_in_child(request, partial(run, origin, "uncompiled", chosen, (), None, chosen.lean())))
+        _tell_seen(request, trials)
         if request.params.get("before") is None:
             trials.append(_in_child(request, partial(run, origin, "eager", chosen, (), None, chosen.own)))
     except FailedError as error:
+        _tell_seen(request, ())
         return Ran((), planned, error.failure)
     return Ran(tuple(trials), planned)
+
+
+def _tell_seen(request: Request, trials: Sequence[Trial]) -> None:
+    """Tell the mended programs' processes what the original did uncompiled, where one of them may ask."""
+    candidates = request.params["candidates"]
+    if len(candidates) > 1 or any(one.get("inductor") for one in candidates):
+        tell(os.path.join(request.folder, SEEN), tuple(trials))
 
 
 def _mended(request: Request, candidate: Candidate) -> Ran:
@@ -175,34 +204,64 @@ def _mended(request: Request, candidate: Candidate) -> Ran:
         origin = _origin(request, {**request.params["texts"], **candidate["texts"]})
     except FailedError as error:
         return Ran((), failed=error.failure)
-    chosen = _heard(os.path.join(request.folder, PLAN), request.deadline)
+    except UnsharedError:
+        return Ran((), unshared=True)
+    chosen: Plan | None = heard(os.path.join(request.folder, PLAN), request.deadline)
     if chosen is None:
         return Ran((), failed=_out_of_time())
-    ways: tuple[Way, ...] = ("eager", "aot_eager", "uncompiled")  # the longest first
-    if candidate.get("inductor"):
-        ways = ("inductor", *ways)
-    ran = _ways(request, {way: partial(run, origin, way, chosen, (), candidate["changed"]) for way in ways})
-    uses = compiled_uses(_texts_changed(request, candidate), chosen.probes)
+    ran = _in_stages(request, candidate, origin, chosen)
+    uses = compiled_uses(texts_changed(request.params["texts"], candidate["texts"]), chosen.probes)
     if ran.failed is not None or not uses:
         return ran
     jobs = [partial(run, origin, way, chosen, (), None, recipes) for way, recipes in uses.items()]
-    found = _in_turns(request, jobs)
-    return replace(ran, trials=(*ran.trials, *(one for one in found if not isinstance(one, Caught))))
+    trials, dropped = _probes_of(_in_turns(request, jobs), list(uses.values()))
+    return replace(ran, trials=(*ran.trials, *trials), dropped=dropped)
 
 
-def _texts_changed(request: Request, candidate: Candidate) -> list[tuple[str, str]]:
-    """Each changed file before and after."""
-    pairs = []
-    for file, new in candidate["texts"].items():
-        old = request.params["texts"].get(file)
-        if old is None:
-            try:
-                with tokenize.open(file) as opened:  # not `text_of`: here the mended text stands for the file
-                    old = opened.read()
-            except (OSError, SyntaxError, UnicodeError):
-                old = ""
-        pairs.append((old, new))
-    return pairs
+def _probes_of(
+    found: Sequence[Trial | Caught], recipes: Sequence[tuple[Recipe, ...]]
+) -> tuple[tuple[Trial, ...], tuple[str, ...]]:
+    """The compiled trials of probes that came to an end; of the others, what was left out and why, in words."""
+    trials = tuple(one for one in found if not isinstance(one, Caught))
+    dropped = tuple(
+        f"{each.use}, compiled: {one.failure['message']}"
+        for one, those in zip(found, recipes, strict=True)
+        if isinstance(one, Caught)
+        for each in those
+    )
+    return trials, tuple(dict.fromkeys(dropped))
+
+
+def _in_stages(request: Request, candidate: Candidate, origin: Origin, chosen: Plan) -> Ran:
+    """Every way; what costs most only of what is neither wrong by then nor gains nothing.
+
+    Of several candidates most are declined: those are compiled with a second backend only when it may matter. One alone
+    is probably right, and its ways fill the machine.
+    """
+    first: tuple[Way, ...] = ("eager", "uncompiled")
+    several = len(request.params["candidates"]) > 1
+    stages: list[tuple[Way, ...]] = (
+        [first, ("aot_eager",)] if several else [("eager", "aot_eager", "uncompiled")]
+    )  # the longest first
+    stages += [("inductor",)] if candidate.get("inductor") else []
+    ran = Ran(())
+    for number, ways in enumerate(stages):
+        if number and _is_settled(request, ran):
+            break
+        more = _ways(request, {way: partial(run, origin, way, chosen, (), candidate["changed"]) for way in ways})
+        trials = (*ran.trials, *more.trials)
+        ran = replace(more, trials=tuple(sorted(trials, key=lambda one: WAYS.index(one.way))))
+        if ran.failed is not None:
+            break
+    return ran
+
+
+def _is_settled(request: Request, ran: Ran) -> bool:
+    """Whether no further way can make it a mend to offer."""
+    if request.params.get("alone") and gains_nothing(request.params.get("before"), ran.trials):
+        return True
+    original: tuple[Trial, ...] | None = heard(os.path.join(request.folder, SEEN), request.deadline)
+    return original is not None and is_wrong(original, ran.trials)
 
 
 def _compiled(request: Request, planned: Planned, wanted: Sequence[tuple[Way, tuple[Recipe, ...]]]) -> Ran:
@@ -212,13 +271,14 @@ def _compiled(request: Request, planned: Planned, wanted: Sequence[tuple[Way, tu
         jobs = [partial(run, origin, way, planned.plan, (), None, recipes) for way, recipes in wanted]
     except FailedError as error:
         return Ran((), failed=error.failure)
-    trials: list[Trial] = []
-    for outcome in _in_turns(request, jobs):
-        if isinstance(outcome, Caught):
+    found = _in_turns(request, jobs)
+    of_probes = [any(one.probe for one in recipes) for _, recipes in wanted]
+    for outcome, probes in zip(found, of_probes, strict=True):
+        if isinstance(outcome, Caught) and not probes:
             outcome.failure["message"] += " (the original, compiled)"
             return Ran((), failed=outcome.failure)
-        trials.append(outcome)
-    return Ran(tuple(trials))
+    trials, dropped = _probes_of(found, [recipes for _, recipes in wanted])
+    return Ran(trials, dropped=tuple(f"{one} (the original)" for one in dropped))
 
 
 def _again(
@@ -236,7 +296,7 @@ def _again(
         return {}
     left = request.deadline - time.monotonic() - SPARED * request.params["limits"]["seconds"]
     if left < time.monotonic() - started:  # it may take as long again
-        return _each(doubts, "there was no time left to run it in float64")
+        return _each(doubts, "the time limit left no time for float64")
     progress("running both in float64")
     texts = request.params["texts"]
     chosen = original.planned.plan
@@ -244,7 +304,7 @@ def _again(
     sides = ({**texts}, {**texts, **candidate["texts"]})
     ran = _side_by_side(request, [partial(_doubled, request, side, chosen, wanted) for side in sides], left)
     for failed in (one.failed for one in ran if one.failed is not None):
-        return _each(doubts, f"in float64 it could not be run: {failed['message']}")
+        return _each(doubts, f"in float64 it failed: {failed['message']}")
     first, second = (Again(one.trials[0], one.trials[1:]) for one in ran)
     return judge(programs, doubts, first, second)
 
@@ -287,9 +347,15 @@ def _ways(request: Request, jobs: Mapping[Way, Callable[[], Trial]]) -> Ran:
 
 
 def _origin(request: Request, texts: Mapping[str, str]) -> Origin:
-    """The program, loaded at once where children are forks of this process."""
+    """The program, loaded, and built, at once where children are forks of this process.
+
+    Raises:
+        FailedError: importing it or the entry failed.
+        UnsharedError: it cannot be built at once, although the request says so.
+    """
     loaded = load(request.params, texts, request.files) if can_fork() else None
-    return Origin(request.params, texts, request.files, loaded)
+    origin = Origin(request.params, texts, request.files, loaded)
+    return build_once(origin) if request.shared else origin
 
 
 def _in_child(request: Request, job: Callable[[], T]) -> T:
@@ -340,24 +406,8 @@ def _caught(function: Callable[[], T]) -> T | Caught:
         return Caught(failure_of(error, "call"))
 
 
-def _tell(place: str, chosen: Plan | None) -> None:
-    with open(f"{place}.new", "wb") as file:
-        pickle.dump(chosen, file)
-    os.replace(f"{place}.new", place)
-
-
-def _heard(place: str, deadline: float) -> Plan | None:
-    while not os.path.exists(place):
-        if time.monotonic() > deadline:
-            return None
-        time.sleep(WAIT)
-    with open(place, "rb") as file:
-        chosen: Plan | None = pickle.load(file)
-    return chosen
-
-
 def _out_of_time() -> FailureData:
-    return failure("call", "timeout", "The time limit was over before everything was compared.")
+    return failure("call", "timeout", "The time limit ended the comparison early.")
 
 
 def _call_failed(observation: Observation | None) -> FailureData:

@@ -22,7 +22,7 @@ CALLED: Mapping[Way, str] = {
     "inductor": " compiled with inductor",
 }  # fmt: skip
 _GRAVEST = ("different", "exception", "close", "moved")
-_TEXTS = ("stdout", "stderr", "log", "warning", "effects", "exception")
+TEXTS = ("stdout", "stderr", "log", "warning", "effects", "exception")
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def distinct(differences: Sequence[Difference]) -> list[Difference]:
     """Each difference once, where it is seen first, the gravest first; the same place differs in many calls and ways."""
     found: dict[tuple[str, ...], Difference] = {}
     for one in differences:
-        words = one["detail"] if one["what"] in _TEXTS else ""
+        words = one["detail"] if one["what"] in TEXTS else ""
         kind = "rounded" if one.get("rounded") else one["severity"]
         broken = one.get("assumes")
         found.setdefault(("assumes", broken) if broken else (one["what"], one["where"], kind, words), one)

@@ -114,12 +114,13 @@ class BreakData(_Answers):
     """One committed graph break event. `frames` is the chain from the entry's callable, outermost first, innermost last.
 
     `root` is the first cause in the chain of causes (the event itself when it has no other).
-    `call` is the index of the entry's call during which it happened; `mode` eval or train.
+    `call` is the index of the entry's call during which it happened; `mode` eval or train. ``refused``: the program runs
+    uncompiled, and raises here when it is compiled.
     """
 
     cause: Cause
     root: Cause
-    outcome: Literal["resumed", "rest skipped", "frame skipped", "raised"]
+    outcome: Literal["resumed", "rest skipped", "frame skipped", "raised", "refused"]
     frames: list[FrameData]
     compiled: str  # the name of the frame that Dynamo was compiling
     call: int
@@ -301,8 +302,15 @@ class AnalyseResult(_Seen):
     failure: FailureData | None
 
 
+class AssumedPlace(Place):
+    """A place of the original text that an assumption of this kind is about."""
+
+    kind: str
+
+
 class _Edited(TypedDict, total=False):
     edited: dict[str, list[list[int]]]  # line ranges of the original text, where only what is reached is asked for
+    assumed: list[AssumedPlace]  # what the mend takes for granted there
 
 
 class _Backed(_Edited, total=False):
@@ -324,13 +332,15 @@ class Candidate(_Backed):
 
 class _Known(_Sent, _Kept, total=False):
     before: CountsData | None  # of the original, from an analysis of this very entry, texts, mode and device
+    alone: bool
     reached: bool  # leave out the candidates of whose `edited` functions the entry's own calls enter none
 
 
 class VerifyParams(_Known):
     """Run the original and each mended program on the same calls and compare (docs: DESIGN section 3, Verdict).
 
-    Without `before` the original's graphs are counted in a run of its own.
+    Without `before` the original's graphs are counted in a run of its own. `alone`: no other entry or mode is asked, so that a
+    candidate that gains nothing here is not offered, and need not be compiled in every way.
     """
 
     entry: EntrySpec
@@ -343,13 +353,17 @@ class VerifyParams(_Known):
 
 
 class CountsData(TypedDict):
-    """See `graphmend_lsp.model.Counts`, plus compilations that later calls of a seen shape caused."""
+    """See `graphmend_lsp.model.Counts`, plus compilations that later calls of a seen shape caused.
+
+    `refused`: places at which a program that runs uncompiled raises when it is compiled.
+    """
 
     graphs: int
     breaks: int
     skipped_frames: int
     skipped_rests: int
     recompiles: int
+    refused: int
 
 
 class _Marked(TypedDict, total=False):
@@ -380,6 +394,8 @@ class SideData(TypedDict):
 
 class _Probed(TypedDict, total=False):
     probed: list[str]  # kinds of assumptions that probes were made for, all of them to the end
+    exercised: list[int]  # of `Candidate.assumed`, where that was given: places that a probe of the kind ran
+    unmet: list[int]  # of the same: places that neither a call of the entry nor a probe ran
     untried: list[str]  # calls that were planned and not made, in words
 
 

@@ -32,7 +32,7 @@ async function steps() {
   const mend = await until(async () => {
     const actions = await vscode.commands.executeCommand("vscode.executeCodeActionProvider", document.uri, range, "quickfix", 20);
     return actions.find((one) => one.isPreferred);
-  }, "a mend that is proven safe", 20_000, async () => {
+  }, "a mend that is verified safe", 20_000, async () => {
     const actions = await vscode.commands.executeCommand("vscode.executeCodeActionProvider", document.uri, range, "quickfix", 20);
     return JSON.stringify(actions.map((one) => [one.title, one.isPreferred, one.disabled]));
   });

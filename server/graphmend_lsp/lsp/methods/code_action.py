@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FIX_ALL_TITLE = "Mend all graph breaks in file"
 IGNORE_TITLE = "Ignore this break"
-STUB_TITLE = "Write a graphmend_entry, so that this file's model can be run"
+STUB_TITLE = "Write a graphmend_entry to run this file's model"
 
 
 def code_action(ls: GraphMendServer, params: types.CodeActionParams) -> list[types.CodeAction | types.Command]:
@@ -86,7 +86,7 @@ async def edit_for(ls: GraphMendServer, data: Any) -> types.WorkspaceEdit | None
     uri, kind = need_string(data, "uri"), need_string(data, "kind")
     file = state.files.get(uri)
     if file is None:
-        raise RpcError(CONTENT_MODIFIED, "the document is no longer open")
+        raise RpcError(CONTENT_MODIFIED, "the document is not open any more")
     if kind == "all":
         from graphmend_lsp.lsp.methods.command import mend_all_edit
 
@@ -95,7 +95,7 @@ async def edit_for(ls: GraphMendServer, data: Any) -> types.WorkspaceEdit | None
         return _edit(state, state.stub(file).edits)
     known = next((known for known in state.known(file) if known.id == at(data, "id")), None)
     if known is None:
-        raise RpcError(CONTENT_MODIFIED, "the code of this graph break has changed since the action was offered")
+        raise RpcError(CONTENT_MODIFIED, "the code of this graph break has changed; ask for quick fixes again")
     if kind == "ignore":
         return _edit(state, _ignore(state, file, known))
     if kind == "overlay":
@@ -105,7 +105,7 @@ async def edit_for(ls: GraphMendServer, data: Any) -> types.WorkspaceEdit | None
             if candidate.safety == "safe" or at(data, "safety") == candidate.safety:
                 return _edit(state, candidate.mend.edits)
             break
-    raise RpcError(CONTENT_MODIFIED, "what is known of this mend has changed since the action was offered")
+    raise RpcError(CONTENT_MODIFIED, "the verdict on this mend has changed; ask for quick fixes again")
 
 
 def _for_break(state: Workspace, file: OpenFile, known: Known) -> list[types.CodeAction]:
@@ -125,7 +125,7 @@ def _for_break(state: Workspace, file: OpenFile, known: Known) -> list[types.Cod
         if filled is not None:
             actions.append(filled)
     if not actions:
-        reason = refusal(known) or "Mends for this break are being looked for; ask again in a moment."
+        reason = refusal(known) or "GraphMend is still looking for a mend. Ask again in a moment."
         disabled = types.CodeActionDisabled(reason)
         actions.append(types.CodeAction("Mend graph break", QUICK_FIX, shown, disabled=disabled))
     return actions
@@ -192,15 +192,15 @@ def _fix_all(ls: GraphMendServer, file: OpenFile, kind: str) -> list[types.CodeA
 def why_not_all(ls: GraphMendServer, file: OpenFile) -> str:
     """Why all breaks of a document cannot be mended in one go, in words; empty when that can be tried."""
     if reason := ls.runs.why_not():
-        return f"Only mends that were proven are made in one go, and {reason}."
+        return f"Mend all applies verified mends only, and {reason}."
     if file.document.path is None:
-        return "Save the document to a file first."
+        return "Save the document as a file first."
     if needs_entry(ls.state, file) and not ls.runs.entries(file):
-        return "Only mends that were proven are made in one go: write a graphmend_entry, so that the model can be run."
+        return "Mend all applies verified mends only. Write a graphmend_entry, so that GraphMend can run the model."
     found = ls.state.known(file)
     settled = bool(found) and all(known.site.evidence != "static" and not known.stale for known in found)
     if settled and not any(map(_may_be_mended, found)):
-        return "No mend of this file is proven safe."
+        return "No mend of this file is verified safe."
     return ""
 
 

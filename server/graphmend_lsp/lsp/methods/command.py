@@ -49,7 +49,7 @@ async def execute(ls: GraphMendServer, params: types.ExecuteCommandParams) -> Tr
 
 
 async def mend_all_edit(ls: GraphMendServer, file: OpenFile, token: int | str | None) -> types.WorkspaceEdit | None:
-    """The edit that mends all of a document to the fixpoint; None when nothing is proven safe.
+    """The edit that mends all of a document to the fixpoint; None when nothing is verified safe.
 
     Refused when a document that it changes was changed while the mends were being proven.
     """
@@ -87,36 +87,36 @@ async def _run_now(ls: GraphMendServer, file: OpenFile) -> None:
         return
     ls.runs.last = ""
     await ls.runs.settled()
-    ls.state.show("info", f"GraphMend: {ls.runs.last or 'The run was stopped before it came to an end.'}")
+    ls.state.show("info", f"GraphMend: {ls.runs.last or 'The run was stopped.'}")
 
 
 def _why_not_now(ls: GraphMendServer, file: OpenFile) -> str:
     document = file.document
     if reason := ls.runs.why_not():
-        return f"Nothing is run: {reason}."
+        return f"Nothing runs: {reason}."
     if document.path is None:
-        return "Save the document to a file first; only files are run."
+        return "Save the document as a file first. GraphMend runs files only."
     if not document.is_python:
-        return "This is no Python file."
+        return "This is not a Python file."
     if document.is_large:
-        return "This file is too large to be analysed."
-    return "Write a graphmend_entry function in this file, so that the model can be run."
+        return "This file is too large to check."
+    return "Write a graphmend_entry function in this file, so that GraphMend can run the model."
 
 
 async def apply_edit(ls: GraphMendServer, label: str, edit: types.WorkspaceEdit | None) -> None:
     """Have the client make an edit, and say so when it does not."""
     if edit is None:
-        ls.state.show("info", "GraphMend: there is nothing to change.")
+        ls.state.show("info", "GraphMend: nothing to change.")
         return
     if not ls.state.client.applies_edits:
-        raise RpcError(REQUEST_FAILED, "this editor does not let a server change its documents (workspace/applyEdit)")
+        raise RpcError(REQUEST_FAILED, "this editor lets no server change its documents (workspace/applyEdit)")
     try:
         answer = await ls.workspace_apply_edit_async(types.ApplyWorkspaceEditParams(edit, label))
         applied, why = answer.applied, answer.failure_reason
     except JsonRpcException as error:
         applied, why = False, error.message
     if not applied:
-        ls.state.show("warning", f"GraphMend: the editor did not apply the edit{f': {why}' if why else '; try again'}.")
+        ls.state.show("warning", f"GraphMend: the editor did not apply the edit{f': {why}' if why else '. Try again'}.")
 
 
 def _file(ls: GraphMendServer, arguments: Sequence[Any]) -> OpenFile:
@@ -131,5 +131,5 @@ def _file(ls: GraphMendServer, arguments: Sequence[Any]) -> OpenFile:
         uri = ls.state.last_uri
     file = ls.state.files.get(uri) if isinstance(uri, str) else None
     if file is None:
-        raise RpcError(INVALID_PARAMS, "name an open document: the command's argument is its URI")
+        raise RpcError(INVALID_PARAMS, "give the URI of an open document as the argument")
     return file

@@ -30,7 +30,7 @@ async def fetch(ls: GraphMendServer) -> None:
     try:
         answer = await ls.workspace_configuration_async(wanted)
     except JsonRpcException as error:
-        ls.state.log("warning", f"the client did not tell its settings: {error.message}")
+        ls.state.log("warning", f"the client did not send its settings: {error.message}")
         return
     if answer:
         take(ls, answer[0])

@@ -38,5 +38,5 @@ async def measure(ls: GraphMendServer, file: OpenFile, backend: Any, token: int 
         ls.state.log("warning" if failed else "info", speed(one))
         ls.state.show("warning" if failed else "info", f"GraphMend: {speed(one)}")
     if not measured:
-        ls.state.show("info", "GraphMend: nothing in this file is mended, so there is nothing to measure.")
+        ls.state.show("info", "GraphMend: this file has no verified mend to measure.")
     return Measured(measured=[speed_record(one) for one in measured])

@@ -54,7 +54,7 @@ async def offer_ready(ls: GraphMendServer, file: OpenFile, plan: Plan) -> None:
 
     name = file.document.name.replace("\\", "/").rsplit("/", 1)[-1]
     asked = types.ShowMessageRequestParams(
-        types.MessageType.Info, f"GraphMend: {name} can be mended: {mended(plan)}", [types.MessageActionItem(MEND)]
+        types.MessageType.Info, f"GraphMend: verified mends for {name}. {mended(plan)}", [types.MessageActionItem(MEND)]
     )
     try:
         answer = await ls.window_show_message_request_async(asked)
@@ -64,6 +64,6 @@ async def offer_ready(ls: GraphMendServer, file: OpenFile, plan: Plan) -> None:
         return
     edit = ready_edit(ls, file)
     if edit is None:
-        ls.state.show("info", "GraphMend: the text has changed since; save it to have its mends proven again.")
+        ls.state.show("info", "GraphMend: the text has changed. Save it to verify its mends again.")
         return
     await apply_edit(ls, "Mend all graph breaks", edit)

@@ -20,9 +20,7 @@ from graphmend_lsp.model import Break, Finding
 if TYPE_CHECKING:
     from graphmend_lsp.lsp.language_server import GraphMendServer
 
-_NO_FILES = (
-    "This editor does not let a server create files. Run `graphmend-lsp mend FILE --overlay --write` in a terminal."
-)
+_NO_FILES = "This editor lets no server create files. Run `graphmend-lsp mend FILE --overlay --write` in a terminal."
 
 
 def title(package: str) -> str:
@@ -33,7 +31,7 @@ def title(package: str) -> str:
 def why_not_overlay(ls: GraphMendServer) -> str:
     """Why no overlay can be made, in words; empty when that can be tried."""
     if reason := ls.runs.why_not():
-        return f"Only mends that were proven are made, and {reason}."
+        return f"An overlay holds verified mends only, and {reason}."
     return "" if ls.state.client.creates_files else _NO_FILES
 
 
@@ -41,17 +39,17 @@ async def overlay_edit(ls: GraphMendServer, file: OpenFile, site: Break) -> type
     """The edit that writes mended copies of the package's modules and has the program load them.
 
     Raises:
-        RpcError: nothing of it is proven safe, the package or a document changed meanwhile, or it cannot be written.
+        RpcError: nothing of it is verified safe, the package or a document changed meanwhile, or it cannot be written.
     """
     if reason := why_not_overlay(ls):
         raise RpcError(REQUEST_FAILED, reason)
     found = package_reached(site)
     if found is None:
-        raise RpcError(REQUEST_FAILED, "this break is not in an installed package")
+        raise RpcError(REQUEST_FAILED, "this graph break is not in an installed package")
     package, folder = found
     plan, run = await ls.runs.mend(file, None, within=folder)
     if not plan.texts:
-        raise RpcError(REQUEST_FAILED, f"no mend of {package} is proven safe: {_why(plan.after.findings, folder)}")
+        raise RpcError(REQUEST_FAILED, f"no mend of {package} is verified safe: {_why(plan.after.findings, folder)}")
     from graphmend_lsp.engine.plan import reached
 
     texts = {path: tracker.text.value for path, tracker in run.trackers.items()}
@@ -69,4 +67,4 @@ def _why(findings: tuple[Finding, ...], folder: str) -> str:
     """The reasons of the rules at the first break of the package."""
     here = [finding for finding in findings if is_within(finding.site.path, folder)]
     reasons = [one.reason.rstrip(".") for finding in here[:1] for one in finding.declined]
-    return "; ".join(dict.fromkeys(reasons)) or "the program does not reach it now"
+    return "; ".join(dict.fromkeys(reasons)) or "the program no longer reaches it"

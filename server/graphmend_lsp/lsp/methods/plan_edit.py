@@ -20,7 +20,7 @@ def edit_of(state: Workspace, plan: Plan, run: Run) -> types.WorkspaceEdit | Non
     # The proof is about the whole program: a change of any open document voids it.
     for path, tracker in run.trackers.items():
         if (open_text := state.text_at(path)) is not None and open_text.value != tracker.text.value:
-            raise RpcError(CONTENT_MODIFIED, "the text has changed while the mends were being proven; ask again")
+            raise RpcError(CONTENT_MODIFIED, "the text changed while GraphMend verified the mends; ask again")
     edits: list[TextEdit] = []
     targets = {path: state.target(path) for path in plan.texts}
     for path, new in plan.texts.items():

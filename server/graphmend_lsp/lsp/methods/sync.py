@@ -23,7 +23,7 @@ def did_change(ls: GraphMendServer, params: types.DidChangeTextDocumentParams) -
     state, document = ls.state, params.text_document
     result = state.store.change(document.uri, document.version, params.content_changes, state.client.encoding)
     if result is None:
-        state.log("warning", "a change of a document that is not open was left out")
+        state.log("warning", "ignored a change of a document that is not open")
         return
     state.changed(*result)
     if (file := state.files.get(document.uri)) is not None and document.uri not in ls.runs.edited:

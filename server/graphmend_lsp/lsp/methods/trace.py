@@ -52,7 +52,7 @@ async def read_trace(ls: GraphMendServer, arguments: Sequence[Any]) -> TraceResu
     count = len(read.recording.sites)
     words = f"the trace has {count} graph break{'s' * (count != 1)}"
     if missing:
-        words += f"; {len(missing)} of its files {'is' if len(missing) == 1 else 'are'} not here, first {missing[0]}"
+        words += f"; {len(missing)} of its files {'is' if len(missing) == 1 else 'are'} missing here, the first is {missing[0]}"
     ls.state.show("warning" if read.failures else "info", f"GraphMend: {words}.")
     return TraceResult(breaks=count, missing=missing)
 
@@ -68,7 +68,7 @@ def _read_and_keep(folder: str, pairs: tuple[tuple[str, str], ...]) -> tuple[Tra
     try:
         save(read.recording, store())
     except OSError as error:
-        raise RpcError(REQUEST_FAILED, f"what was read could not be kept: {error}") from error
+        raise RpcError(REQUEST_FAILED, f"GraphMend could not keep the recording: {error}") from error
     paths = dict.fromkeys(one.site.path for one in read.recording.sites)
     return read, [path for path in paths if not path.startswith("<") and not os.path.exists(path)]
 

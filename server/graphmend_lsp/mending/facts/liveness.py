@@ -1,4 +1,4 @@
-"""Which names of a loop's body matter after a turn: those read behind the loop, and those that a later turn reads.
+"""Which names of a loop's body matter after a turn: those read after the loop, and those that a later turn reads.
 
 Pure reading of `Source`, on the side of caution: a name that may be read counts as read. Used by the loop rule to leave
 alone what nothing sees once the loop is done.

@@ -18,7 +18,7 @@ from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, assigned, loaded
 from graphmend_lsp.model import TextEdit
 
-_UNKNOWN = "No largest number of turns is known from the source; say it: `range(min(int(t), 8))`."
+_UNKNOWN = "The source gives no largest number of iterations; write it: `range(min(int(t), 8))`."
 _INTEGERS = ("long", "int", "argmax", "argmin", "count_nonzero", "numel")
 
 
@@ -65,7 +65,7 @@ def count_of(source: Source, node: ast.AST, statement: ast.stmt) -> Count | None
         return None
     loop, top = ranges[0]
     if len(uses) != 1 or loop is None or top is None:
-        raise Refused(f"`{target.id}` is used for more than the number of turns.")
+        raise Refused(f"`{target.id}` counts more than iterations.")
     if source.block(statement) is not source.block(loop):
         raise Refused(f"`{target.id}` is set in another block than the loop it counts for.")
     taken = _taken(source, statement.value)
@@ -177,7 +177,7 @@ def _outer_bound(source: Source, stop: ast.expr, use: ast.expr) -> str:
     if isinstance(stop, ast.Call) and is_builtin(source, stop.func, "min") and len(stop.args) == 2 and use in stop.args:
         other = next(one for one in stop.args if one is not use)
         return render(source, other) if _is_static(source, other) else ""
-    raise Refused(f"`{render(source, stop)}` computes with the number of turns.")
+    raise Refused(f"`{render(source, stop)}` computes with the number of iterations.")
 
 
 def _largest(source: Source, tensor: ast.expr, at: ast.AST) -> str:
@@ -251,4 +251,4 @@ def _integer(source: Source, tensor: ast.expr) -> str:
 def _told(source: Source, tensor: ast.expr) -> tuple[str, ...]:
     if _integer(source, tensor) == render(source, tensor):
         return ()
-    return ("A count that is NaN or infinite raised an error; now the loop takes some number of turns.",)
+    return ("A count that is NaN or infinite raised an error; now the loop takes some number of iterations.",)

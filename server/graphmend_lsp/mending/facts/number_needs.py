@@ -26,16 +26,16 @@ def why_number(source: Source, node: ast.expr, parent: ast.AST | None) -> str:
             return f"`{text}` is put into a dict"
         if isinstance(one, ast.Call):
             if is_builtin(source, one.func, "range"):
-                return f"`{text}` is the number of turns of a loop"
+                return f"`{text}` is the number of iterations of a loop"
             if isinstance(one.func, ast.Attribute) and one.func.attr in ("append", "extend", "insert", "add"):
-                return f"`{text}` is put into `{render(source, one.func.value)}`, whose readers may need a number"
+                return f"`{text}` is put into `{render(source, one.func.value)}`, whose users may need a number"
             return f"`{text}` is passed to `{render(source, one.func)}`, which may need a number"
         if isinstance(one, ast.Return):
             return f"`{text}` is returned to the caller, who may need a number"
         if isinstance(one, ast.While):
-            return f"`{text}` decides how often a loop turns"
+            return f"`{text}` decides how often a loop runs"
         if isinstance(one, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
-            return f"`{text}` is stored where others may need a number"
+            return f"`{text}` is stored where other code may need a number"
         if isinstance(one, ast.stmt):
             break
     return f"`{text}` is used where a number is needed"

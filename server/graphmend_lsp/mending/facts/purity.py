@@ -20,6 +20,7 @@ from graphmend_lsp.mending.facts.operators import (
     operator_of_method,
 )
 from graphmend_lsp.mending.facts.static_loops import is_in_range
+from graphmend_lsp.mending.rule import SUPPORT
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Source, assigned
 
@@ -142,6 +143,8 @@ def _of_known(node: ast.Call, name: str) -> Iterator[Hazard]:
         total = ("isnan", "isinf", "isfinite", "prod", "ceil", "floor", "fabs")
         if name.rpartition(".")[2] not in total and not _constant_arguments(node):
             yield Hazard("raises", node, "may raise for values outside its domain")
+    elif name.endswith(f"{SUPPORT}.check"):
+        yield Hazard("raises", node, "raises when the check fails")
     elif not name.startswith(("functools.reduce", "operator.")):
         yield Hazard("effect", node, "calls a function whose effects are not known")
 

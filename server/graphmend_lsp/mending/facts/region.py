@@ -1,4 +1,4 @@
-"""What torch keeps in one graph as a function of its own may hold: a side of ``torch.cond``, a turn of ``torch.while_loop``.
+"""What torch keeps in one graph as a separate function may hold: a side of ``torch.cond``, an iteration of ``torch.while_loop``.
 
 Such a region only computes: no effect, no random number, no change in place, no second test of a tensor. Pure reading of
 `Source`.
@@ -31,9 +31,13 @@ class Region:
 
     source: Source
     kinds: Kinds
-    word: str = "side"
+    word: str = "a side"
     operator: str = "torch.cond"
     draws: str = "draws others for the gradient"
+
+    @property
+    def _subject(self) -> str:
+        return self.word[:1].upper() + self.word[1:]
 
     def refuse_statement(self, one: ast.stmt, block: Sequence[ast.stmt]) -> None:
         """Refuse a statement of a region, of which `block` are all (or those of the loop around it).
@@ -48,7 +52,7 @@ class Region:
                 parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
                 if not all(isinstance(part, ast.Name) for part in parts):
                     raise Refused(
-                        f"`{line}` changes what is outside of its {self.word}; `{self.operator}` only gives values back."
+                        f"`{line}` changes what is outside of {self.word}; `{self.operator}` only gives values back."
                     )
             if isinstance(one, ast.AugAssign) and not _made_before(block, one):
                 raise Refused(f"`{line}` changes a tensor in place; write it as an assignment of a new value.")
@@ -56,7 +60,7 @@ class Region:
                 self._refuse_inside(one.value)
         elif isinstance(one, ast.Return):
             if one.value is None:
-                raise Refused(f"One {self.word} returns nothing.")
+                raise Refused(f"{self._subject} returns nothing.")
             self.refuse_value(one.value)
         elif isinstance(one, ast.For):
             self._refuse_inside(one.iter)
@@ -70,9 +74,9 @@ class Region:
                 self.refuse_statement(inner, block)
         elif isinstance(one, (ast.Break, ast.Continue)):
             if not any(isinstance(each, ast.For) and each in nodes_of(block) for each in self.source.ancestors(one)):
-                raise Refused(f"A {self.word} leaves a loop; when it does depends on data.")
+                raise Refused(f"{self._subject} leaves a loop; when it does depends on data.")
         elif not (isinstance(one, ast.Pass) or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))):
-            raise Refused(f"A {self.word} contains `{line}`; {self._only_computes}.")
+            raise Refused(f"{self._subject} contains `{line}`; {self._only_computes}.")
 
     def refuse_value(self, node: ast.expr) -> None:
         """Refuse what is surely no tensor, or has an effect or chance in it.
@@ -86,7 +90,7 @@ class Region:
             listed = isinstance(part, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp))
             if listed or self.kinds.of(part) == "python":
                 raise Refused(
-                    f"One {self.word} gives `{render(self.source, part)}`, which is no tensor; `{self.operator}` gives "
+                    f"{self._subject} gives `{render(self.source, part)}`, which is no tensor; `{self.operator}` gives "
                     "tensors only."
                 )
         for one in ast.walk(node):
@@ -128,14 +132,16 @@ class Region:
 
     @property
     def _only_computes(self) -> str:
-        return f"a {self.word} of `{self.operator}` may only compute"
+        return f"{self.word} of `{self.operator}` may only compute"
 
     def _second_test(self, node: ast.expr) -> str:
         text = render(self.source, node)
-        return f"A {self.word} tests a tensor again, in `{text}`; `{self.operator}` cannot hold a second break."
+        return f"{self._subject} tests a tensor again, in `{text}`; `{self.operator}` cannot hold a second break."
 
     def _number(self, text: str) -> str:
-        return f"A {self.word} reads a number from a tensor, in `{text}`; `{self.operator}` cannot hold a second break."
+        return (
+            f"{self._subject} reads a number from a tensor, in `{text}`; `{self.operator}` cannot hold a second break."
+        )
 
 
 def calls_own(source: Source, node: ast.AST) -> bool:

@@ -1,4 +1,4 @@
-"""Whether an index by a loop's variable is in range in every turn, and whether a loop goes over something that stays.
+"""Whether an index by a loop's variable is in range in every iteration, and whether a loop goes over something that stays.
 
 ``for i in range(x.shape[1])`` never takes ``x[:, i]`` out of range. Pure reading of `Source`; knows no rule.
 """

@@ -95,10 +95,10 @@ class Lowering:
         """
         ways = [block if returns(block) else [*block, *rest] for block in (one.body, one.orelse)]
         if not returns(rest):
-            raise Refused("One side returns and the other goes on behind the block; return on both sides.")
+            raise Refused("One side returns and the other continues after the block; return on both sides.")
         twice = not (returns(one.body) or returns(one.orelse))
         if twice and len(rest) > _SHORT:
-            raise Refused("One side returns inside a branch, and much stands behind it; return on both sides.")
+            raise Refused("One side returns inside a branch, and much code follows it; return on both sides.")
         local = self.local
         if twice:
             self.local = _never  # what only the rest uses is stored on both ways
@@ -183,9 +183,7 @@ class Lowering:
         if isinstance(node, ast.IfExp) and self.kinds.of(node.test) == "tensor":
             test = self.conditions.take(node.test)
             if test.static or test.setup:
-                raise Refused(
-                    "A condition inside the branch's value has a Python part; give it a statement of its own."
-                )
+                raise Refused("A condition inside the branch's value has a Python part; give it its own statement.")
             self.tests.append(test)
             return self._conditional(test, node)
         if (tree := tree_of(self.source, node, self._in_container)) is not None:
@@ -251,7 +249,7 @@ class Lowering:
         if not owned and isinstance(target, (ast.Name, ast.Attribute)):
             if not self.holds_tensor(target):
                 raise Refused(
-                    f"`{key}` may be known by another name, and `{first_line(self.source, one)}` changes it in place; "
+                    f"`{key}` may have another name, and `{first_line(self.source, one)}` changes it in place; "
                     f"write `{key} = {key} {_OPERATORS[type(one.op)]} ...`."
                 )
             return self._written(target, value, read_by(one.value) | load, notes)
@@ -363,9 +361,7 @@ class Lowering:
             raise Refused(f"`{render(self.source, call)}` changes a tensor in place.")
         owned = self.is_owned(name.id)
         if not owned and not self.holds_tensor(name):
-            raise Refused(
-                f"`{name.id}` may be known by another name, and `{render(self.source, call)}` changes it in place."
-            )
+            raise Refused(f"`{name.id}` may have another name, and `{render(self.source, call)}` changes it in place.")
         for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
             refuse_hazards(self.source, argument, self.changes)
         text = render(self.source, call, {function: f"{name.id}.{method}"})

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from graphmend_lsp.mending.facts.effects import is_static
 from graphmend_lsp.mending.facts.later import Later, root, subject
 from graphmend_lsp.mending.facts.purity import is_neutral, needing_elements
+from graphmend_lsp.mending.syntax.formatting import parses_to, requoted
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned, loaded, local_names, parameters
 
@@ -174,7 +175,7 @@ class _Work:
         """Evaluate `node` later. `certain`: it is evaluated whenever the statement runs."""
         source = self.source
         if isinstance(node, (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)):
-            raise _CannotWaitError(f"`{source.code(node)}` binds a name or waits, so it cannot be put off.")
+            raise _CannotWaitError(f"`{source.code(node)}` binds a name or waits, so it cannot wait until the end.")
         if isinstance(node, ast.Constant):
             return
         if isinstance(node, ast.Name):
@@ -203,7 +204,7 @@ class _Work:
             self.put_off(node.body, False)
             self.put_off(node.orelse, False)
         elif isinstance(node, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
-            raise _CannotWaitError(f"`{source.code(node)}` reads tensor values in a scope of its own.")
+            raise _CannotWaitError(f"`{source.code(node)}` reads tensor values in its own scope.")
         else:
             for child in ast.iter_child_nodes(node):
                 if isinstance(child, ast.expr):
@@ -214,7 +215,9 @@ class _Work:
         own: set[str] = set()
         for one in ast.walk(node):
             if isinstance(one, (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)):
-                raise _CannotWaitError(f"`{self.source.code(one)}` binds a name or waits, so it cannot be put off.")
+                raise _CannotWaitError(
+                    f"`{self.source.code(one)}` binds a name or waits, so it cannot wait until the end."
+                )
             if isinstance(one, ast.comprehension):
                 own |= {name.id for name in ast.walk(one.target) if isinstance(name, ast.Name)}
             elif isinstance(one, ast.Lambda):
@@ -254,7 +257,7 @@ class _Work:
                 self.replace(node, known.name)
             return
         if node.id in self.coming.containers:
-            raise _CannotWaitError(f"`{node.id}` is changed after this place, so its text at the end would be another.")
+            raise _CannotWaitError(f"`{node.id}` is changed after this place, so its text would differ at the end.")
         copied = node.id in self.coming.mutated
         code = f"{node.id}.clone()" if copied else node.id
         name = node.id
@@ -289,10 +292,12 @@ class _Work:
             self.replace(node, same[0].name)
             return
         if parts & self.coming.containers and not _fresh_value(node):
-            raise _CannotWaitError(f"`{source.code(node)}` is changed after this place, so its text would be another.")
+            raise _CannotWaitError(f"`{source.code(node)}` is changed after this place, so its text would differ.")
         code = source.code(node)
         if "\n" in code or "\r" in code:
             code = ast.unparse(node)
+        if any(isinstance(one, ast.JoinedStr) for one in source.ancestors(node)):
+            code = requoted(source, code, node)
         copied = bool(start and start in self.coming.mutated and not _fresh_value(node))
         if copied:
             code = (
@@ -316,7 +321,7 @@ class _Work:
         inside = [one for one in source.ancestors(node) if isinstance(one, ast.JoinedStr)]
         if inside:
             whole_start, whole_end = source.range(inside[-1])
-            if not (whole_start < start < end < whole_end and _parses_to(source.text.value[start:end], node)):
+            if not (whole_start < start < end < whole_end and parses_to(source.text.value[start:end], node)):
                 raise _CannotWaitError(
                     f"`{ast.unparse(node)}` cannot be placed in its f-string; write it out of the string."
                 )
@@ -324,7 +329,7 @@ class _Work:
                 "=="
             ):
                 raise _CannotWaitError(
-                    f"`{{{ast.unparse(node)}=}}` says its own text; write the text and the value apart."
+                    f"`{{{ast.unparse(node)}=}}` prints its own source text; write the text and the value separately."
                 )
         self.replacements.append(Replacement(start, end, name))
 
@@ -385,10 +390,3 @@ def _name_for(node: ast.expr) -> str:
         name = "condition"
     name = name.strip("_") or "value"
     return f"{name}_value" if hasattr(builtins, name) else name
-
-
-def _parses_to(code: str, node: ast.expr) -> bool:
-    try:
-        return ast.dump(ast.parse(code.strip(), mode="eval").body) == ast.dump(node)
-    except SyntaxError:
-        return False

@@ -28,7 +28,7 @@ from graphmend_lsp.mending.lowering.choice_values import (
     refuse_value,
     with_caution,
 )
-from graphmend_lsp.mending.lowering.conditions import Conditions, Test, name_for
+from graphmend_lsp.mending.lowering.conditions import Conditions, Test
 from graphmend_lsp.mending.lowering.lines import Lines, wrapped
 from graphmend_lsp.mending.lowering.merge import Item, merge, refuse_later_change
 from graphmend_lsp.mending.lowering.numbers import (
@@ -48,14 +48,14 @@ from graphmend_lsp.mending.lowering.trees import outer_test
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.branches import branch_of, comments_of, returns, without_parentheses
 from graphmend_lsp.mending.syntax.break_site import Place
-from graphmend_lsp.mending.syntax.formatting import operand, render, verbatim
+from graphmend_lsp.mending.syntax.formatting import name_for, operand, render, verbatim
 from graphmend_lsp.mending.syntax.imports import is_builtin, spell
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, loaded
 from graphmend_lsp.model import Declined, Mend, TextEdit
 
 _CUT = frozenset(("detach", "detach_", "data"))
-_DETACHED = "A side that is detached gives a tensor without a gradient; the chosen one may ask for one."
+_DETACHED = "A side that is detached gives a tensor without a gradient; the chosen side may need a gradient."
 _TITLE = "Choose both sides with torch.where"
 DOUBLE = "Choose both sides with torch.where, gradients kept finite"
 
@@ -106,7 +106,7 @@ class _Mending:
         """The mends, best first."""
         if isinstance(self.target, ast.While):
             raise Refused(
-                "The number of turns of this loop depends on a tensor's data; no `torch.where` replaces a loop."
+                "The number of iterations of this loop depends on a tensor's data; no `torch.where` replaces a loop."
             )
         if isinstance(self.target, ast.If):
             return self._statement(self._root(self.target))
@@ -134,10 +134,10 @@ class _Mending:
         elements = any(is_builtin(self.source, over, name) for name in ("any", "all"))
         if self.node is self.target and self.kinds.of(target.test) != "tensor" and not elements:
             raise Refused(
-                f"It is not clear whether `{render(self.source, target.test)}` is a tensor or a Python value."
+                f"GraphMend cannot tell whether `{render(self.source, target.test)}` is a tensor or a Python value."
             )
         self._refuse_jumps(target)
-        test = self.conditions.take(target.test)
+        test = self.conditions.take_first(target.test)
         lowering = Lowering(
             self.source, self.kinds, self.conditions, target, self.fresh, comments_of(self.source, target), tests=[test]
         )
@@ -146,7 +146,7 @@ class _Mending:
         last: ast.stmt = target
         rest = self.source.after(target) if may_return(target) else []
         if may_return(target) and not rest:
-            words = "goes on behind the block; return on both sides." if returns(target.body) else "does not."
+            words = "continues after the block; return on both sides." if returns(target.body) else "does not."
             raise Refused(f"One side returns and the other {words}")
         if rest:
             short = len(rest) == 1 and isinstance(rest[0], ast.Return)
@@ -157,7 +157,7 @@ class _Mending:
                     if test.static or not returns(rest):
                         raise
             if test.static:
-                raise Refused("One side returns and the other goes on, and a Python test decides too; take them apart.")
+                raise Refused("One side returns and the other continues, and a Python test decides too; split them.")
             last = rest[-1]
             lowering.comments = comments_of(self.source, target, *rest)
             then, other = lowering.sides(target, rest)
@@ -205,7 +205,7 @@ class _Mending:
         for statement in rest[:-1]:
             plain = isinstance(statement, ast.Assign) and all(isinstance(one, ast.Name) for one in statement.targets)
             if not plain or not isinstance(statement, ast.Assign):
-                raise Refused("Behind the early return stands more than assignments of names and a return.")
+                raise Refused("After the early return comes more than assignments of names and a return.")
             refuse_hazards(self.source, statement.value, lowering.changes)
         refuse_value(self.source, self.kinds, final.value, lowering.changes)
         condition, early = self.fresh("condition"), self.fresh("early")
@@ -314,7 +314,7 @@ class _Mending:
         uses = uses_of(self.source, target)
         if test.static or test.setup:
             raise Refused(
-                "The condition has a Python part, or an operand that needs a name; give it a statement of its own."
+                "The condition has a Python part, or an operand that needs a name; give it its own statement."
             )
         end = Numbers(self.source, self.kinds, ()).end(target.test)
         condition = f"{operand(test.predicate)}{end}" if end else test.predicate
@@ -355,12 +355,12 @@ class _Mending:
             return Made(test.predicate), "", ""
         *firsts, last = target.values
         if len(firsts) != 1:
-            raise Refused("More than two operands; take the expression apart.")
+            raise Refused("More than two operands; split the expression.")
         first = firsts[0]
         refuse_value(self.source, self.kinds, last, lowering.changes)
         text = render(self.source, first)
         if self.kinds.of(first) != "tensor" and first not in self.tensors and self.node is not target:
-            raise Refused(f"It is not clear whether `{text}` is a tensor or a Python value.")
+            raise Refused(f"GraphMend cannot tell whether `{text}` is a tensor or a Python value.")
         if not isinstance(first, ast.Name):
             name = self.fresh(name_for(text))
             setup.append(f"{name} = {text}")

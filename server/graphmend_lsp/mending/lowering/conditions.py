@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import ast
 import math
-import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from graphmend_lsp.mending.facts.bindings import module_constant, value_at
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.purity import hazards, needing_elements, words_for_empty
 from graphmend_lsp.mending.facts.python_callers import python_elsewhere
+from graphmend_lsp.mending.facts.scalars import Scalars
 from graphmend_lsp.mending.facts.static_loops import iterates_statically
-from graphmend_lsp.mending.syntax.formatting import is_atom, operand, render
+from graphmend_lsp.mending.lowering.membership import Membership
+from graphmend_lsp.mending.syntax.formatting import is_atom, name_for, operand, render
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin, spell
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, loaded
@@ -45,12 +45,17 @@ class Test:
 
 @dataclass(slots=True)
 class Conditions:
-    """Takes conditions apart. `fresh` makes a new name; `told` collects what may differ for sizes that no call shows."""
+    """Takes conditions apart. `fresh` makes a new name; `told` collects what may differ for sizes that no call shows.
+
+    `draws` allows random numbers in what is evaluated first, once and in every case; it then has a statement of its own.
+    """
 
     source: Source
     kinds: Kinds
     fresh: Callable[[str], str]
     told: list[str] = field(default_factory=list)
+    draws: bool = False
+    allowed: bool = False
 
     def take(self, test: ast.expr) -> Test:
         """The parts of a condition.
@@ -61,11 +66,20 @@ class Conditions:
         static, tensors = self._parts(test)
         for one in tensors[1:]:
             self._refuse_hazards(one, later=True)
+        self.draws = self.draws and not static
         setup: list[str] = []
         texts = [self._boolean(one, setup) for one in tensors]
         predicate = texts[0] if len(texts) == 1 else " & ".join(operand_of_junction(text) for text in texts)
         nodes = (test,) if not static else tuple(tensors)
         return Test(" and ".join(static), predicate, tuple(setup), nodes, loaded(test))
+
+    def take_first(self, test: ast.expr) -> Test:
+        """The parts of a condition that is evaluated first, once and in every case, so that it may draw random numbers.
+
+        Raises:
+            Refused: when the condition cannot be one boolean tensor.
+        """
+        return replace(self, draws=True).take(test)
 
     def _parts(self, test: ast.expr) -> tuple[list[str], list[ast.expr]]:
         """The conjuncts that stay Python, as text, and those that are tensors."""
@@ -78,7 +92,7 @@ class Conditions:
             if kind == "unknown" and not tensors:
                 kind = "python"  # it stands before the tensor that broke the graph and did not break it
             if kind == "unknown":
-                raise Refused(f"It is not clear whether `{render(self.source, one)}` is a tensor or a Python value.")
+                raise Refused(_UNCLEAR.format(render(self.source, one)))
             if kind == "tensor":
                 tensors.append(one)
                 static += self._shape_test(one)
@@ -107,6 +121,8 @@ class Conditions:
             return self._junction(node, setup)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             return f"~{operand(self._boolean(node.operand, setup))}"
+        if self.draws and any(hazard.kind == "random" for hazard in hazards(self.source, node)):
+            return self._drawn(node, setup)
         self._refuse_hazards(node)
         if (words := python_elsewhere(self.source, node)) is not None:
             raise Refused(words)
@@ -121,22 +137,32 @@ class Conditions:
             return text
         return f"{text if is_atom(text) else operand(text)} != 0"
 
+    def _drawn(self, node: ast.expr, setup: list[str]) -> str:
+        """A condition that draws random numbers, under a name: it draws once, in front of all that is chosen."""
+        for hazard in hazards(self.source, node):
+            if hazard.kind == "effect":
+                self._refuse_hazards(node)
+        self.draws = False
+        text = replace(self, allowed=True)._boolean(node, setup)
+        whole = Scalars(self.source, self.kinds).is_zero_dim(node)
+        name = self.fresh("drawn")
+        setup.append(f"{name} = {text}" if whole else f"{name} = {operand(text)}.reshape(())")
+        return name
+
     def _junction(self, node: ast.BoolOp, setup: list[str], word: str = "") -> str:
         """The conditions of an ``and`` or ``or`` (or of another `word`) as one boolean tensor."""
         for one in node.values:
             kind = self.kinds.of(one)
             if kind == "python" and (_guards(one) or hazards(self.source, one) or not self._is_flag(one)):
-                raise Refused(
-                    f"`{render(self.source, one)}` is a Python test inside `{word or ('or' if _is_or(node) else 'and')}`; "
-                    "test it in an `if` of its own first."
-                )
+                word = word or ("or" if _is_or(node) else "and")
+                raise Refused(f"`{render(self.source, one)}` is a Python test inside `{word}`; use a separate `if`.")
             if kind == "unknown":
-                raise Refused(f"It is not clear whether `{render(self.source, one)}` is a tensor or a Python value.")
+                raise Refused(_UNCLEAR.format(render(self.source, one)))
         for one in node.values[1:]:
             self._refuse_hazards(one, later=True)
         for call in ast.walk(node):
             if isinstance(call, ast.Call) and self._called(call) == "equal" and not _same_shape(*self._pair(call)[:2]):
-                raise Refused(f"`{render(self.source, call)}` also compares shapes; test it in an `if` of its own.")
+                raise Refused(f"`{render(self.source, call)}` also compares shapes; test it in its own `if`.")
         sign = " | " if isinstance(node.op, ast.Or) else " & "
         return sign.join(operand_of_junction(self._operand(one, setup)) for one in node.values)
 
@@ -173,31 +199,14 @@ class Conditions:
         return pairs[0] if len(pairs) == 1 else " & ".join(f"({pair})" for pair in pairs)
 
     def _membership(self, node: ast.Compare, setup: list[str]) -> str:
-        """``t in (0, 2)`` is ``(t == 0) | (t == 2)``: Python asks for identity first, which no number has with a tensor."""
-        listed, left = node.comparators[0], node.left
-        shown = value_at(self.source, listed) if isinstance(listed, ast.Name) else listed
-        if isinstance(listed, ast.Name) and shown is None:
-            shown = module_constant(self.source, listed)
-        known = isinstance(shown, (ast.List, ast.Tuple)) and bool(shown.elts)
-        if not known or not isinstance(shown, (ast.List, ast.Tuple)) or not all(map(_is_number, shown.elts)):
-            raise Refused(f"`{render(self.source, node)}` has no tensor form: it is not known to look among numbers.")
-        if self.kinds.of(left) != "tensor":
-            raise Refused(f"It is not clear whether `{render(self.source, left)}` is a tensor or a Python value.")
-        text = self._number(left)
-        if not isinstance(left, ast.Name):
+        """``t in (0, 2)`` is ``(t == 0) | (t == 2)``."""
+        looked = Membership(self.source, self.kinds, node)
+        text = self._number(node.left)
+        if not isinstance(node.left, ast.Name):
             name = self.fresh(name_for(text))
             setup.append(f"{name} = {text}")
             text = name
-        if isinstance(listed, ast.Name):
-            stack, added = spell(self.source, "torch.stack", node)
-            if added is not None:
-                raise Refused(f"`{render(self.source, node)}` needs `torch.stack`; import torch by its name.")
-            self.told.append(f"`{listed.id}` must have an element, and hold numbers only.")
-            one = self.fresh("number")
-            found = f"{stack}([{text} == {one} for {one} in {listed.id}]).any()"
-        else:
-            pairs = [f"({text} == {render(self.source, one)})" for one in shown.elts]
-            found = " | ".join(pairs) if len(pairs) > 1 else pairs[0][1:-1]
+        found = looked.text(text, self.fresh, self.told)
         return found if isinstance(node.ops[0], ast.In) else f"~{found if is_atom(found) else f'({found})'}"
 
     def emptiness(self, node: ast.expr) -> str | None:
@@ -311,7 +320,7 @@ class Conditions:
             if later and hazard.kind == "raises":
                 text = render(self.source, hazard.node)
                 raise Refused(f"`{text}` {hazard.words}, and would be evaluated in every call.")
-            if hazard.kind in ("effect", "random"):
+            if hazard.kind == "effect" or (hazard.kind == "random" and not self.allowed):
                 raise Refused(f"The condition has an effect: `{render(self.source, hazard.node)}` {hazard.words}.")
 
     def _called(self, node: ast.Call) -> str:
@@ -328,6 +337,7 @@ class Conditions:
         return list(node.args)
 
 
+_UNCLEAR = "GraphMend cannot tell whether `{}` is a tensor or a Python value."
 _COMPARISON: dict[type[ast.cmpop], str] = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
 }  # fmt: skip
@@ -371,11 +381,6 @@ def exact_number(node: ast.expr) -> bool:
     return math.ldexp(mantissa, 8).is_integer() and -13 < exponent <= 15
 
 
-def _is_number(node: ast.expr) -> bool:
-    inner = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else node
-    return isinstance(inner, ast.Constant) and isinstance(inner.value, (int, float))
-
-
 def _is_arithmetic(node: ast.AST, leaves: dict[ast.AST, str]) -> bool:
     """Whether a node is only ``+``, ``-``, ``*`` of the leaves and of names, attributes and constants."""
     if node in leaves or isinstance(node, (ast.Constant, ast.Name, ast.Attribute)):
@@ -403,9 +408,3 @@ def _same_shape(left: ast.expr, right: ast.expr) -> bool:
 def _inner(text: str) -> str:
     """The text of a comprehension without brackets around it."""
     return text[1:-1] if text[:1] in "([" and text[-1:] in ")]" else text
-
-
-def name_for(text: str) -> str:
-    """A readable name for the value of an expression: ``x.sum()`` is ``x_sum``."""
-    words = [word for word in re.findall(r"[A-Za-z_]\w*", text) if word not in ("torch", "self", "item", "double")]
-    return "_".join(words[:3]).strip("_").lower() or "value"

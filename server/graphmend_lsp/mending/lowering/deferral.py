@@ -1,9 +1,10 @@
 """Putting effects off until the outermost compiled function is over: for inlined functions, loops, `try`, several
 returns.
 
-Each effect becomes ``_defer(lambda value=value: effect)``; the outermost function is wrapped so that what was put
-off runs when it returns or raises, outside of what Dynamo compiles. Without that wrapper `_defer` runs the effect at
-once, so other callers see what they saw. Measured: one graph, every text in order, also when an exception passes. Pure.
+Each effect becomes ``defer(lambda value=value: effect)``; the outermost function is wrapped so that what was put
+off runs when it returns or raises, outside of what Dynamo compiles. Without that wrapper `defer` runs the effect at
+once, so other callers see what they saw. Measured: one graph, every text in order, also when an exception passes. Both
+functions are the support module's; where a file cannot import it, or has its own from an earlier mend, its own. Pure.
 """
 
 from __future__ import annotations
@@ -16,51 +17,22 @@ from graphmend_lsp.mending.facts.effects import Effect, blames_caller, effects_i
 from graphmend_lsp.mending.facts.later import later
 from graphmend_lsp.mending.facts.reach import called_within
 from graphmend_lsp.mending.lowering.capture import Captured, Replacement, capture
+from graphmend_lsp.mending.lowering.deferral_inline import (
+    DEFER,
+    WRAP,
+    has_helpers,
+    helpers,
+    imports_helpers,
+    name_taken,
+)
 from graphmend_lsp.mending.lowering.late import assumed
-from graphmend_lsp.mending.syntax.edits import comments, end_of_line, one_line
-from graphmend_lsp.mending.syntax.imports import add_function, dotted, spell
+from graphmend_lsp.mending.syntax.edits import comments, one_line
+from graphmend_lsp.mending.syntax.formatting import layout, line_limit
+from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.source import Function, Source
+from graphmend_lsp.mending.syntax.support import is_supported, supported
 from graphmend_lsp.model import Assumption, TextEdit
 
-_PENDING, _DEFER, _WRAP = "_deferred", "_defer", "_runs_deferred"
-_TEMPLATE = '''\
-_deferred = None
-
-
-def _defer(effect):
-    """Run an effect when the function under `_runs_deferred` is over; at once when none is running."""
-    if _deferred is None:
-        effect()
-    else:
-        _deferred.append(effect)
-
-
-def _runs_deferred(function):
-    """Let effects that `function` defers run when it returns or raises, outside of its graphs."""
-
-    @{disable}
-    def flush(effects):
-        for effect in effects:
-            effect()
-
-    @{disable}(recursive=False)
-    def run(args, kwargs):
-        global _deferred
-        if _deferred is not None:
-            return function(*args, **kwargs)
-        _deferred = []
-        try:
-            return function(*args, **kwargs)
-        finally:
-            effects, _deferred = _deferred, None
-            flush(effects)
-
-    @{disable}(recursive=False)
-    @{wraps}(function)
-    def wrapper(*args, **kwargs):
-        return run(args, kwargs)
-
-    return wrapper'''
 _REDIRECTS = ("redirect_", "catch_warnings", "capture", "suppress", "patch")
 
 
@@ -90,24 +62,32 @@ def collect(
         isinstance(one, (ast.Yield, ast.YieldFrom, ast.Await)) for one in own_nodes(outer)
     ):
         return f"`{outer.name}` is a generator or a coroutine, which has no single end."
+    from_support = not any(
+        one.style.support is None or has_helpers(one) or imports_helpers(one) for one in (source, outer_source)
+    )
     for one in (source, outer_source):
-        problem = _name_taken(one)
+        problem = None if from_support else name_taken(one)
         if problem:
             return problem
     inner = inner_of(source, effect)
-    deferred = _deferred(source, inner, effect, at_test)
+    deferred = _deferred(source, inner, effect, from_support, at_test)
     if isinstance(deferred, str):
         return deferred
     edits, copied = deferred
     told: list[str] = []
     for other_source, other in _others(source, effect, outer_source, outer, between):
-        also = _deferred(other_source, inner_of(other_source, other), other)
+        also = _deferred(other_source, inner_of(other_source, other), other, from_support)
         if isinstance(also, str):
             line = other_source.span(other.call).start.line
             told.append(f"`{other.label}` in line {line} stays where it is and now comes earlier than this one.")
             continue
         edits, copied = [*edits, *also[0]], [*copied, *also[1]]
-    wrapped = _wrapped(source, outer_source, outer, any(edit.path == outer_source.path for edit in edits))
+    uses_defer = any(edit.path == outer_source.path for edit in edits)
+    wrapped = (
+        _wrapped_by_support(source, outer_source, outer, uses_defer)
+        if from_support
+        else _wrapped(source, outer_source, outer, uses_defer)
+    )
     if isinstance(wrapped, str):
         return wrapped
     changes = [f"The text appears when `{outer.name}` returns or raises, not in the middle of it."]
@@ -148,7 +128,7 @@ def is_deferred(statement: ast.AST) -> bool:
         isinstance(statement, ast.Expr)
         and isinstance(statement.value, ast.Call)
         and isinstance(statement.value.func, ast.Name)
-        and statement.value.func.id == _DEFER
+        and statement.value.func.id in (DEFER, "defer", "graphmend_defer")
         and len(statement.value.args) == 1
         and isinstance(statement.value.args[0], ast.Lambda)
     )
@@ -184,7 +164,7 @@ def unsuited(source: Source, effect: Effect) -> str | None:
 
 
 def _deferred(
-    source: Source, function: Function, effect: Effect, at_test: bool = False
+    source: Source, function: Function, effect: Effect, from_support: bool, at_test: bool = False
 ) -> tuple[list[TextEdit], list[str]] | str:
     problem = unsuited(source, effect) or blames_caller(effect)
     if problem:
@@ -196,13 +176,13 @@ def _deferred(
     if holder is not None:
         whole = capture(source, function, (holder.test,), coming, keep_inert=False, conditional=expressions(effect))
         if not isinstance(whole, str):
-            return _put_off(source, effect, whole, holder)
+            return _put_off(source, effect, whole, holder, from_support)
         if at_test:
             return whole
     if at_test:
         return "The condition is on a tensor and guards more than one statement; only at the end can it wait."
     captured = capture(source, function, expressions(effect), coming, keep_inert=False)
-    return captured if isinstance(captured, str) else _put_off(source, effect, captured, None)
+    return captured if isinstance(captured, str) else _put_off(source, effect, captured, None, from_support)
 
 
 def condition_of(source: Source, effect: Effect) -> ast.If | None:
@@ -221,11 +201,13 @@ def condition_of(source: Source, effect: Effect) -> ast.If | None:
 
 
 def _put_off(
-    source: Source, effect: Effect, captured: Captured, holder: ast.If | None
+    source: Source, effect: Effect, captured: Captured, holder: ast.If | None, from_support: bool
 ) -> tuple[list[TextEdit], list[str]]:
     """The edits that defer an effect, together with the condition around it when there is a `holder`."""
     head = ", ".join(f"{one.name}={one.code}" for one in captured.captures)
-    opening = f"{_DEFER}(lambda {head}: " if head else f"{_DEFER}(lambda: "
+    found = supported(source, effect.call, "defer") if from_support else None
+    defer = found[0]["defer"] if found is not None else DEFER
+    opening = f"{defer}(lambda {head}: " if head else f"{defer}(lambda: "
     start, end = source.range(effect.call)
     pieces = sorted((one for one in captured.replacements if one.start >= start), key=lambda one: one.start)
     if not pieces or pieces[0].start > start:
@@ -234,12 +216,30 @@ def _put_off(
     if holder is not None:
         first = source.range(holder)[0]
         closing = f" if {_test(source, holder.test, captured)} else None)"
-    edits = [
-        _edit(source, min(first, pieces[0].start), pieces[0].end, opening + pieces[0].text),
-        *(_edit(source, one.start, one.end, one.text) for one in pieces[1:]),
-        _edit(source, end, end, closing),
-    ]
+    pieces[0] = Replacement(min(first, pieces[0].start), pieces[0].end, opening + pieces[0].text)
+    pieces.append(Replacement(end, end, closing))
+    edits = [_edit(source, one.start, one.end, one.text) for one in _laid_out(source, effect, holder, pieces)]
     return edits, [source.code(one.node) for one in captured.captures if one.copied]
+
+
+def _laid_out(
+    source: Source, effect: Effect, holder: ast.If | None, pieces: list[Replacement]
+) -> Sequence[Replacement]:
+    """The pieces; one with line breaks instead, where the statement would be a line that is too long."""
+    statement = effect.statement if holder is None else holder
+    start, end = pieces[0].start, pieces[-1].end
+    if not source.starts_line(statement) or start != source.range(statement)[0] or end != source.range(statement)[1]:
+        return pieces
+    parts, at = [], start
+    for one in pieces:
+        parts += [source.text.value[at : one.start], one.text]
+        at = one.end
+    base, text = source.indentation(statement), "".join(parts)
+    limit = line_limit(source)
+    if all(len(base + line) <= limit for line in text.splitlines()) or comments(source, start, end):
+        return pieces
+    lines = layout(base + one_line(text), source.indent, limit)
+    return [Replacement(start, end, source.newline.join(lines).removeprefix(base))]
 
 
 def _test(source: Source, test: ast.expr, captured: Captured) -> str:
@@ -299,26 +299,30 @@ def _methods(owner: ast.ClassDef | None) -> dict[str, Function]:
     return {one.name: one for one in owner.body if isinstance(one, ast.FunctionDef)} if owner is not None else {}
 
 
-def _wrapped(source: Source, outer_source: Source, outer: Function, uses_defer: bool) -> list[TextEdit] | str:
-    """The edits that add the helpers where they are missing and put the wrapper on the outermost function."""
-    edits: list[TextEdit] = []
-    if not _has_helpers(source):
-        disable, added = spell(source, "torch.compiler.disable", source.tree)
-        wraps, also = spell(source, "functools.wraps", source.tree)
-        edits += [one for one in (added, also) if one is not None]
-        text = _TEMPLATE.format(disable=disable, wraps=wraps).replace("    ", source.indent)
-        edits.append(add_function(source, text.split("\n")))
-    if outer_source is not source:
-        imported = _import_from(source, outer_source, uses_defer)
-        if isinstance(imported, str):
-            return imported
-        edits += imported
-    if not any(outer_source.code(one) == _WRAP for one in outer.decorator_list):
-        edits.append(_decorate(outer_source, outer))
+def _wrapped_by_support(
+    source: Source, outer_source: Source, outer: Function, uses_defer: bool
+) -> list[TextEdit] | str:
+    """The edits that import the functions of the support module, and put the wrapper on the outermost function."""
+    is_one = outer_source is source
+    found = supported(outer_source, outer_source.tree, *(["defer"] if uses_defer or is_one else []), "runs_deferred")
+    other = ({}, []) if is_one else supported(source, source.tree, "defer")
+    assert found is not None
+    assert other is not None
+    edits = [*found[1], *other[1]]
+    if not any(is_supported(outer_source, one, "runs_deferred") for one in outer.decorator_list):
+        edits.append(_decorate(outer_source, outer, found[0]["runs_deferred"]))
     return edits
 
 
-def _decorate(source: Source, function: Function) -> TextEdit:
+def _wrapped(source: Source, outer_source: Source, outer: Function, uses_defer: bool) -> list[TextEdit] | str:
+    """The edits that add the helpers where they are missing and put the wrapper on the outermost function."""
+    edits = helpers(source, outer_source, uses_defer)
+    if not isinstance(edits, str) and not any(outer_source.code(one) == WRAP for one in outer.decorator_list):
+        edits.append(_decorate(outer_source, outer, WRAP))
+    return edits
+
+
+def _decorate(source: Source, function: Function, wrap: str) -> TextEdit:
     """The wrapper directly on the function, or above its decorators when one of them compiles it."""
     compiled = [
         one
@@ -330,46 +334,8 @@ def _decorate(source: Source, function: Function) -> TextEdit:
     first = source.text.value[start]
     mark = "" if compiled else "@"
     again = "@" if compiled else ""
-    text = f"{mark}{_WRAP}{source.newline}{source.indentation(place)}{again}{first}"
+    text = f"{mark}{wrap}{source.newline}{source.indentation(place)}{again}{first}"
     return _edit(source, start, start + 1, text)
-
-
-def _import_from(source: Source, outer_source: Source, uses_defer: bool) -> list[TextEdit] | str:
-    stem = source.path.replace("\\", "/").removesuffix(".py").removesuffix("/__init__")
-    names = ", ".join(
-        name for name in (_DEFER, _WRAP) if (name == _WRAP or uses_defer) and name not in outer_source.names
-    )
-    for statement in outer_source.tree.body:
-        if not (isinstance(statement, ast.ImportFrom) and statement.module):
-            continue
-        if ("/" + stem.lstrip("/")).endswith("/" + statement.module.replace(".", "/")):
-            if not names:
-                return []
-            at = end_of_line(outer_source, outer_source.range(statement)[1])
-            module = "." * statement.level + statement.module
-            return [_edit(outer_source, at, at, f"{outer_source.newline}from {module} import {names}")]
-    name = stem.rsplit("/", 1)[-1]
-    return f"The outermost compiled function is in another file, which imports nothing from `{name}`; mend it by hand."
-
-
-def _name_taken(source: Source) -> str | None:
-    names = {_PENDING, _DEFER, _WRAP} & source.names
-    if names and not _has_helpers(source) and not _imports_helpers(source):
-        return f"The file already uses the name `{min(names)}`, which the mend needs."
-    return None
-
-
-def _has_helpers(source: Source) -> bool:
-    found = {one.name for one in source.tree.body if isinstance(one, ast.FunctionDef)}
-    return {_DEFER, _WRAP} <= found and any(
-        isinstance(one, ast.Assign) and source.code(one) == f"{_PENDING} = None" for one in source.tree.body
-    )
-
-
-def _imports_helpers(source: Source) -> bool:
-    return any(
-        isinstance(one, ast.ImportFrom) and any(alias.name == _WRAP for alias in one.names) for one in source.tree.body
-    )
 
 
 def _edit(source: Source, start: int, end: int, text: str) -> TextEdit:

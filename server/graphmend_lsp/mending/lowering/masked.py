@@ -207,7 +207,7 @@ class Masked:
         statement = self.source.statement(self.first.node)
         simple = (ast.Assign, ast.Return, ast.Expr, ast.AugAssign, ast.AnnAssign)
         if not isinstance(statement, simple):
-            raise Refused("The mask may have fewer dimensions than the tensor; use it in a statement of its own.")
+            raise Refused("The mask may have fewer dimensions than the tensor; use it in its own statement.")
         name = self.source.fresh("mask")
         self.setup.append(edits.insert_before(self.source, statement, [f"{name} = {text}"]))
         return name

@@ -390,7 +390,7 @@ def refuse_later_change(setting: Spot, key: str, values: Sequence[Value]) -> Non
     changed = changed_later(source, frozenset(names), root, setting.kinds)
     if changed is not None:
         line, name = first_line(source, changed[0]), changed[1]
-        raise Refused(f"`{line}` changes `{name}` in place, and it may be known by another name.")
+        raise Refused(f"`{line}` changes `{name}` in place, and it may have another name.")
 
 
 def _is_shared(source: Source, key: str, value: Value, root: ast.stmt) -> bool:

@@ -120,13 +120,14 @@ def chained(
         now = read(source.path, text)
         if isinstance(now, Unreadable):
             raise Refused(now.reason)
+        now = replace(now, style=source.style)
         test = _test_left(now, wanted, functions)
         if test is None:
             break
         site = replace(
             request.site, gb_id=_CONDITION, gb_type="Data-dependent branching", root_gb_id=None, span=now.span(test)
         )
-        answers = answers_of("where", _choose, Request(site, {source.path: text}))
+        answers = answers_of("where", _choose, Request(site, {source.path: text}, styles=request.styles))
         mend = next((one for one in answers if isinstance(one, Mend)), None)
         if mend is None:
             reasons = [one.reason for one in answers if not isinstance(one, Mend)]

@@ -73,11 +73,12 @@ def mended_all(
         now = read(source.path, text)
         if isinstance(now, Unreadable):
             raise Refused(now.reason)
+        now = replace(now, style=source.style)
         found = place(now)
         if found is None:
             return text, cautions
         site = replace(request.site, span=now.span(found), gb_id="GB0036", root_gb_id=None)
-        answers = answers_of(NAME, propose, Request(site, {source.path: text}))
+        answers = answers_of(NAME, propose, Request(site, {source.path: text}, styles=request.styles))
         mend = next((one for one in answers if isinstance(one, Mend)), None)
         if mend is None:
             declined = next((one.reason for one in answers if isinstance(one, Declined)), "")

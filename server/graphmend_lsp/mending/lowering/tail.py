@@ -182,7 +182,7 @@ def _one_run(
     first, last = items[0].statement, function.body[-1]
     start, end = source.range(first)[0], source.range(last)[1]
     if comments(source, start, end):
-        return "Statements that share a line have comments between them; put each statement on a line of its own."
+        return "Statements that share a line have comments between them; put each statement on its own line."
     lines: list[str] = []
     for statement in function.body[function.body.index(first) : -1]:
         lines += kept[id(statement)] if id(statement) in kept else [source.code(statement)]

@@ -50,7 +50,8 @@ def place_of(request: Request) -> Place | None:
     source = read(break_.path, request.sources.get(break_.path, ""))
     if isinstance(source, Unreadable):
         raise Refused(source.reason)
-    source = replace(source, noted=request.facts.of(break_.path, source.text.value), rested={})
+    noted = request.facts.of(break_.path, source.text.value)
+    source = replace(source, noted=noted, rested={}, style=request.style_of(break_.path))
     site = source.site(break_.span)
     return None if site is None else Place(request, source, site, break_.span, break_.ids)
 

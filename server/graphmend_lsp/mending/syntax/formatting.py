@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import ast
-import io
-import tokenize
+import re
 from collections.abc import Mapping
 
 from graphmend_lsp.mending.syntax.edits import one_line
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source
+from graphmend_lsp.mending.syntax.wrapping import layout
+
+__all__ = [
+    "first_line",
+    "is_atom",
+    "layout",
+    "line_limit",
+    "name_for",
+    "operand",
+    "parses_to",
+    "render",
+    "requoted",
+    "verbatim",
+]
 
 _ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant, ast.List, ast.Dict, ast.Set, ast.Tuple)
 
@@ -50,71 +63,11 @@ def operand(text: str) -> str:
 
 
 def line_limit(source: Source) -> int:
-    """How long lines may be: as long as the file's longest, between 88 and 120."""
+    """How long lines may be: as the project says, else as long as the file's longest, between 88 and 120."""
+    if source.style.line_length is not None:
+        return source.style.line_length
     longest = max((len(source.text.line(number)) for number in range(1, source.text.line_count + 1)), default=0)
     return min(max(longest, 88), 120)
-
-
-def layout(line: str, indent: str, limit: int) -> list[str]:
-    """A statement's line, broken at its last brackets until its lines are short enough; `indent` is one level."""
-    if len(line) <= limit:
-        return [line]
-    split = _last_brackets(line)
-    if split is None:
-        return [line]
-    head, body, tail = split
-    if tail.rstrip(",:") not in (")", "]", "}"):
-        return [line]
-    base = line[: len(line) - len(line.lstrip(" \t"))]
-    inner = base + indent
-    whole = inner + ", ".join(body)
-    if len(whole) <= limit and len(body) > 0:
-        return [head, whole, base + tail]
-    lines = [head]
-    for part in body:
-        lines += layout(f"{inner}{part},", indent, limit)
-    return [*lines, base + tail]
-
-
-def _last_brackets(line: str) -> tuple[str, list[str], str] | None:
-    """The text up to the last top-level ``(`` (or a display's ``[``, ``{``) with something behind it, its parts, and the rest."""
-    try:
-        tokens = list(tokenize.generate_tokens(io.StringIO(line.strip() + "\n").readline))
-    except (tokenize.TokenError, IndentationError):
-        return None
-    lead = len(line) - len(line.lstrip(" \t"))
-    depth = 0
-    opened = closed = -1
-    commas: list[int] = []
-    unnamed = 0  # lambdas whose parameters are being read
-    found: tuple[int, int, list[int]] | None = None
-    for token in tokens:
-        column = token.start[1] + lead
-        if token.string in ("lambda", ":") and depth == 1:
-            unnamed += 1 if token.string == "lambda" else -min(unnamed, 1)
-        if token.type != tokenize.OP or token.start[0] != 1:
-            continue
-        if token.string in "([{":
-            if depth == 0:
-                opened, commas = column, []
-            depth += 1
-        elif token.string in ")]}":
-            depth -= 1
-            display = token.string in "]}" and bool(commas) and line[opened - 1 : opened] in (" ", "(", "")
-            if depth == 0 and (token.string == ")" or display) and line[opened + 1 : column].strip():
-                closed = column
-                found = (opened, closed, commas)
-        elif token.string == "," and depth == 1 and not unnamed:
-            commas.append(column)
-    if found is None:
-        return None
-    opened, closed, commas = found
-    edges = [opened, *commas, closed]
-    parts = [line[edges[at] + 1 : edges[at + 1]].strip() for at in range(len(edges) - 1)]
-    parts = [part for part in parts if part]
-    if len(parts) == 1 and _last_brackets(parts[0]) is None and not commas and line[:opened].rstrip()[-1:] in ("", "="):
-        return None
-    return line[: opened + 1], parts, line[closed:]
 
 
 def first_line(source: Source, node: ast.AST) -> str:
@@ -138,3 +91,24 @@ def verbatim(source: Source, statement: ast.stmt) -> tuple[str, ...]:
     indent = source.indentation(statement)
     first, *rest = source.code(statement).replace("\r\n", "\n").split("\n")
     return (first, *(line.removeprefix(indent) for line in rest))
+
+
+def requoted(source: Source, code: str, node: ast.expr) -> str:
+    """Code that stood in an f-string, with the quotes that the file has elsewhere."""
+    other = code.replace("'", '"')
+    double = source.text.value.count('"') >= source.text.value.count("'")
+    return other if double and '"' not in code and parses_to(other, node) else code
+
+
+def parses_to(code: str, node: ast.expr) -> bool:
+    """Whether code is the text of an expression."""
+    try:
+        return ast.dump(ast.parse(code.strip(), mode="eval").body) == ast.dump(node)
+    except SyntaxError:
+        return False
+
+
+def name_for(text: str) -> str:
+    """A readable name for the value of an expression: ``x.sum()`` is ``x_sum``."""
+    words = [word for word in re.findall(r"[A-Za-z_]\w*", text) if word not in ("torch", "self", "item", "double")]
+    return "_".join(words[:3]).strip("_").lower() or "value"

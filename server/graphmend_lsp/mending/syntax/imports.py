@@ -9,6 +9,7 @@ import ast
 from collections.abc import Mapping, Sequence
 
 from graphmend_lsp.mending.syntax.edits import end_of_line
+from graphmend_lsp.mending.syntax.import_block import import_edit
 from graphmend_lsp.mending.syntax.source import Source, assigned, local_names
 from graphmend_lsp.model import TextEdit
 
@@ -50,14 +51,17 @@ def binding(source: Source, name: str, at: ast.AST) -> str | None:
 
 def is_builtin(source: Source, node: ast.AST, name: str) -> bool:
     """Whether a node is the builtin `name`: that name, bound nowhere in the file that the node sees."""
-    if not (isinstance(node, ast.Name) and node.id == name):
-        return False
-    function = source.function(node)
+    return isinstance(node, ast.Name) and node.id == name and not is_bound(source, name, node)
+
+
+def is_bound(source: Source, name: str, at: ast.AST) -> bool:
+    """Whether the file binds a name that a node sees."""
+    function = source.function(at)
     while function is not None:
         if name in local_names(function):
-            return False
+            return True
         function = source.function(function)
-    return not any(name in assigned(statement) for statement in source.tree.body)
+    return any(name in assigned(statement) for statement in source.tree.body)
 
 
 def spell(source: Source, target: str, at: ast.AST) -> tuple[str, TextEdit | None]:
@@ -83,8 +87,8 @@ def spell(source: Source, target: str, at: ast.AST) -> tuple[str, TextEdit | Non
 
 
 def add_import(source: Source, line: str) -> TextEdit:
-    """The edit that adds an import at the top: behind the last import there, else behind docstring and comments."""
-    return _at_top(source, [line], blank=0)
+    """The edit that adds an import: where an import sorter would put it, else behind docstring and comments."""
+    return import_edit(source, line) or _at_top(source, [line], blank=0)
 
 
 def add_function(source: Source, lines: Sequence[str]) -> TextEdit:
@@ -93,6 +97,11 @@ def add_function(source: Source, lines: Sequence[str]) -> TextEdit:
     Imports may go on behind other statements (``__all__``, ``os.environ``): it stands behind those that it needs itself.
     """
     return _at_top(source, lines, blank=2, behind=_needed(source, lines))
+
+
+def add_value(source: Source, lines: Sequence[str]) -> TextEdit:
+    """The edit that sets a name of the module behind the imports, set off by a blank line."""
+    return _at_top(source, lines, blank=1, behind=_needed(source, lines))
 
 
 def _needed(source: Source, lines: Sequence[str]) -> int:
@@ -129,11 +138,16 @@ def _at_top(source: Source, lines: Sequence[str], blank: int, behind: int = -1) 
         at = end_of_line(source, source.range(anchor)[1])
         docstring_gap = 1 if _is_docstring(anchor) else 0
         gap = source.newline * (1 + max(blank, docstring_gap))
-        next_line = source.text.line(source.text.position(at).line + 1)
-        tail = source.newline * blank if next_line.strip() else ""
+        after = source.text.value[at:]
+        there = len(after) - len(after.lstrip("\r\n"))  # line ends behind the anchor
+        missing = blank + 1 - there // len(source.newline)
+        tail = source.newline * missing if blank and after.strip() and missing > 0 else ""
         return TextEdit(source.path, source.between(at, at), gap + text + tail)
     at = _after_header(source)
-    gap = source.newline * (1 + max(blank, 1 if body else 0))
+    apart = (
+        2 if body and isinstance(body[0], (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) else min(len(body), 1)
+    )
+    gap = source.newline * (1 + max(blank, apart))
     return TextEdit(source.path, source.between(at, at), text + gap)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from graphmend_lsp.mending.syntax.soundness import Region, new_regions, touches, whole
 from graphmend_lsp.mending.syntax.source import Source, Unreadable, read
+from graphmend_lsp.mending.syntax.support import is_alias
 from graphmend_lsp.model import Mend, NewName, TextEdit
 from graphmend_lsp.text import apply_edits
 
@@ -59,8 +60,8 @@ def _bound(source: Source, regions: Sequence[Region]) -> Iterator[tuple[str, ast
                 yield node.name, node
             elif isinstance(node, ast.arg):
                 yield node.arg, node
-            elif isinstance(node, ast.alias) and node.asname:  # `import torch` is the same whoever writes it
-                yield node.asname, node
+            elif isinstance(node, ast.alias) and node.asname and not is_alias(node):
+                yield node.asname, node  # `import torch` is the same whoever writes it
             elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
                 yield node.name, node
             elif isinstance(node, ast.MatchMapping) and node.rest:

@@ -6,7 +6,7 @@ Pure reading of a break's call chain and of the sources.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.syntax.source import Function, Source, Unreadable, read
@@ -34,11 +34,13 @@ def outermost(request: Request, source: Source, function: Function) -> Outermost
                 continue
             return (
                 f"This must wait for the end of the compiled function `{_plain(frame.function)}`, whose file "
-                "may not be edited; add the file to what is mended."
+                "may not be edited; name its file, too."
             )
         one = sources.get(frame.path) or read(frame.path, text)
         if isinstance(one, Unreadable):
             return one.reason
+        if one is not source:
+            one = replace(one, style=request.style_of(frame.path))
         sources[frame.path] = one
         place = _function_at(one, frame)
         if place is not None:

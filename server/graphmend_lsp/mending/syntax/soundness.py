@@ -27,14 +27,14 @@ def flaw(site: Break, mend: Mend, sources: Mapping[str, str], again: Again) -> s
     texts = dict(sources)
     for path in dict.fromkeys(edit.path for edit in mend.edits):
         if path not in sources:
-            return "The rewrite would change a file that may not be edited."
+            return "The rewrite would change a file outside the named paths."
         edits = [edit for edit in mend.edits if edit.path == path]
         problem, texts[path] = _flaw_of_file(path, sources[path], edits)
         if problem:
             return problem
     after = _site_after(site, mend.edits, sources, texts)
     if again(after, texts):
-        return "The rewritten code would be rewritten again; mend this place by hand."
+        return "GraphMend would rewrite its own result again; mend this code by hand."
     return None
 
 
@@ -49,7 +49,7 @@ def _flaw_of_file(path: str, old: str, edits: Sequence[TextEdit]) -> tuple[str |
     if isinstance(before, Unreadable):
         return before.reason, old
     if isinstance(after, Unreadable):
-        return f"The rewritten file could not be read: {after.reason}", old
+        return f"GraphMend cannot read the rewritten file: {after.reason}", old
     if old.startswith("\ufeff") != new.startswith("\ufeff"):
         return "The rewrite would lose the byte order mark of the file.", old
     if any(_foreign_line_end(edit.text, before.newline) for edit in edits):
@@ -57,10 +57,10 @@ def _flaw_of_file(path: str, old: str, edits: Sequence[TextEdit]) -> tuple[str |
     regions = [_region(before.text, edit.span) for edit in edits]
     now_regions = list(new_regions(before.text, edits))
     if _rest(before, regions) != _rest(after, now_regions):
-        return "The rewrite would change statements that it should not touch.", old
+        return "The rewrite would change other statements.", old
     for source, own in ((before, regions), (after, now_regions)):
         if not _round_trips(source, own):
-            return "The code around this place cannot be rewritten without changing its formatting.", old
+            return "GraphMend cannot rewrite the code here without changes to its formatting.", old
     return None, new
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
+from graphmend_lsp.mending.rule import DEFAULT_STYLE, Style
 from graphmend_lsp.model import Span
 from graphmend_lsp.text import Text
 from graphmend_lsp.values import FileFacts
@@ -50,6 +51,7 @@ class Source:
     """A parsed file. `text` is the whole text, a byte order mark included; node offsets count in it.
 
     `noted` is what a run showed of its values; ask through `facts.seen`. `rested` collects in words what was believed for it.
+    `style` is how its project writes code.
     """
 
     path: str
@@ -58,6 +60,7 @@ class Source:
     parents: Mapping[ast.AST, ast.AST]
     noted: FileFacts | None = None
     rested: dict[str, None] = field(default_factory=dict, compare=False)
+    style: Style = DEFAULT_STYLE
 
     # -- places ---------------------------------------------------------------------------------------------------
 
@@ -175,7 +178,7 @@ class Source:
                     if best is None or last - first < best_size:
                         best, best_size = node, last - first
                 elif isinstance(node, ast.stmt):
-                    stack.extend(getattr(node, "decorator_list", ()))  # which stand in front of their definition
+                    stack.extend(getattr(node, "decorator_list", ()))  # which stand before their definition
                     continue
             stack.extend(
                 child for child in ast.iter_child_nodes(node) if not isinstance(child, (ast.expr_context, ast.operator))

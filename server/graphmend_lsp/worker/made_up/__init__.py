@@ -76,5 +76,5 @@ def _found(module: ModuleType, entry: EntrySpec, mode: str) -> Recipe | FailureD
 
 def _no_inputs(entry: EntrySpec, why: str, detail: str = "") -> FailureData:
     name = f"{os.path.basename(entry['file'])}:{entry['function']}"
-    message = f"GraphMend could not make up inputs for {name}: {why}."
+    message = f"GraphMend could not guess inputs for {name}: {why}."
     return failure("entry", "no-inputs", message, REMEDY, entry["file"], None, detail)

@@ -43,7 +43,7 @@ def construct(kind: type, known: dict[str, Any]) -> Construction:
     how = New(kind, tuple(made.items()))
     if unknown:
         return Construction(
-            how, Trouble("TypeError", f"nothing tells what {' and '.join(unknown)} should be"), tuple(unknown)
+            how, Trouble("TypeError", f"GraphMend cannot tell what {' and '.join(unknown)} should be"), tuple(unknown)
         )
     trouble: Trouble | None = None
     for _ in range(_CONSTRUCTIONS):

@@ -141,7 +141,7 @@ def _find_plain(module: ModuleType, entry: EntrySpec, mode: str) -> Recipe:
     if found.trouble is None:
         return Recipe(found.inputs, how=how)
     missing = [name for name, needed in arguments.allowed.items() if needed and name not in found.inputs]
-    why = f"nothing tells what {' and '.join(missing)} should be" if missing else sentence(found.trouble)
+    why = f"GraphMend cannot tell what {' and '.join(missing)} should be" if missing else sentence(found.trouble)
     raise NoInputsError(why, "\n".join([*([_made(how)] if how is not None else []), _told(found.inputs)]))
 
 
@@ -157,7 +157,7 @@ def _how(module: ModuleType, entry: EntrySpec) -> New | None:
         raise NoInputsError(f"{method} is no nn.Module")
     made = construct(thing, vars(module))
     if made.trouble is not None:
-        raise NoInputsError(f"it cannot be constructed: {sentence(made.trouble)}", _made(made.how))
+        raise NoInputsError(f"its constructor fails: {sentence(made.trouble)}", _made(made.how))
     return made.how
 
 
@@ -197,7 +197,7 @@ def _named(module: ModuleType, entry: EntrySpec) -> Any:
 
 
 def _bad(entry: EntrySpec) -> Any:
-    message = f"{os.path.basename(entry['file'])} has nothing to call under the name {entry['function']}."
+    message = f"{os.path.basename(entry['file'])} has nothing to call named {entry['function']}."
     return failure("entry", "bad-entry", message, "Write a graphmend_entry function.", entry["file"])
 
 

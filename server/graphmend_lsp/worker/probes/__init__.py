@@ -15,13 +15,33 @@ import torch
 
 from ..observe import Subject
 from ..recipes import Arguments, Recipe
-from . import between, dtypes, hooks, identities, integers, layouts, raising, settings, sizes, training, warned
+from . import (
+    between,
+    cost,
+    dtypes,
+    dynamic,
+    failing,
+    hooks,
+    identities,
+    integers,
+    layouts,
+    logged,
+    raising,
+    saved,
+    settings,
+    sizes,
+    training,
+    warned,
+)
 from .base import Probe
 from .kept import Kept
 
 __all__ = ["PROBES", "Kept", "limited", "probed", "probing"]
 
-_MODULES = (identities, raising, settings, sizes, integers, dtypes, layouts, training, between, hooks, warned)
+_MODULES = (
+    identities, raising, failing, settings, sizes, integers, dtypes, layouts, training, between, hooks, warned, logged, saved,
+    cost, dynamic,
+)  # fmt: skip
 PROBES: Mapping[str, Probe] = {probe.words: probe for module in _MODULES for probe in module.PROBES}
 """By words, the most telling first."""
 ROOM = 2 << 30  # bytes that a probe may take beyond what the process has: a size that wraps is refused, not tried

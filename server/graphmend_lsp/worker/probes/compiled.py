@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from . import hooks, layouts, raising, settings, warned
+from ..places import SUPPORT
+from . import dynamic, hooks, layouts, raising, settings, warned
 
 if TYPE_CHECKING:
     from ..recipes import Recipe
@@ -29,28 +30,32 @@ class Use:
     probes: tuple[str, ...]
     floats: str = ""
     beside: str = ""  # what the text has to have, too
+    most: int = MOST
 
 
 _REGIONS = ("cond(", "while_loop(", "scan(")
-_CHECKS = ("custom_op(", "_assert_async(", "torch._check")
+_LOOPS = ("range(", "for ", ".shape", ".size(", "stack(", "unbind(", "arange(", "len(")
+_CHECKS = ("custom_op(", "_assert_async(", "torch._check", "check(")
 USES = (
     Use(_REGIONS, "eager", (hooks.HOOKED,)),
     Use(_REGIONS, "eager", (settings.DROPPING,)),
     Use(_REGIONS, "aot_eager", (layouts.CHANNELS_LAST,)),
     Use(_CHECKS, "eager", (settings.FLAGS_LEFT_OUT,), "one NaN", "except"),
-    Use(("_runs_deferred",), "eager", (raising.OUT_OF_RANGE,)),
+    Use(("runs_deferred",), "eager", (raising.OUT_OF_RANGE,)),
     Use(("warn(",), "eager", (warned.AS_ERRORS,)),
+    Use(_LOOPS, "eager", (dynamic.MARKED,), most=1),
 )
 
 
 def compiled_uses(texts: Sequence[tuple[str, str]], probes: Sequence[Recipe]) -> dict[Way, tuple[Recipe, ...]]:
     """The probes, of those that a plan has, to be made compiled; `texts` are the changed files, before and after."""
     found: dict[Way, tuple[Recipe, ...]] = {}
+    texts = [(old, new) for old, new in texts if SUPPORT not in new]
     for use in USES:
         if not any(_adds(old, new, use) for old, new in texts):
             continue
         fit = [one for one in probes if one.probe in use.probes and (not use.floats or one.floats == use.floats)]
-        found[use.way] = tuple(dict.fromkeys((*found.get(use.way, ()), *fit[:MOST])))
+        found[use.way] = tuple(dict.fromkeys((*found.get(use.way, ()), *fit[: use.most])))
     return {way: recipes for way, recipes in found.items() if recipes}
 
 

@@ -30,16 +30,28 @@ def _casts(tensor: torch.Tensor) -> bool:
 
 
 def _cast(dtype: torch.dtype) -> Around:
+    """As ``Module.to`` does it: parameters get other data, buffers become other tensors, and other attributes stay."""
+
     @contextmanager
     def around(subject: Subject, _call: Arguments) -> Iterator[Subject]:
-        weights = [(one, one.data) for one in _weights(subject) if one.is_floating_point()]
+        parts = {id(part): part for module in subject.modules.values() for part in module.modules()}.values()
+        parameters = {
+            id(one): (one, one.data) for part in parts for one in part._parameters.values() if one is not None
+        }
+        buffers = [(part._buffers, dict(part._buffers)) for part in parts]
         try:
-            for one, data in weights:
-                one.data = data.to(dtype)
+            for one, data in parameters.values():
+                if one.is_floating_point():
+                    one.data = data.to(dtype)
+            for held, known in buffers:
+                held.update({name: one.to(dtype) for name, one in known.items() if one is not None and _casts(one)})
             yield subject
         finally:
-            for one, data in weights:
+            for one, data in parameters.values():
                 one.data = data
+            for held, known in buffers:
+                held.clear()
+                held.update(known)
 
     return around
 

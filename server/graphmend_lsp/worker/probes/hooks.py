@@ -18,7 +18,8 @@ from .base import Arguments, Probe
 HOOKED = "with hooks on every submodule"
 
 
-def _inner(subject: Subject) -> list[tuple[str, torch.nn.Module]]:
+def inner(subject: Subject) -> list[tuple[str, torch.nn.Module]]:
+    """The submodules, with their names."""
     return [
         (name, part)
         for root, module in subject.modules.items()
@@ -41,7 +42,7 @@ def _hooked(subject: Subject, _call: Arguments) -> Iterator[Subject]:
         result = subject.function(*args, **kwargs)
         return result, list(dict.fromkeys(seen))
 
-    handles = [part.register_forward_hook(noting(name)) for name, part in _inner(subject)]
+    handles = [part.register_forward_hook(noting(name)) for name, part in inner(subject)]
     try:
         yield replace(subject, function=called)
     finally:
@@ -50,6 +51,6 @@ def _hooked(subject: Subject, _call: Arguments) -> Iterator[Subject]:
 
 
 PROBES = (
-    Probe(HOOKED, "inside-effects", lambda subject, _call: bool(_inner(subject)),
+    Probe(HOOKED, "inside-effects", lambda subject, _call: bool(inner(subject)),
           around=_hooked),
 )  # fmt: skip

@@ -57,5 +57,5 @@ def _told(subject: Subject, _call: Arguments) -> Iterator[Subject]:
 
 PROBES = (
     Probe("as the first call", "inside-effects", lambda _subject, _call: True),
-    Probe("as the first call, with what is the same tensor", "identity", lambda _subject, _call: True, around=_told),
+    Probe("as the first call, with shared tensors", "identity", lambda _subject, _call: True, around=_told),
 )

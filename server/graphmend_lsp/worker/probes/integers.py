@@ -59,7 +59,8 @@ def _in(dtype: torch.dtype, call: Arguments) -> Arguments:
 
 
 def _beyond_float32(call: Arguments) -> Arguments:
-    made = {id(one): one + BEYOND_FLOAT32 for one in _integers(call) if one.dtype in (torch.int32, torch.int64)}
+    wide = [one for one in _integers(call) if one.dtype in (torch.int32, torch.int64)]
+    made = {id(one): (one + BEYOND_FLOAT32) | 1 for one in wide}  # of the even ones it holds half
     args, kwargs = substitute(call, made)
     return args, kwargs
 
@@ -102,8 +103,8 @@ PROBES = (
           lambda call: _at_ends(call, largest=True)),
     Probe("with an integer at the lower end of its dtype", "number-range", _narrow,
           lambda call: _at_ends(call, largest=False)),
-    Probe("with sizes whose product int32 does not hold", "number-range", _computes_narrow, _huge),
+    Probe("with sizes whose product exceeds int32", "number-range", _computes_narrow, _huge),
     Probe("with integers in uint8", "number-range", _has_integers, lambda call: _in(torch.uint8, call)),
     Probe("with integers in int8", "number-range", _has_integers, lambda call: _in(torch.int8, call)),
-    Probe("with integers that float32 does not hold", "float64", _has_wide, _beyond_float32),
+    Probe("with integers that float32 cannot hold", "float64", _has_wide, _beyond_float32),
 )  # fmt: skip

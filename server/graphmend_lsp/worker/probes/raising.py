@@ -62,7 +62,7 @@ def _one_longer(call: Arguments) -> Arguments:
 
 PROBES = (
     Probe(OUT_OF_RANGE, "raised-between", _has_integers, _out_of_range, refusals=True),
-    Probe("with two elements where there was one", "raised-between", _has_single, _two, refusals=True),
-    Probe("with a last dimension that is one longer", "raised-between", _has_floats, _one_longer, refusals=True),
-    Probe("with a number that is no number", "raised-between", _has_floats, values=(("one NaN", ""),), refusals=True),
+    Probe("with two elements instead of one", "raised-between", _has_single, _two, refusals=True),
+    Probe("with a last dimension longer by 1", "raised-between", _has_floats, _one_longer, refusals=True),
+    Probe("with NaN in place of a number", "raised-between", _has_floats, values=(("one NaN", ""),), refusals=True),
 )

@@ -20,9 +20,9 @@ from .base import Arguments, Probe
 DROPPED = 0.25
 _INNARDS = frozenset(vars(torch.nn.Module()))
 
-DROPPING = "with dropout that drops"
+DROPPING = "with active dropout"
 
-FLAGS_LEFT_OUT = "with flags that it leaves out the other way round"
+FLAGS_LEFT_OUT = "with the flags that it leaves out set to the opposite"
 
 
 def _parts(subject: Subject) -> list[torch.nn.Module]:
@@ -98,7 +98,7 @@ def _undefaulted(subject: Subject, call: Arguments) -> Iterator[Subject]:
 
 VALUES = (("", ""), ("one NaN", ""), ("large", ""))
 PROBES = (
-    Probe("with the flags of its modules the other way round", "settings",
+    Probe("with the flags of its modules set to the opposite", "settings",
           lambda subject, _call: bool(_flags(subject)), around=_flipped, values=VALUES, refusals=True),
     Probe(DROPPING, "settings", lambda subject, _call: bool(_drops(subject)), around=_dropping,
           values=VALUES, refusals=True, gradients=True),

@@ -1,6 +1,7 @@
 """Batches as large as the numbers in the source, and one larger.
 
-Catches a message moved behind a method that counts batches of more than 16 rows, which no entry has.
+Catches a message moved behind a method that counts batches of more than 16 rows, which no entry has; two sides of a
+choice that have one shape only for inputs with as many dimensions as the entry's.
 """
 
 from __future__ import annotations
@@ -69,8 +70,9 @@ def _grown(call: Arguments, size: int) -> Arguments:
 
 
 @contextmanager
-def _large(subject: Subject, _call: Arguments) -> Iterator[Subject]:
-    size = size_for(subject)
+def enlarged(subject: Subject, _call: Arguments, size: int = 0) -> Iterator[Subject]:
+    """Each call is made with a batch of so many rows, by default of `size_for`."""
+    size = size or size_for(subject)
 
     def called(*args: Any, **kwargs: Any) -> Any:
         args, kwargs = _grown((args, kwargs), size)
@@ -79,9 +81,44 @@ def _large(subject: Subject, _call: Arguments) -> Iterator[Subject]:
     yield replace(subject, function=called)
 
 
-def _fits(_subject: Subject, call: Arguments) -> bool:
+def fits(_subject: Subject, call: Arguments) -> bool:
+    """Whether a batch can be that large at all."""
     batched = _batched(call)
     return bool(batched) and sum(one.numel() // one.shape[0] for one in batched) * LARGEST <= MOST_ELEMENTS
 
 
-PROBES = (Probe("with a large batch", "shapes", _fits, around=_large, refusals=True),)
+def _dimensioned(call: Arguments) -> list[torch.Tensor]:
+    tensors = [one for _, one in tensors_of(call) if one.dim() and not isinstance(one, torch.nn.Parameter)]
+    return [one for one in tensors if one.layout == torch.strided]
+
+
+def _deeper(call: Arguments) -> Arguments:
+    """Every tensor twice, along a new first dimension."""
+    made = {
+        id(one): torch.stack([one.detach()] * 2).requires_grad_(one.requires_grad)
+        for one in _dimensioned(call)
+        if one.numel() <= MOST_ELEMENTS
+    }
+    args, kwargs = substitute(call, made)
+    return args, kwargs
+
+
+def _flatter(call: Arguments) -> Arguments:
+    """Of every tensor with rows the first row."""
+    made = {
+        id(one): one.detach()[0].clone().requires_grad_(one.requires_grad)
+        for one in _dimensioned(call)
+        if one.dim() > 1 and one.shape[0]
+    }
+    args, kwargs = substitute(call, made)
+    return args, kwargs
+
+
+DEEPER = "with one dimension more"
+FLATTER = "with one dimension fewer"
+
+PROBES = (
+    Probe("with a large batch", "shapes", fits, around=enlarged, refusals=True),
+    Probe(DEEPER, "shapes", lambda _subject, call: bool(_dimensioned(call)), _deeper),
+    Probe(FLATTER, "shapes", lambda _subject, call: any(one.dim() > 1 for one in _dimensioned(call)), _flatter),
+)

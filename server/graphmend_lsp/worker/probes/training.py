@@ -82,7 +82,7 @@ def _second(subject: Subject, _call: Arguments) -> Iterator[Subject]:
 
 
 PROBES = (
-    Probe("trained by one step with weight decay", "zero-gradients", _trains, around=_trained),
+    Probe("after one training step with weight decay", "zero-gradients", _trains, around=_trained),
     Probe("with second gradients", "backward", _is_differentiable, around=_second,
           values=(("", ""), ("zero", "")), gradients=True),
 )  # fmt: skip

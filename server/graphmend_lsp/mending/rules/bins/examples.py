@@ -58,7 +58,9 @@ class Hashed(torch.nn.Module):
 
     def forward(self, x):
         keys = x.long() * 31
-        return F.normalize(F.one_hot((keys % self.buckets).long(), self.buckets).sum(0) + x.mean(), dim=0)
+        return F.normalize(
+            F.one_hot((keys % self.buckets).long(), self.buckets).sum(0) + x.mean(), dim=0
+        )
 """,
         run=_X + "fn = Hashed(6)\n",
         gb_id="GB0036",
@@ -110,7 +112,7 @@ import torch
 def fn(x, w):
     return ⟦torch.bincount(x.long().clamp(0, 7), w, minlength=8)⟧ + 1
 """,
-        "rounded otherwise",
+        "round differently",
         gb_id="GB0036",
     ),
     Refusal(

@@ -100,7 +100,7 @@ def _bins(source: Source, call: ast.Call, values: ast.expr) -> ast.expr:
         raise Refused(f"The arguments of `{render(source, call)}` are not written out.")
     weights, bins = given.get("weights"), given.get("minlength")
     if weights is not None and not (isinstance(weights, ast.Constant) and weights.value is None):
-        raise Refused(f"`{render(source, weights)}` weighs the counts, and their sum would be rounded otherwise.")
+        raise Refused(f"`{render(source, weights)}` weighs the counts, and their sum would round differently.")
     if bins is None or (isinstance(bins, ast.Constant) and bins.value == 0):
         raise Refused(
             f"How long `{render(source, call)}` is depends on the largest value; say how many bins there are, as in "

@@ -43,7 +43,7 @@ def call_of(request: Request, source: Source, inside: ast.stmt, frame: Frame) ->
     if callee.decorator_list:
         raise Refused(f"`{callee.name}` is decorated, so what is called may take other arguments.")
     if callee.args.vararg is not None or callee.args.kwarg is not None:
-        raise Refused(f"`{callee.name}` takes any arguments, so a new one may be one that it has already.")
+        raise Refused(f"`{callee.name}` takes any arguments, so a new argument may have a name that it takes already.")
     node = source.node_at(frame.span) if frame.path == source.path else None
     while isinstance(node, ast.expr) and not isinstance(node, ast.Call):
         parent = source.parents.get(node)
@@ -78,7 +78,7 @@ def _refuse_others(request: Request, source: Source, call: ast.Call, callee: Fun
         ]
         if callee.name == "forward" and made and all(made):
             if "forward_pre_hook" in source.text.value:
-                raise Refused(f"A hook of this file may exchange what `{text}` is given.")
+                raise Refused(f"A hook of this file may replace the arguments of `{text}`.")
             return True
     raise Refused(f"`{text}` may be another function than the `{callee.name}` that reads the number.")
 
@@ -120,7 +120,7 @@ def _statement(source: Source, call: ast.Call, caller: Function) -> ast.stmt:
     statement = source.statement(call)
     text = render(source, call.func)
     if statement is None or not comes_first(source, statement, call):
-        raise Refused(f"Something is evaluated in front of `{text}` in its statement, or decides whether it is called.")
+        raise Refused(f"Something runs before `{text}` in its statement, or decides whether it is called.")
     if not source.starts_line(statement):
         raise Refused(f"Line {statement.lineno}: `{text}` shares its line with another statement.")
     for up in source.ancestors(call):
@@ -149,7 +149,7 @@ def _bound(source: Source, call: ast.Call, callee: Function) -> dict[str, ast.ex
     for one in given.values():
         for hazard in hazards(source, one):
             if hazard.kind in ("effect", "random") or loaded(hazard.node) & names_given:
-                raise Refused(f"`{render(source, hazard.node)}` {hazard.words}; give it a name in front of the call.")
+                raise Refused(f"`{render(source, hazard.node)}` {hazard.words}; give it a name before the call.")
     return given
 
 

@@ -117,7 +117,7 @@ def fn(x, lengths):
         gb_id="GB0124",
     ),
     Example(
-        "a method of one's own, a name that the caller has",
+        "a method of the same class, a name that the caller has",
         before="""\
 import torch
 
@@ -209,15 +209,15 @@ REFUSALS: tuple[Refusal, ...] = (
         "takes any arguments",
     ),
     _refusal(
-        "a change in front of the read",
+        "a change before the read",
         _FUNCTION.format(more="", front="    lengths.add_(1)\n") + "def fn(x, lengths):\n    return cut(x, lengths)\n",
-        "stands in front of the read and does more than give a name to a value",
+        "comes before the read and does more than name a value",
     ),
     _refusal(
         "another value of the parameter",
         _FUNCTION.format(more="", front="    lengths = lengths * 2\n")
         + "def fn(x, lengths):\n    return cut(x, lengths)\n",
-        "binds `lengths` anew",
+        "binds `lengths` again",
     ),
     _refusal(
         "a decorated function",
@@ -247,6 +247,6 @@ REFUSALS: tuple[Refusal, ...] = (
         "a number of the module",
         "import torch\n\n\nclass Net(torch.nn.Module):\n    def cut(self, x):\n        n = ⟦self.sizes.max().item()⟧\n"
         "        return x[:n]\n\n    def fn(self, x):\n        return self.cut(x)\n",
-        "`self` is not given by the call",
+        "`self` is not an argument of the call",
     ),
 )

@@ -37,9 +37,9 @@ def read_in(source: Source, statement: ast.Assign, name: str, call: Call) -> str
             continue
         target = one.targets[0] if isinstance(one, ast.Assign) and len(one.targets) == 1 else None
         if not isinstance(one, ast.Assign) or not isinstance(target, ast.Name) or hazards(source, one.value):
-            raise Refused(f"Line {one.lineno} stands in front of the read and does more than give a name to a value.")
+            raise Refused(f"Line {one.lineno} comes before the read and does more than name a value.")
         if target.id in known or target.id in parameters(call.callee):
-            raise Refused(f"Line {one.lineno} binds `{target.id}` anew in front of the read.")
+            raise Refused(f"Line {one.lineno} binds `{target.id}` again before the read.")
         known[target.id] = one.value
     for hazard in hazards(source, statement.value):
         raise Refused(f"`{render(source, hazard.node)}` {hazard.words}.")
@@ -50,7 +50,7 @@ def _text(source: Source, node: ast.expr, known: Known, call: Call) -> str:
     exchange: dict[ast.AST, str] = {}
     for one in ast.walk(node):
         if isinstance(one, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
-            raise Refused(f"`{render(source, one)}` has names of its own.")
+            raise Refused(f"`{render(source, one)}` has its own names.")
         if isinstance(one, ast.Name):
             exchange[one] = _word(source, one, known, call)
     if isinstance(node, ast.Name):
@@ -74,14 +74,14 @@ def _word(source: Source, one: ast.Name, known: Known, call: Call) -> str:
     if one.id in known:
         value = known[one.id]
         if value is None:
-            raise Refused(f"`{one.id}` gets another value in front of the read where it is None.")
+            raise Refused(f"`{one.id}` gets another value before the read where it is None.")
         return operand(_text(source, value, known, call))
     if one.id in parameters(call.callee):
         given = call.arguments.get(one.id)
         if given is None:
-            raise Refused(f"`{one.id}` is not given by the call, so the caller does not have it.")
+            raise Refused(f"`{one.id}` is not an argument of the call, so the caller does not have it.")
         if not isinstance(given, (ast.Name, ast.Constant)):
-            raise Refused(f"`{one.id}` is given as `{render(source, given)}`; give it a name in front of the call.")
+            raise Refused(f"`{one.id}` is given as `{render(source, given)}`; give it a name before the call.")
         return render(source, given)
     scopes = [call.callee, call.caller, *source.ancestors(call.caller)]
     if any(isinstance(up, (ast.FunctionDef, ast.AsyncFunctionDef)) and one.id in local_names(up) for up in scopes):

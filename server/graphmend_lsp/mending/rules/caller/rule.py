@@ -3,7 +3,7 @@
 What it does
 ------------
 A function that is inlined begins with ``n = expression of an argument.item()`` (or ``int(...)``, ``float(...)``, ``bool(...)``).
-It gets a parameter ``n=None`` and reads the number itself only where that is None; the caller reads it in front of the
+It gets a parameter ``n=None`` and reads the number itself only where that is None; the caller reads it before the
 call and hands it on.
 
 Why it costs
@@ -14,7 +14,7 @@ break itself stays, where a number decides which modules run.
 
 Safety
 ------
-The same expression of the same tensor is computed, a little earlier: what stands in front of the read in the function only
+The same expression of the same tensor is computed, a little earlier: what comes before the read in the function only
 gives names to values, and nothing that is evaluated for the call may have an effect. Other callers of the function see
 no change. A function of another class that takes the place of the called one would get an argument that it does not know; that is
 refused where such a class is in sight. A hook that exchanges a submodule's arguments does not change the number; where
@@ -22,8 +22,8 @@ the file has such hooks it is refused, too.
 
 When it is refused
 ------------------
-When the number also depends on ``self`` or on what the function computes; when the called function cannot be told from the
-text (decorated, a loop's variable, a class of another file, an override); when the argument has no name; when the
+When the number also depends on ``self`` or on what the function computes; when the text does not show which function is
+called (decorated, a loop's variable, a class of another file, an override); when the argument has no name; when the
 call stands in a loop, a ``try``, a ``with`` or behind something with an effect; with ``*args`` or ``**kwargs``.
 """
 

@@ -4,19 +4,6 @@ from __future__ import annotations
 
 from graphmend_lsp.mending.rule import Example, Refusal
 
-_HELPER = '''\
-def _capture_data(function):
-    """Let TorchDynamo capture numbers and sizes that depend on data in a function that it compiles."""
-
-    @functools.wraps(function)
-    def run(*args, **kwargs):
-        with torch._dynamo.config.patch(capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True):
-            return function(*args, **kwargs)
-
-    torch._dynamo.eval_frame.skip_code(run.__code__)  # settings are made outside of what is compiled
-    return run
-'''
-
 EXAMPLES: tuple[Example, ...] = (
     Example(
         "the elements that a mask chooses, returned",
@@ -29,14 +16,13 @@ def fn(x):
     kept = ⟦y[x > 0]⟧
     return kept * 2
 """,
-        after=f"""\
+        after="""\
 import torch
-import functools
+
+from graphmend_support import captures
 
 
-{_HELPER}
-
-@_capture_data
+@captures(capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True)
 def fn(x):
     y = x.sin()
     kept = y[x > 0]
@@ -67,12 +53,11 @@ class Net(torch.nn.Module):
 
 net = Net()
 """,
-        after=f"""\
+        after="""\
 import torch
-import functools
 
+from graphmend_support import captures
 
-{_HELPER}
 
 class Trim(torch.nn.Module):
     def forward(self, x, lengths):
@@ -84,7 +69,7 @@ class Net(torch.nn.Module):
         super().__init__()
         self.trim = Trim()
 
-    @_capture_data
+    @captures(capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True)
     def forward(self, x, lengths):
         return self.trim(x * 2, lengths).cos()
 
@@ -107,14 +92,13 @@ def fn(x, mask):
     total = (x * mask).sum()
     return total / count, count
 """,
-        after=f"""\
+        after="""\
 import torch
-import functools
+
+from graphmend_support import captures
 
 
-{_HELPER}
-
-@_capture_data
+@captures(capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True)
 def fn(x, mask):
     count = mask.sum().item()
     total = (x * mask).sum()
@@ -135,14 +119,13 @@ import torch
 def fn(x):
     return ⟦torch.unique(x.round())⟧.cos()
 """,
-        after=f"""\
+        after="""\
 import torch
-import functools
+
+from graphmend_support import captures
 
 
-{_HELPER}
-
-@_capture_data
+@captures(capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True)
 @torch.compile(dynamic=True)
 @torch.no_grad()
 def fn(x):
@@ -162,30 +145,19 @@ def fn(x):
     (force,) = ⟦torch.autograd.grad(energy, x)⟧
     return -force
 """,
-        after='''\
+        after="""\
 import torch
-import functools
+
+from graphmend_support import captures
 
 
-def _capture_autograd(function):
-    """Let TorchDynamo capture gradients in a function that it compiles."""
-
-    @functools.wraps(function)
-    def run(*args, **kwargs):
-        with torch._dynamo.config.patch(trace_autograd_ops=True):
-            return function(*args, **kwargs)
-
-    torch._dynamo.eval_frame.skip_code(run.__code__)  # settings are made outside of what is compiled
-    return run
-
-
-@_capture_autograd
+@captures(trace_autograd_ops=True)
 def fn(x):
     x = x.detach().requires_grad_()
     energy = (x * x).sum()
     (force,) = torch.autograd.grad(energy, x)
     return -force
-''',
+""",
         run="fn = fn\nimport torch\ncalls = [(torch.tensor(x),) for x in ([1.0, -1.0], [0.0, 2.0])]",
         gb_id="GB9186",
     ),

@@ -297,7 +297,7 @@ REFUSALS: tuple[Refusal, ...] = (
             self.seen = self.big(x)
         return x
 """,
-        "changes what is outside of its side",
+        "changes what is outside of a side",
     ),
     _refused(
         "a change in place",
@@ -381,7 +381,7 @@ REFUSALS: tuple[Refusal, ...] = (
         x = self.layers[1](x)
         return x + 1
 """,
-        "Statements stand behind the early return",
+        "Statements follow the early return",
     ),
     _refused(
         "a context on one side",
@@ -411,6 +411,6 @@ REFUSALS: tuple[Refusal, ...] = (
         x += 1
         return x
 """,
-        "it may be known by another name",
+        "it may have another name",
     ),
 )

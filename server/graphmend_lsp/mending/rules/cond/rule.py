@@ -62,8 +62,8 @@ _SINGULAR = frozenset(
 """Operations with a gradient that is not finite at a point, of which the where rule knows no harmless operand."""
 _TITLE = "Compute one side with torch.cond when compiled"
 _RAISES = (
-    "torch.compile traces both sides: it raises for a call that one of them does not take, in which they differ in shape,"
-    " dtype or strides, or in which a Python float that they read is another one than before."
+    "torch.compile traces both sides: it raises for a call that some side does not accept, in which they differ in shape,"
+    " dtype or strides, or in which a Python float that they read differs from before."
 )
 _IN_TRAINING = "In training the `if` stays, and breaks the graph as before."
 
@@ -173,14 +173,14 @@ class _Mending:
                 "`torch.cond` takes the place of an `if`, not of an `elif`; write it as an `if` in the `else`."
             )
         if not self.source.starts_line(self.root):
-            raise Refused("The branch shares its line with other code; give it a line of its own.")
+            raise Refused("The branch shares its line with other code; give it its own line.")
         function = self.source.function(self.target)
         if any(isinstance(one, (ast.Yield, ast.YieldFrom, ast.Await)) for one in ast.walk(function or self.root)):
             raise Refused("`torch.cond` cannot stand in a generator or a coroutine.")
 
     def _test(self, test: ast.expr) -> Test:
         if self.kinds.of(test) != "tensor":
-            raise Refused(f"It is not clear whether `{render(self.source, test)}` is a tensor or a Python value.")
+            raise Refused(f"GraphMend cannot tell whether `{render(self.source, test)}` is a tensor or a Python value.")
         taken = self.conditions.take(test)
         if taken.setup:
             raise Refused("An operand of the condition is used twice; give it a name before the `if`.")
@@ -194,7 +194,7 @@ class _Mending:
         root, one = self.root, self.root
         plain = isinstance(one, ast.Assign) and len(one.targets) == 1 and isinstance(one.targets[0], ast.Name)
         if not (plain or isinstance(one, ast.Return)) or getattr(one, "value", None) is not target:
-            raise Refused("The conditional expression is a part of a statement; give it a name of its own.")
+            raise Refused("The conditional expression is a part of a statement; give it its own name.")
         for value in (target.body, target.orelse):
             Region(self.source, self.kinds).refuse_value(value)
         key = one.targets[0].id if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name) else ""
@@ -214,7 +214,7 @@ class _Mending:
             other = self.source.after(target)
             tail = True
             if len(other) != 1 or not isinstance(other[0], ast.Return):
-                raise Refused("Statements stand behind the early return; put them into an `else` that returns, too.")
+                raise Refused("Statements follow the early return; put them into an `else` that returns, too.")
         if returns(target.body) != returns(other):
             raise Refused("One side returns and the other does not.")
         sides = sides_of(self.source, self.kinds, target, other, returns=returns(target.body))

@@ -53,7 +53,7 @@ def sides_of(source: Source, kinds: Kinds, at: ast.If, other: Sequence[ast.stmt]
             elif reads:
                 raise Refused(f"`{name}` may have no value before the `if`; give it one.")
             elif name in results and name not in _surely(source, side):
-                raise Refused(f"`{name}` may have no value behind the `if`; give it one before.")
+                raise Refused(f"`{name}` may have no value after the `if`; give it one before.")
     modules = any(calls_own(source, one) for side in (at.body, other) for one in side)
     return Sides(at.body, other, tuple(operands), results, returns, modules)
 

@@ -170,7 +170,7 @@ class Writer:
     def _refuse_header(self, target: ast.If) -> None:
         for side in (target.body, target.orelse):
             if side and not self.source.starts_line(side[0]):
-                raise Refused("A side shares the line of its `if` or `else`; give it lines of its own.")
+                raise Refused("A side shares the line of its `if` or `else`; give it its own lines.")
         if edits.comments(self.source, self.source.range(target)[0], self._colon(target)):
             raise Refused("A comment stands inside the condition; put it above the `if`.")
 

@@ -34,7 +34,6 @@ import zlib
 
 import torch
 
-
 _CRC32 = zlib.crc32(b"a")
 
 
@@ -95,7 +94,6 @@ import hashlib
 
 import torch
 
-
 _MD5 = hashlib.md5("attention".encode()).hexdigest()
 
 
@@ -120,7 +118,6 @@ def fn(x):
         after="""\
 import torch
 
-
 _BYTES = bytes(3)
 
 
@@ -143,7 +140,6 @@ def fn(x):
 """,
         after="""\
 import torch
-
 
 _CAN_CAST = torch.can_cast(torch.float16, torch.int8)
 
@@ -177,11 +173,9 @@ import zlib
 
 import torch
 
+from graphmend_support import while_tracing
 
-@torch.compiler.assume_constant_result
-def _crc32(text):
-    \"\"\"Computed while Dynamo traces, anew for another text.\"\"\"
-    return zlib.crc32(text)
+_crc32 = while_tracing(lambda text: zlib.crc32(text))
 
 
 class Net(torch.nn.Module):
@@ -215,11 +209,9 @@ import hashlib
 
 import torch
 
+from graphmend_support import while_tracing
 
-@torch.compiler.assume_constant_result
-def _digest(text):
-    \"\"\"Computed while Dynamo traces, anew for another text.\"\"\"
-    return hashlib.sha256(text).hexdigest()
+_digest = while_tracing(lambda text: hashlib.sha256(text).hexdigest())
 
 
 def fn(x, text):

@@ -36,10 +36,11 @@ from graphmend_lsp.mending.rules.constant.expression import Reading
 from graphmend_lsp.mending.rules.constant.pure import BUILTINS, FUNCTIONS, OF_TYPES
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.break_site import Place
-from graphmend_lsp.mending.syntax.formatting import render
-from graphmend_lsp.mending.syntax.imports import add_function, dotted, is_builtin, spell
+from graphmend_lsp.mending.syntax.formatting import layout, line_limit, render
+from graphmend_lsp.mending.syntax.imports import add_function, add_value, dotted, is_builtin, spell
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source
+from graphmend_lsp.mending.syntax.support import supported
 from graphmend_lsp.model import Declined, Mend, TextEdit
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
@@ -125,16 +126,23 @@ def _traced(source: Source, call: ast.Call, value: ast.expr, reading: Reading) -
         raise Refused(f"`{render(source, value)}` needs more than one text of the call.")
     given = reading.given[0]
     name = source.fresh("_" + _name(source, value, call))
-    mark, added = spell(source, _MARK, source.tree)
     parameter = "text" if not reading.local else source.fresh("text")
     body = render(source, value, {**reading.local, given: parameter})
-    lines = [
-        f"@{mark}",
-        f"def {name}({parameter}):",
-        f'{source.indent}"""Computed while Dynamo traces, anew for another text."""',
-        f"{source.indent}return {body}",
-    ]
-    helper = add_function(source, lines)
+    found = supported(source, source.tree, "while_tracing")
+    if found is not None:
+        line = f"{name} = {found[0]['while_tracing']}(lambda {parameter}: {body})"
+        lines, spots = layout(line, source.indent, line_limit(source)), found[1]
+        helper = add_value(source, lines)
+    else:
+        mark, added = spell(source, _MARK, source.tree)
+        spots = [added] if added else []
+        lines = [
+            f"@{mark}",
+            f"def {name}({parameter}):",
+            f'{source.indent}"""Computed while Dynamo traces, again for another text."""',
+            f"{source.indent}return {body}",
+        ]
+        helper = add_function(source, lines)
     if any(source.range(one)[1] > source.text.offset(helper.span.start) for one in reading.anchors):
         helper = edits.insert_after(
             source, max(reading.anchors, key=lambda one: source.range(one)[1]), ["", "", *lines]
@@ -145,13 +153,13 @@ def _traced(source: Source, call: ast.Call, value: ast.expr, reading: Reading) -
         title=f"Evaluate {render(source, call.func)}(...) while tracing",
         path=source.path,
         span=source.span(call),
-        edits=(*([added] if added else []), *new),
+        edits=(*spots, *new),
     )
 
 
 def _at_top(source: Source, line: str, reading: Reading) -> TextEdit:
     """The edit that sets a constant behind the imports, or behind the last statement that it needs."""
-    edit = add_function(source, [line])
+    edit = add_value(source, [line])
     start = source.text.offset(edit.span.start)
     last = max(reading.anchors, key=lambda one: source.range(one)[1], default=None)
     if last is None or source.range(last)[1] <= start:

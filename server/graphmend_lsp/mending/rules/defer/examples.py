@@ -76,7 +76,7 @@ class Net(nn.Module):
 
     def forward(self, x):
         h = x * 2
-        value = SETTINGS['scale']
+        value = SETTINGS["scale"]
         h = self.note(h)
         result = h * 3
         print(f"scale {value}")
@@ -378,53 +378,15 @@ def f(x):
 """,
         """\
 import torch
-import functools
+
+from graphmend_support import defer, runs_deferred
 
 
-_deferred = None
-
-
-def _defer(effect):
-    \"\"\"Run an effect when the function under `_runs_deferred` is over; at once when none is running.\"\"\"
-    if _deferred is None:
-        effect()
-    else:
-        _deferred.append(effect)
-
-
-def _runs_deferred(function):
-    \"\"\"Let effects that `function` defers run when it returns or raises, outside of its graphs.\"\"\"
-
-    @torch.compiler.disable
-    def flush(effects):
-        for effect in effects:
-            effect()
-
-    @torch.compiler.disable(recursive=False)
-    def run(args, kwargs):
-        global _deferred
-        if _deferred is not None:
-            return function(*args, **kwargs)
-        _deferred = []
-        try:
-            return function(*args, **kwargs)
-        finally:
-            effects, _deferred = _deferred, None
-            flush(effects)
-
-    @torch.compiler.disable(recursive=False)
-    @functools.wraps(function)
-    def wrapper(*args, **kwargs):
-        return run(args, kwargs)
-
-    return wrapper
-
-
-@_runs_deferred
+@runs_deferred
 def f(x):
     for i in range(3):
         x = x + i
-        _defer(lambda i=i, sum_value=x.sum(): print("round", i, sum_value.item()))
+        defer(lambda i=i, sum_value=x.sum(): print("round", i, sum_value.item()))
     return x
 """,
         run="fn = f\ncalls = [(torch.arange(4.0),), (torch.arange(4.0) - 2,), (torch.arange(4.0),)]",
@@ -446,53 +408,19 @@ def f(x):
 """,
         """\
 import torch
-import functools
+
+from graphmend_support import defer, runs_deferred
 
 
-_deferred = None
-
-
-def _defer(effect):
-    \"\"\"Run an effect when the function under `_runs_deferred` is over; at once when none is running.\"\"\"
-    if _deferred is None:
-        effect()
-    else:
-        _deferred.append(effect)
-
-
-def _runs_deferred(function):
-    \"\"\"Let effects that `function` defers run when it returns or raises, outside of its graphs.\"\"\"
-
-    @torch.compiler.disable
-    def flush(effects):
-        for effect in effects:
-            effect()
-
-    @torch.compiler.disable(recursive=False)
-    def run(args, kwargs):
-        global _deferred
-        if _deferred is not None:
-            return function(*args, **kwargs)
-        _deferred = []
-        try:
-            return function(*args, **kwargs)
-        finally:
-            effects, _deferred = _deferred, None
-            flush(effects)
-
-    @torch.compiler.disable(recursive=False)
-    @functools.wraps(function)
-    def wrapper(*args, **kwargs):
-        return run(args, kwargs)
-
-    return wrapper
-
-
-@_runs_deferred
+@runs_deferred
 def f(x):
     for i in range(3):
         x = x + i
-        _defer(lambda condition=x.min() < 0, i=i: print("negative in round", i) if condition else None)
+        defer(
+            lambda condition=x.min() < 0, i=i: (
+                print("negative in round", i) if condition else None
+            ),
+        )
     return x.exp()
 """,
         run="fn = f\ncalls = [(torch.arange(4.0),), (torch.arange(4.0) - 2,), (torch.arange(4.0),)]",
@@ -517,52 +445,14 @@ def f(x):
 """,
         """\
 import torch
-import functools
+
+from graphmend_support import defer, runs_deferred
 
 
-_deferred = None
-
-
-def _defer(effect):
-    \"\"\"Run an effect when the function under `_runs_deferred` is over; at once when none is running.\"\"\"
-    if _deferred is None:
-        effect()
-    else:
-        _deferred.append(effect)
-
-
-def _runs_deferred(function):
-    \"\"\"Let effects that `function` defers run when it returns or raises, outside of its graphs.\"\"\"
-
-    @torch.compiler.disable
-    def flush(effects):
-        for effect in effects:
-            effect()
-
-    @torch.compiler.disable(recursive=False)
-    def run(args, kwargs):
-        global _deferred
-        if _deferred is not None:
-            return function(*args, **kwargs)
-        _deferred = []
-        try:
-            return function(*args, **kwargs)
-        finally:
-            effects, _deferred = _deferred, None
-            flush(effects)
-
-    @torch.compiler.disable(recursive=False)
-    @functools.wraps(function)
-    def wrapper(*args, **kwargs):
-        return run(args, kwargs)
-
-    return wrapper
-
-
-@_runs_deferred
+@runs_deferred
 def f(x):
     try:
-        _defer(lambda x=x: print("try", x))
+        defer(lambda x=x: print("try", x))
         y = x.sin()
     except ValueError:
         return x
@@ -604,46 +494,8 @@ class Net(torch.nn.Module):
 """,
         """\
 import torch
-import functools
 
-
-_deferred = None
-
-
-def _defer(effect):
-    \"\"\"Run an effect when the function under `_runs_deferred` is over; at once when none is running.\"\"\"
-    if _deferred is None:
-        effect()
-    else:
-        _deferred.append(effect)
-
-
-def _runs_deferred(function):
-    \"\"\"Let effects that `function` defers run when it returns or raises, outside of its graphs.\"\"\"
-
-    @torch.compiler.disable
-    def flush(effects):
-        for effect in effects:
-            effect()
-
-    @torch.compiler.disable(recursive=False)
-    def run(args, kwargs):
-        global _deferred
-        if _deferred is not None:
-            return function(*args, **kwargs)
-        _deferred = []
-        try:
-            return function(*args, **kwargs)
-        finally:
-            effects, _deferred = _deferred, None
-            flush(effects)
-
-    @torch.compiler.disable(recursive=False)
-    @functools.wraps(function)
-    def wrapper(*args, **kwargs):
-        return run(args, kwargs)
-
-    return wrapper
+from graphmend_support import defer, runs_deferred
 
 
 class Block(torch.nn.Module):
@@ -653,7 +505,9 @@ class Block(torch.nn.Module):
 
     def forward(self, x):
         y = x.sin()
-        _defer(lambda name=self.name, mean=y.mean(), y=y: print(f"{name}: {mean:.3f}", y))
+        defer(
+            lambda name=self.name, mean=y.mean(), y=y: print(f"{name}: {mean:.3f}", y)
+        )
         return y + 1
 
 
@@ -663,10 +517,10 @@ class Net(torch.nn.Module):
         self.first = Block("first")
         self.second = Block("second")
 
-    @_runs_deferred
+    @runs_deferred
     def forward(self, x):
         x = self.first(x)
-        _defer(lambda x=x: print("half", x))
+        defer(lambda x=x: print("half", x))
         return self.second(x)
 """,
         run="fn = Net()\ncalls = [(torch.arange(4.0),), (torch.arange(4.0) - 2,), (torch.arange(4.0),)]",
@@ -697,11 +551,11 @@ import logging
 
 import torch
 
+from graphmend_support import while_tracing
 
-@torch.compiler.assume_constant_result
-def _logger_warning_once(*args, **kwargs):
-    \"\"\"Say a message that is said only once: at trace time, where it breaks no graph.\"\"\"
-    logger.warning_once(*args, **kwargs)
+_logger_warning_once = while_tracing(
+    lambda *args, **kwargs: logger.warning_once(*args, **kwargs)
+)
 
 logger = logging.getLogger(__name__)
 
@@ -746,11 +600,11 @@ import logging
 
 import torch
 
+from graphmend_support import while_tracing
 
-@torch.compiler.assume_constant_result
-def _logger_warning_once(*args, **kwargs):
-    \"\"\"Say a message that is said only once: at trace time, where it breaks no graph.\"\"\"
-    logger.warning_once(*args, **kwargs)
+_logger_warning_once = while_tracing(
+    lambda *args, **kwargs: logger.warning_once(*args, **kwargs)
+)
 
 logger = logging.getLogger(__name__)
 
@@ -789,11 +643,9 @@ import warnings
 
 import torch
 
+from graphmend_support import while_tracing
 
-@torch.compiler.assume_constant_result
-def _warnings_warn(*args, **kwargs):
-    \"\"\"Say a message that is said only once: at trace time, where it breaks no graph.\"\"\"
-    warnings.warn(*args, **kwargs)
+_warnings_warn = while_tracing(lambda *args, **kwargs: warnings.warn(*args, **kwargs))
 
 
 def f(x):
@@ -833,11 +685,11 @@ import logging
 
 import torch
 
+from graphmend_support import while_tracing
 
-@torch.compiler.assume_constant_result
-def _logger_warning_once(*args, **kwargs):
-    \"\"\"Say a message that is said only once: at trace time, where it breaks no graph.\"\"\"
-    logger.warning_once(*args, **kwargs)
+_logger_warning_once = while_tracing(
+    lambda *args, **kwargs: logger.warning_once(*args, **kwargs)
+)
 
 logger = logging.getLogger(__name__)
 
@@ -847,7 +699,9 @@ class Net(torch.nn.Module):
     def loss_function(self):
         loss_type = getattr(self, "loss_type", None)
         if loss_type not in ("mse", "l1"):
-            _logger_warning_once(f"`loss_type={loss_type}` is not known, `mse` is taken.")
+            _logger_warning_once(
+                f"`loss_type={loss_type}` is not known, `mse` is taken."
+            )
             loss_type = "mse"
         return getattr(torch.nn.functional, f"{loss_type}_loss")
 
@@ -882,11 +736,9 @@ import warnings
 
 import torch
 
+from graphmend_support import while_tracing
 
-@torch.compiler.assume_constant_result
-def _warnings_warn(*args, **kwargs):
-    \"\"\"Say a message that is said only once: at trace time, where it breaks no graph.\"\"\"
-    warnings.warn(*args, **kwargs)
+_warnings_warn = while_tracing(lambda *args, **kwargs: warnings.warn(*args, **kwargs))
 
 
 def check(inputs):
@@ -1105,25 +957,6 @@ def f(x, mask=None):
     return x.sin()
 """,
         "only on a condition",
-        outermost=None,
-        gb_id="GB0059",
-    ),
-    Refusal(
-        "a name that the mend needs",
-        """\
-import torch
-
-
-def _defer(x):
-    return x
-
-
-def f(x):
-    for i in range(2):
-        ⟦print(i)⟧
-    return _defer(x) + 1
-""",
-        "already uses the name",
         outermost=None,
         gb_id="GB0059",
     ),

@@ -13,8 +13,10 @@ from dataclasses import dataclass
 
 from graphmend_lsp.mending.facts.effects import Effect, bindings, blames_caller, is_static
 from graphmend_lsp.mending.syntax.edits import rewrite
-from graphmend_lsp.mending.syntax.imports import add_function, is_builtin, spell
+from graphmend_lsp.mending.syntax.formatting import layout, line_limit
+from graphmend_lsp.mending.syntax.imports import add_function, add_value, is_builtin, spell
 from graphmend_lsp.mending.syntax.source import Source, local_names, parameters
+from graphmend_lsp.mending.syntax.support import is_supported, supported
 from graphmend_lsp.model import TextEdit
 
 _TARGET = "torch.compiler.assume_constant_result"
@@ -60,12 +62,21 @@ def once(source: Source, effect: Effect) -> Once | str | None:
     edits: list[TextEdit] = []
     if name is None:
         name = source.fresh("_" + source.code(receiver).replace(".", "_").strip("_"))
-        decorator, added = spell(source, _TARGET, source.tree)
-        edits += [added] if added else []
-        call = f"    {source.code(receiver)}(*args, **kwargs)"
-        edits.append(add_function(source, [f"@{decorator}", f"def {name}(*args, **kwargs):", _DOC, call]))
+        edits += _helper(source, receiver, name)
     edits.append(rewrite(source, receiver, name))
-    return Once(f"say {effect.label} while tracing", tuple(edits), _changes(effect), constant)
+    return Once(f"call {effect.label} while tracing", tuple(edits), _changes(effect), constant)
+
+
+def _helper(source: Source, receiver: ast.expr, name: str) -> list[TextEdit]:
+    """The edits that add the helper: in one line from the support module, which reaches the callee when it is called."""
+    found = supported(source, source.tree, "while_tracing")
+    call = f"{source.code(receiver)}(*args, **kwargs)"
+    if found is not None:
+        line = f"{name} = {found[0]['while_tracing']}(lambda *args, **kwargs: {call})"
+        return [*found[1], add_value(source, layout(line, source.indent, line_limit(source)))]
+    decorator, added = spell(source, _TARGET, source.tree)
+    lines = [f"@{decorator}", f"def {name}(*args, **kwargs):", _DOC, f"    {call}"]
+    return [*([added] if added else []), add_function(source, lines)]
 
 
 def _is_text(source: Source, node: ast.expr) -> bool:
@@ -131,7 +142,14 @@ def _changes(effect: Effect) -> tuple[str, ...]:
 
 def _existing(source: Source, receiver: ast.expr) -> str | None:
     """The helper of an earlier mend for the same callee."""
+    wanted = f"lambda *args, **kwargs: {source.code(receiver)}(*args, **kwargs)"
     for statement in source.tree.body:
+        if isinstance(statement, ast.Assign) and isinstance(made := statement.value, ast.Call):
+            ours = is_supported(source, made.func, "while_tracing") and [ast.unparse(one) for one in made.args] == [
+                wanted
+            ]
+            if ours and isinstance(statement.targets[0], ast.Name):
+                return statement.targets[0].id
         if not (
             isinstance(statement, ast.FunctionDef) and len(statement.decorator_list) == 1 and len(statement.body) == 2
         ):

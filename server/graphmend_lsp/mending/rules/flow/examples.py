@@ -303,7 +303,7 @@ import torch
 def fn(x):
     return ⟦max([x, x * 2, x * 3], key=lambda t: t.sum())⟧ + 1
 """,
-        "Only two tensors",
+        "between two tensors only",
         gb_id="GB0193",
     ),
     Refusal(
@@ -315,7 +315,7 @@ import torch
 def fn(xs):
     return ⟦sorted(xs)⟧[0] + 1
 """,
-        "not clear what",
+        "cannot tell what",
         gb_id="GB0207",
     ),
 )

@@ -51,7 +51,9 @@ def _sorted(source: Source, call: ast.Call) -> Value:
     if elements is None:
         tensor = call.args[0] if call.args else None
         if tensor is None or Kinds(source).of(tensor) != "tensor":
-            raise Refused(f"It is not clear what `{render(source, call)}` sorts; stack the tensors and use torch.sort.")
+            raise Refused(
+                f"GraphMend cannot tell what `{render(source, call)}` sorts; stack the tensors and use torch.sort."
+            )
         base, added = operand(render(source, tensor)), None
     else:
         stack, added = spell(source, "torch.stack", call)
@@ -70,7 +72,7 @@ def _sorted(source: Source, call: ast.Call) -> Value:
 def _extreme(source: Source, call: ast.Call) -> Value:
     elements = _elements(source, call.args[:1]) if len(call.args) == 1 else list(call.args)
     if elements is None or len(elements) != 2 or len(call.keywords) != 1:
-        raise Refused("Only two tensors can be chosen by a key; stack the keys, take their argmax, and index_select.")
+        raise Refused("A key can choose between two tensors only; stack the keys, take their argmax, and index_select.")
     key = call.keywords[0].value
     if isinstance(key, ast.Lambda) and len(key.args.args) == 1 and not key.args.defaults:
         parameter = key.args.args[0].arg

@@ -15,7 +15,7 @@ Safety
 ------
 The result is a tensor with the same truth where it was a Python bool, so every use of it must be fit for a tensor:
 arithmetic with tensors, `torch` functions, conditions. Two values are chosen by the comparison that Python makes, bit-equal also
-for NaN; more than two are sorted, and NaN comes last there: that is told.
+for NaN; more than two are sorted, and NaN comes last there; the mend says so.
 
 When it is refused
 ------------------

@@ -74,7 +74,7 @@ def _over_list(source: Source, kinds: Kinds, call: ast.Call) -> str:
         return ""
     for one in argument.elts:
         if isinstance(one, ast.Starred) or kinds.of(one) != "tensor":
-            raise Refused(f"It is not clear whether `{render(source, one)}` is a tensor.")
+            raise Refused(f"GraphMend cannot tell whether `{render(source, one)}` is a tensor.")
         if not kinds.is_bool(one):
             raise Refused(f"`{render(source, one)}` is not known to be a bool tensor; compare it with zero.")
         if found := hazards(source, one):

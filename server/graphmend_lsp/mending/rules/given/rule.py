@@ -1,4 +1,4 @@
-"""Conditions on data that matter only where an argument is given: the argument is asked for first.
+"""Conditions on data that matter only where an argument is given: the argument is tested first.
 
 What it does
 ------------
@@ -42,7 +42,7 @@ from graphmend_lsp.model import Declined, Mend, TextEdit
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
-_TITLE = "Ask for the argument first"
+_TITLE = "Test the argument first"
 
 
 def propose(place: Place) -> tuple[Mend | Declined, ...]:
@@ -84,7 +84,7 @@ def _mend(source: Source, node: ast.AST, branch: ast.If, name: str) -> Mend:
     conditions = Conditions(source, Kinds(source, tensors), source.fresh)
     test = conditions.take(branch.test)
     if test.setup:
-        raise Refused("Its condition needs statements of its own; give its operands names first.")
+        raise Refused("Its condition needs its own statements; give its operands names first.")
     check, imported = spell(source, "torch._assert_async", branch)
     alone = f"{name} is None" + (f" and {test.static}" if test.static else "")
     base = edits.block_indentation(source, branch)

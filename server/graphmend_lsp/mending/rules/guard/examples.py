@@ -16,32 +16,16 @@ def f(x):
         raise ValueError("nan found")⟧
     return x + 1
 """,
-        '''\
+        """\
 import torch
-import zlib
 
-
-@torch.library.custom_op(
-    f"{__name__.replace('.', '_')}_{zlib.crc32(__file__.encode())}::_f_check",
-    mutates_args=(),
-    tags=torch.Tag.cudagraph_unsafe,
-)
-def _f_check(holds: torch.Tensor) -> torch.Tensor:
-    """Raises where it does not hold; `torch._assert_async` of the value keeps the operator in the graph."""
-    if not holds:
-        raise ValueError("nan found")
-    return torch.ones((), dtype=torch.bool, device=holds.device)
-
-
-@_f_check.register_fake
-def _f_check_fake(holds):
-    return torch.empty((), dtype=torch.bool, device=holds.device)
+from graphmend_support import check
 
 
 def f(x):
-    torch._assert_async(_f_check(~torch.isnan(x.log()).any()), "_f_check holds")
+    check(~torch.isnan(x.log()).any(), ValueError, "nan found")
     return x + 1
-''',
+""",
         run="fn = f\ncalls = [(torch.ones(4),), (torch.ones(4) * 2,)]",
         outermost=None,
         gb_id="GB0170",
@@ -113,32 +97,16 @@ def f(x):
         raise ValueError("negative")
     return x.sqrt()
 """,
-        '''\
+        """\
 import torch
-import zlib
 
-
-@torch.library.custom_op(
-    f"{__name__.replace('.', '_')}_{zlib.crc32(__file__.encode())}::_f_check",
-    mutates_args=(),
-    tags=torch.Tag.cudagraph_unsafe,
-)
-def _f_check(holds: torch.Tensor) -> torch.Tensor:
-    """Raises where it does not hold; `torch._assert_async` of the value keeps the operator in the graph."""
-    if not holds:
-        raise ValueError("negative")
-    return torch.ones((), dtype=torch.bool, device=holds.device)
-
-
-@_f_check.register_fake
-def _f_check_fake(holds):
-    return torch.empty((), dtype=torch.bool, device=holds.device)
+from graphmend_support import check
 
 
 def f(x):
-    torch._assert_async(_f_check(~(x.min() < 0)), "_f_check holds")
+    check(~(x.min() < 0), ValueError, "negative")
     return x.sqrt()
-''',
+""",
         run="fn = f\ncalls = [(torch.ones(4),), (torch.ones(4) * 2,)]",
         outermost=None,
         gb_id="GB0124",
@@ -336,31 +304,16 @@ def f(x):
     assert ⟦x.sum().item() > 0⟧
     return x.log()
 """,
-        '''\
+        """\
 import torch
-import zlib
 
-
-@torch.library.custom_op(
-    f"{__name__.replace('.', '_')}_{zlib.crc32(__file__.encode())}::_f_check",
-    mutates_args=(),
-    tags=torch.Tag.cudagraph_unsafe,
-)
-def _f_check(holds: torch.Tensor) -> torch.Tensor:
-    """Raises where it does not hold; `torch._assert_async` of the value keeps the operator in the graph."""
-    assert holds
-    return torch.ones((), dtype=torch.bool, device=holds.device)
-
-
-@_f_check.register_fake
-def _f_check_fake(holds):
-    return torch.empty((), dtype=torch.bool, device=holds.device)
+from graphmend_support import check
 
 
 def f(x):
-    torch._assert_async(_f_check(x.sum() > 0), "_f_check holds")
+    assert check(x.sum() > 0, AssertionError)
     return x.log()
-''',
+""",
         run="fn = f\ncalls = [(torch.ones(4),), (torch.ones(4) * 2,)]",
         outermost=None,
         gb_id="GB0124",
@@ -404,36 +357,20 @@ def check(x, low):
 def f(x):
     return check(x * 2, -3) + 1
 """,
-        '''\
+        """\
 import torch
-import zlib
 
-
-@torch.library.custom_op(
-    f"{__name__.replace('.', '_')}_{zlib.crc32(__file__.encode())}::_check_check",
-    mutates_args=(),
-    tags=torch.Tag.cudagraph_unsafe,
-)
-def _check_check(holds: torch.Tensor) -> torch.Tensor:
-    """Raises where it does not hold; `torch._assert_async` of the value keeps the operator in the graph."""
-    if not holds:
-        raise ValueError("too small")
-    return torch.ones((), dtype=torch.bool, device=holds.device)
-
-
-@_check_check.register_fake
-def _check_check_fake(holds):
-    return torch.empty((), dtype=torch.bool, device=holds.device)
+from graphmend_support import check as graphmend_check
 
 
 def check(x, low):
-    torch._assert_async(_check_check(~(x < low).any()), "_check_check holds")
+    graphmend_check(~(x < low).any(), ValueError, "too small")
     return x
 
 
 def f(x):
     return check(x * 2, -3) + 1
-''',
+""",
         run="fn = f\ncalls = [(torch.ones(4),), (torch.zeros(4),)]",
         outermost="f",
         gb_id="GB0170",
@@ -453,39 +390,23 @@ def check(x, mask):
 def f(x):
     return check(x, x.abs()) + 1
 """,
-        '''\
+        """\
 import torch
-import zlib
 
-
-@torch.library.custom_op(
-    f"{__name__.replace('.', '_')}_{zlib.crc32(__file__.encode())}::_check_check",
-    mutates_args=(),
-    tags=torch.Tag.cudagraph_unsafe,
-)
-def _check_check(holds: torch.Tensor) -> torch.Tensor:
-    """Raises where it does not hold; `torch._assert_async` of the value keeps the operator in the graph."""
-    if not holds:
-        raise ValueError("only a full mask is supported")
-    return torch.ones((), dtype=torch.bool, device=holds.device)
-
-
-@_check_check.register_fake
-def _check_check_fake(holds):
-    return torch.empty((), dtype=torch.bool, device=holds.device)
+from graphmend_support import check as graphmend_check
 
 
 def check(x, mask):
     if mask is not None:
         if x.shape != mask.shape:
             raise ValueError("only a full mask is supported")
-        torch._assert_async(_check_check((x == mask).all()), "_check_check holds")
+        graphmend_check((x == mask).all(), ValueError, "only a full mask is supported")
     return x
 
 
 def f(x):
     return check(x, x.abs()) + 1
-''',
+""",
         run="fn = f\ncalls = [(torch.ones(4),), (torch.zeros(4),)]",
         outermost="f",
         gb_id="GB0033",
@@ -512,34 +433,17 @@ class Net(torch.nn.Module):
     def forward(self, x):
         return self.block(x.sin()) + 1
 """,
-        '''\
+        """\
 import torch
-import zlib
 
-
-@torch.library.custom_op(
-    f"{__name__.replace('.', '_')}_{zlib.crc32(__file__.encode())}::_forward_check",
-    mutates_args=(),
-    tags=torch.Tag.cudagraph_unsafe,
-)
-def _forward_check(holds: torch.Tensor) -> torch.Tensor:
-    """Raises where it does not hold; `torch._assert_async` of the value keeps the operator in the graph."""
-    assert holds, "overflow"
-    return torch.ones((), dtype=torch.bool, device=holds.device)
-
-
-@_forward_check.register_fake
-def _forward_check_fake(holds):
-    return torch.empty((), dtype=torch.bool, device=holds.device)
+from graphmend_support import check
 
 
 class Block(torch.nn.Module):
     def forward(self, x):
         for _ in range(2):
             x = x * 2
-            torch._assert_async(
-                _forward_check(torch.isfinite(x).all()), "_forward_check holds"
-            )
+            assert check(torch.isfinite(x).all(), AssertionError, "overflow")
         return x
 
 
@@ -550,7 +454,7 @@ class Net(torch.nn.Module):
 
     def forward(self, x):
         return self.block(x.sin()) + 1
-''',
+""",
         run="fn = Net()\ncalls = [(torch.ones(4),), (torch.zeros(4),)]",
         outermost="Net.forward",
         gb_id="GB0124",
@@ -572,39 +476,23 @@ def check(x, n):
 def f(x):
     return check(x, 2) + 1
 """,
-        after='''\
+        after="""\
 import torch
-import zlib
 
-
-@torch.library.custom_op(
-    f"{__name__.replace('.', '_')}_{zlib.crc32(__file__.encode())}::_check_check",
-    mutates_args=(),
-    tags=torch.Tag.cudagraph_unsafe,
-)
-def _check_check(holds: torch.Tensor) -> torch.Tensor:
-    """Raises where it does not hold; `torch._assert_async` of the value keeps the operator in the graph."""
-    if not holds:
-        raise ValueError("negative")
-    return torch.ones((), dtype=torch.bool, device=holds.device)
-
-
-@_check_check.register_fake
-def _check_check_fake(holds):
-    return torch.empty((), dtype=torch.bool, device=holds.device)
+from graphmend_support import check as graphmend_check
 
 
 def check(x, n):
     if n == 3:
         x = x + 1
     else:
-        torch._assert_async(_check_check(~(x < 0).any()), "_check_check holds")
+        graphmend_check(~(x < 0).any(), ValueError, "negative")
     return x
 
 
 def f(x):
     return check(x, 2) + 1
-''',
+""",
         run="fn = f\ncalls = [(torch.ones(4),), (torch.zeros(4),)]",
         outermost="f",
     ),
@@ -623,38 +511,20 @@ def check(x):
 def f(x):
     return check(x) + 1
 """,
-        after='''\
+        after="""\
 import torch
-import zlib
 
-
-@torch.library.custom_op(
-    f"{__name__.replace('.', '_')}_{zlib.crc32(__file__.encode())}::_check_check",
-    mutates_args=(),
-    tags=torch.Tag.cudagraph_unsafe,
-)
-def _check_check(holds: torch.Tensor) -> torch.Tensor:
-    """Raises where it does not hold; `torch._assert_async` of the value keeps the operator in the graph."""
-    if not holds:
-        raise ValueError("mixed")
-    return torch.ones((), dtype=torch.bool, device=holds.device)
-
-
-@_check_check.register_fake
-def _check_check_fake(holds):
-    return torch.empty((), dtype=torch.bool, device=holds.device)
+from graphmend_support import check as graphmend_check
 
 
 def check(x):
-    torch._assert_async(
-        _check_check(~((x < 0).any() & (x > 1).any())), "_check_check holds"
-    )
+    graphmend_check(~((x < 0).any() & (x > 1).any()), ValueError, "mixed")
     return x
 
 
 def f(x):
     return check(x) + 1
-''',
+""",
         run="fn = f\ncalls = [(torch.tensor([0.9, -0.1]),), (torch.zeros(2),)]",
         outermost="f",
     ),

@@ -1,22 +1,27 @@
 """Checks as operators of the graph that raise themselves: the exception stays the same, at the same time.
 
-`torch.library.custom_op` runs Python inside the graph, also under a compiler. An operator whose value nobody uses is dropped,
-so `torch._assert_async` takes its value, which is always true. Pure.
+`check` of the support module is one, for exceptions that are made of constants. For others, and where the file cannot import
+it, `torch.library.custom_op` makes one of the check: it runs Python inside the graph, also under a compiler. An operator
+whose value nobody uses is dropped, so `torch._assert_async` takes its value, which is always true. Pure.
 """
 
 from __future__ import annotations
 
 import ast
 import builtins
+import math
+from collections.abc import Sequence
 
-from graphmend_lsp.mending.facts.purity import hazards
-from graphmend_lsp.mending.rules.guard.checks import Assertion, Check, Raise, must_hold
+from graphmend_lsp.mending.facts.stored_before import stored_before
+from graphmend_lsp.mending.rules.guard.checks import Assertion, Check, Parts, Raise, must_hold
 from graphmend_lsp.mending.rules.guard.graph import InGraph, under
 from graphmend_lsp.mending.syntax.edits import comments, replace
 from graphmend_lsp.mending.syntax.formatting import layout, line_limit, render
-from graphmend_lsp.mending.syntax.imports import add_function, spell
+from graphmend_lsp.mending.syntax.imports import add_function, dotted, is_bound, is_builtin, spell
 from graphmend_lsp.mending.syntax.operator_names import qualified
-from graphmend_lsp.mending.syntax.source import Function, Source, assigned, local_names, parameters
+from graphmend_lsp.mending.syntax.source import Function, Source, assigned, local_names
+from graphmend_lsp.mending.syntax.support import supported
+from graphmend_lsp.model import TextEdit
 
 _DOC = '"""Raises where it does not hold; `torch._assert_async` of the value keeps the operator in the graph."""'
 
@@ -28,7 +33,7 @@ def raise_in_operator(source: Source, function: Function, check: Check) -> InGra
         return "The check has a condition around it inside; mend the inner one."
     if (name := _unknown(source, function, check)) is not None:
         return f"Its exception is made of `{name}`, which an operator of the graph is not given."
-    if (stored := _stored_before(source, function, statement)) is not None:
+    if (stored := stored_before(source, function, statement)) is not None:
         return f"Line {stored} stores a value in front of the check, which would be lost where the check fails."
     parts = must_hold(source, statement.test, isinstance(check, Raise))
     if isinstance(parts, str):
@@ -39,6 +44,9 @@ def raise_in_operator(source: Source, function: Function, check: Check) -> InGra
         return "There are comments inside the check; move them above it first."
     if not _is_one_line(source, check):
         return "Its exception cannot be written on one line."
+    supported = _in_support(source, check, parts)
+    if supported is not None:
+        return supported
     operator, added = spell(source, "torch.library.custom_op", source.tree)
     called, imported = spell(source, "torch._assert_async", statement)
     torch = operator.removesuffix(".library.custom_op")
@@ -48,6 +56,36 @@ def raise_in_operator(source: Source, function: Function, check: Check) -> InGra
     holds = source.fresh("holds")
     message = f'"{name} holds"'
     inside = [f"{called}({name}({tensor}), {message})" for tensor in parts.tensors]
+    label, labelled = qualified(source, name)
+    definition = _definition(source, torch, (operator, label), (name, holds), check)
+    spots = [one for one in (added, imported, labelled) if one is not None]
+    spots.append(add_function(source, definition))
+    return _replaced(source, check, parts, inside, tuple(dict.fromkeys(spots)))
+
+
+def _in_support(source: Source, check: Check, parts: Parts) -> InGraph | None:
+    """The check with `check` of the support module; None where it cannot raise what the check raises."""
+    if isinstance(check, Assertion):
+        if is_bound(source, "AssertionError", check.statement):
+            return None
+        message = check.statement.msg
+        made: tuple[str, Sequence[ast.expr]] | None = ("AssertionError", [] if message is None else [message])
+    else:
+        made = _made(source, check.error)
+    if made is None or not all(_is_settled(source, one) for one in made[1]):
+        return None
+    found = supported(source, check.statement, "check")
+    if found is None:
+        return None
+    given = ", ".join((made[0], *(render(source, one) for one in made[1])))
+    word = "assert " if isinstance(check, Assertion) else ""  # which `python -O` leaves out
+    inside = [f"{word}{found[0]['check']}({tensor}, {given})" for tensor in parts.tensors]
+    return _replaced(source, check, parts, inside, tuple(found[1]))
+
+
+def _replaced(source: Source, check: Check, parts: Parts, inside: list[str], spots: tuple[TextEdit, ...]) -> InGraph:
+    """The mend that puts calls in the place of the check; `spots` are the edits besides."""
+    statement = check.statement
     if isinstance(check, Raise):
         lines = under(source, parts, inside, render(source, check.error))
     else:
@@ -57,13 +95,63 @@ def raise_in_operator(source: Source, function: Function, check: Check) -> InGra
         lines = ["else:", *(source.indent + line for line in lines)]
     limit = line_limit(source)
     short = [part.removeprefix(base) for line in lines for part in layout(base + line, source.indent, limit)]
-    label, labelled = qualified(source, name)
-    definition = _definition(source, torch, (operator, label), (name, holds), check)
-    spots = [one for one in (added, imported, labelled) if one is not None]
     return InGraph(
-        (*dict.fromkeys(spots), add_function(source, definition), replace(source, statement, statement, short)),
+        (*spots, replace(source, statement, statement, short)),
         ("The check runs uncompiled, as one operator of the graph, which CUDA graphs leave out.",),
     )
+
+
+def _made(source: Source, error: ast.Raise) -> tuple[str, Sequence[ast.expr]] | None:
+    """The class of an exception, as text, and what it is made of; None where it is made otherwise, or has a cause."""
+    made = error.exc
+    if made is None or error.cause is not None:
+        return None
+    kind, given = (made.func, made.args) if isinstance(made, ast.Call) else (made, [])
+    if isinstance(made, ast.Call) and made.keywords:
+        return None
+    return (source.code(kind), given) if _is_class(source, kind) else None
+
+
+def _is_class(source: Source, node: ast.expr) -> bool:
+    """Whether an expression is surely a class: a builtin exception, one of the file, or one with a class's name."""
+    if isinstance(node, ast.Name) and is_builtin(source, node, node.id):
+        found = getattr(builtins, node.id, None)
+        return isinstance(found, type) and issubclass(found, BaseException)
+    name = dotted(source, node)
+    if name is not None:
+        last = name.rpartition(".")[2]
+        return last[:1].isupper() and not last.isupper()
+    bound = [one for one in source.tree.body if isinstance(node, ast.Name) and node.id in assigned(one)]
+    return len(bound) == 1 and isinstance(bound[0], ast.ClassDef) and not bound[0].decorator_list
+
+
+def _is_settled(source: Source, node: ast.expr) -> bool:
+    """Whether an expression gives the same text, number, True, False or None whenever it is evaluated."""
+    match node:
+        case ast.Constant(value=bool() | str() | int() | None):
+            return True
+        case ast.Constant(value=float(value)):
+            return math.isfinite(value)
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float())):
+            return _is_settled(source, node.operand)
+        case ast.JoinedStr():
+            return all(_is_settled(source, one) for one in node.values)
+        case ast.FormattedValue():
+            return node.format_spec is None and _is_settled(source, node.value)
+        case ast.BinOp(left=ast.Constant(value=str()), op=ast.Add(), right=ast.Constant(value=str())):
+            return True
+        case ast.Name():
+            return _constant(source, node.id)
+    return False
+
+
+def _constant(source: Source, name: str) -> bool:
+    """Whether a name of the file is bound once, to a literal."""
+    bound = [one for one in source.tree.body if name in assigned(one)]
+    if len(bound) != 1 or not isinstance(bound[0], ast.Assign) or len(bound[0].targets) != 1:
+        return False
+    changed = any(isinstance(one, ast.Global) and name in one.names for one in ast.walk(source.tree))
+    return isinstance(bound[0].value, ast.Constant) and _is_settled(source, bound[0].value) and not changed
 
 
 def _definition(source: Source, torch: str, made: tuple[str, str], names: tuple[str, str], check: Check) -> list[str]:
@@ -124,27 +212,4 @@ def _unknown(source: Source, function: Function, check: Check) -> str | None:
             return source.code(one)
         if isinstance(one, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom, ast.Lambda)):
             return source.code(one)
-    return None
-
-
-def _stored_before(source: Source, function: Function, statement: ast.stmt) -> int | None:
-    """The line of the first statement in front of the check, or around it in a loop, that others can see the effect of."""
-    end = source.range(statement)[0]
-    for up in source.ancestors(statement):
-        if up is function:
-            break
-        if isinstance(up, (ast.For, ast.While)):
-            end = source.range(up)[1]
-    own = {id(one) for one in ast.walk(statement)}
-    for one in ast.walk(function):
-        if id(one) in own or not hasattr(one, "lineno") or source.range(one)[0] >= end:
-            continue
-        stores = isinstance(one, (ast.Attribute, ast.Subscript)) and not isinstance(one.ctx, ast.Load)
-        if isinstance(one, ast.AugAssign) and getattr(one.target, "id", "") in parameters(function):
-            stores = True
-        acts = isinstance(one, ast.Call) and any(
-            hazard.node is one and hazard.kind == "effect" for hazard in hazards(source, one)
-        )
-        if stores or acts or isinstance(one, (ast.Global, ast.Nonlocal)):
-            return source.span(one).start.line
     return None

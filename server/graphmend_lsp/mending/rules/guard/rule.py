@@ -3,10 +3,11 @@
 What it does
 ------------
 The condition of ``if bad: raise E("...")`` or of an ``assert`` is computed in place. An operator of the graph takes it and
-raises the same exception (`torch.library.custom_op`; `torch._assert_async` of its value keeps the compiler from dropping it). Two
-other offers: the exception is raised at the end of the function that Dynamo compiles, or the check becomes
-`torch._assert_async` or an `assert` of a tensor, whose exception is a RuntimeError. An assertion that a container or an object is
-there asks `bool` of it, which is the same.
+raises the same exception: `check` of the support module, or, for an exception that is not made of constants, one of its own
+(`torch.library.custom_op`; `torch._assert_async` of its value keeps the compiler from dropping it). Two other offers: the
+exception is raised at the end of the function that Dynamo compiles, or the check becomes `torch._assert_async` or an
+`assert` of a tensor, whose exception is a RuntimeError. An assertion that a container or an object is there asks `bool` of
+it, which is the same.
 
 Why it costs
 ------------
@@ -54,6 +55,7 @@ from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.outermost import outermost
 from graphmend_lsp.mending.syntax.source import Function, Site, Source, parameters, read
+from graphmend_lsp.mending.syntax.support import is_supported
 from graphmend_lsp.model import Assumption, Declined, Mend
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
@@ -89,6 +91,9 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
                 RULE.name, "The check is an `assert` of a tensor with a constant message; it already is in the graph."
             ),
         )
+    test = check.statement.test
+    if isinstance(check, Assertion) and isinstance(test, ast.Call) and is_supported(source, test.func, "check"):
+        return (Declined(RULE.name, "The check is an operator of the graph already."),)
     if (lists := _of_lists(source, check)) is not None:
         words = f"`{source.code(lists.left)}` is compared as a list, in Python; a tensor in it must be a number before that."
         return (Declined(RULE.name, words),)
@@ -247,7 +252,8 @@ def _left_behind(source: Source, between: list[ast.stmt]) -> tuple[Assumption, .
 
 def _raises_in_graph(source: Source, statement: ast.stmt) -> bool:
     return any(
-        isinstance(one, ast.Call) and (dotted(source, one.func) or "") == "torch._assert_async"
+        isinstance(one, ast.Call)
+        and ((dotted(source, one.func) or "") == "torch._assert_async" or is_supported(source, one.func, "check"))
         for one in ast.walk(statement)
     )
 

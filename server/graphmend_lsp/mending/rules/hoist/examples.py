@@ -45,7 +45,7 @@ def fn(x):
         gb_id="GB0007",
     ),
     Example(
-        "a name of its own",
+        "a name for the value",
         before='''\
 import random
 
@@ -249,7 +249,7 @@ def fn(x):
         gb_id="GB0007",
     ),
     Refusal(
-        "another draw in front of it",
+        "another draw before it",
         """\
 import random
 

@@ -13,13 +13,13 @@ of the function is left to Python. At the start there is nothing yet to cut.
 
 Safety
 ------
-The order of random numbers of each generator is kept: nothing that stands in front of the call may draw from it. The call
-is made once in every call of the function, as before, and what raises in front of it now raises after it.
+The order of random numbers of each generator is kept: nothing that comes before the call may draw from it. The call
+is made once in every call of the function, as before, and what raises before it now raises after it.
 
 When it is refused
 ------------------
 When the call stands under a condition or in a loop, reads what the function computes, or draws from a generator that statements
-in front of it may use; for clocks, which would measure something else; in functions that are inlined; and when the
+before it may use; for clocks, which would measure something else; in functions that are inlined; and when the
 call stands at the start already.
 """
 
@@ -82,8 +82,8 @@ def _hoisted(source: Source, function: Function, call: ast.Call, kind: Kind) -> 
             raise Refused(f"Line {source.span(leaving).start.line} may leave `{function.name}` before `{text}`.")
     for one in (*before, *_around(source, top, statement)):
         if drawing := may_draw(source, one, kind, call):
-            raise Refused(f"`{render(source, drawing)}` stands in front of it and may use the same generator.")
-    changes = ("What raises in front of the call now raises after it.",)
+            raise Refused(f"`{render(source, drawing)}` comes before it and may use the same generator.")
+    changes = ("What raises before the call now raises after it.",)
     return Mend(
         rule=RULE.name,
         title=f"Call {dotted(source, call.func) or render(source, call.func)} at the start of {function.name}",

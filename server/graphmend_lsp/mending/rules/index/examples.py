@@ -130,7 +130,9 @@ WEIGHTS = [1.0, 2.0, 3.0, 4.0, 5.0]
 
 
 def fn(x):
-    return x + torch.tensor(WEIGHTS)[x[0].detach().reshape(()).long().clone().reshape(1)].squeeze(0)
+    return x + torch.tensor(WEIGHTS)[
+        x[0].detach().reshape(()).long().clone().reshape(1)
+    ].squeeze(0)
 """,
         run="calls = [(torch.arange(1.0, 5.0),), (-torch.arange(1.0, 5.0),)]",
         gb_id="GB0124",

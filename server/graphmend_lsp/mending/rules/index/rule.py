@@ -16,7 +16,7 @@ Safety
 The same elements, also for negative indices. An index out of range still raises, but compiled it may be RuntimeError instead of
 IndexError, and on CUDA it is raised later, and ends the CUDA context. The result is a copy and not a view;
 where somebody writes to the view, or to the tensor while the view is in use, it is refused. An element of a list of
-tensors gives gradients to the chosen one only; the others get zeros, and None before.
+tensors gives gradients to the chosen tensor only; the others get zeros, and None before.
 
 When it is refused
 ------------------

@@ -8,5 +8,5 @@ RULE = Declaration(
     tier="last resort",
     breaks=None,
     what_breaks="what no other rule mends",
-    becomes="one boundary around it: fewer graphs, not none",
+    becomes="one boundary around it: fewer breaks, one stays",
 )

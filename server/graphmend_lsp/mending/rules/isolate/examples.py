@@ -79,6 +79,7 @@ def _fn_uncompiled():
     with lock:
         count[0] += 1
 
+
 lock = threading.Lock()
 count = [0]
 
@@ -181,7 +182,7 @@ import torch
 
 
 def _fn_part(i, y):
-    """Compiled by itself, so that a break in it costs no more than a graph."""
+    """Compiled by itself: a break in it costs no more than a graph."""
     y = y.tan().exp() + i
     # how many they are
     names = y.clamp(-9, 9).round().tolist()
@@ -206,7 +207,7 @@ def fn(x):
         gb_id="GB0109",
     ),
     Example(
-        "a context manager of one's own",
+        "a context manager of the file",
         before="""\
 import torch
 
@@ -233,7 +234,7 @@ import torch
 
 
 def _fn_part(y):
-    """Compiled by itself, so that a break in it costs no more than a graph."""
+    """Compiled by itself: a break in it costs no more than a graph."""
     y = (y.tan() * depth[0]).tanh().abs()
     names = y.round().tolist()
     return names, y
@@ -245,6 +246,7 @@ def _fn_uncompiled(y):
     with Deeper():
         names, y = _fn_part(y)
     return names, y
+
 
 depth = [0]
 
@@ -298,7 +300,7 @@ import torch
 
 @torch.compiler.disable(recursive=False)
 def _forward_uncompiled(self, y):
-    """Runs uncompiled, TorchDynamo cannot trace it; what it calls is compiled by itself."""
+    """Runs uncompiled; what it calls is compiled by itself."""
     for layer in self.layers:
         y = layer(y)
         self.seen.append(y.clamp(-9, 9).round().tolist())

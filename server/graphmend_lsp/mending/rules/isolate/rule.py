@@ -11,7 +11,7 @@ statements call stay compiled. This removes no break: it is offered only where n
 Why it costs
 ------------
 Each break ends a graph and starts another one; a break that cannot be resumed (in a loop, a ``try``, most kinds of ``with``, a
-generator expression) costs the graphs of its whole function, or of all that stands behind it.
+generator expression) costs the graphs of its whole function, or of everything after it.
 
 Safety
 ------
@@ -49,12 +49,12 @@ from graphmend_lsp.model import Assumption, Declined, Mend, TextEdit
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
 _DOC = '"""Runs uncompiled, in one piece: TorchDynamo cannot trace it."""'
-_DOC_OF_CALLS = '"""Runs uncompiled, TorchDynamo cannot trace it; what it calls is compiled by itself."""'
+_DOC_OF_CALLS = '"""Runs uncompiled; what it calls is compiled by itself."""'
 _DOC_AROUND = '"""Runs uncompiled: TorchDynamo cannot go on behind a break in it."""'
-_DOC_OF_PART = '"""Compiled by itself, so that a break in it costs no more than a graph."""'
-_CHANGE = "One break stays: these statements run uncompiled, in a function of their own."
+_DOC_OF_PART = '"""Compiled by itself: a break in it costs no more than a graph."""'
+_CHANGE = "One break stays: these statements run uncompiled, in their own function."
 _CHANGE_OF_CALLS = (
-    "One break stays: these statements run uncompiled, in a function of their own; what they call is compiled."
+    "One break stays: these statements run uncompiled, in their own function; what they call is compiled."
 )
 _CHANGE_OF_PART = (
     "One break stays: what is inside is a compiled function of its own, what is around it runs uncompiled."
@@ -101,7 +101,7 @@ def _mend(request: Request, source: Source, function: Function, run: Run, part: 
     beside = f", compile {_places(source, part)} by themselves" if part is not None else ""
     return Mend(
         rule=RULE.name,
-        title=f"Isolate {_places(source, run)} behind torch.compiler.disable{beside} (still a break)",
+        title=f"Isolate {_places(source, run)} in one uncompiled function{beside} (a break stays)",
         path=source.path,
         span=request.site.span,
         edits=tuple(spots),

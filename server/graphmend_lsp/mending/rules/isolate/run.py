@@ -165,7 +165,7 @@ def run_of(source: Source, function: Function, run: list[ast.stmt], *, returns: 
     for one in run:
         _refuse(source, one, returns)
     if not all(source.starts_line(one) for one in run):
-        raise Refused("The statements share a line with others; put each on a line of its own.")
+        raise Refused("The statements share a line with others; put each on its own line.")
     inside = {id(node) for one in run for node in ast.walk(one)}
     locals_ = _locals(source, function)
     stored = frozenset(name for one in run for name in assigned(one))

@@ -515,13 +515,13 @@ def fn(x):
     Refusal(
         "the turns of a loop",
         "def fn(x):\n    n = ⟦int(x[0])⟧\n    for _ in range(n):\n        x = x + 1\n    return x\n",
-        "Line 3: `n` is the number of turns of a loop",
+        "Line 3: `n` is the number of iterations of a loop",
         gb_id=_ID,
     ),
     Refusal(
-        "decides how often a loop turns",
+        "decides how often a loop runs",
         "def fn(x):\n    n = ⟦x.sum().item()⟧\n    while n > 0:\n        x = x - 1\n    return x\n",
-        "decides how often a loop turns",
+        "decides how often a loop runs",
         gb_id=_ID,
     ),
     Refusal(
@@ -533,7 +533,7 @@ def fn(x):
     Refusal(
         "stored in an attribute",
         "class M:\n    def forward(self, x):\n        self.last = ⟦x.sum().item()⟧\n        return x + 1\n",
-        "is stored where others may need a number",
+        "is stored where other code may need a number",
         gb_id=_ID,
     ),
     Refusal(

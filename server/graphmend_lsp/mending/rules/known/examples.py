@@ -71,8 +71,9 @@ def fn(x):
     return x + s[0]
 """,
         after="""\
-import torch
 import math
+
+import torch
 
 
 def fn(x):

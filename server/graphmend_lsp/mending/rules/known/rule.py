@@ -14,7 +14,7 @@ To Dynamo a tensor's values are data: reading them ends the graph, although they
 Safety
 ------
 Only integer arithmetic that is exact in both forms is rewritten. That a parameter holds what its list holds is read from all
-calls in the file; callers in other files are told about.
+calls in the file; the mend names callers in other files.
 
 When it is refused
 ------------------

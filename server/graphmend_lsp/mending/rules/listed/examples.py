@@ -61,28 +61,20 @@ EXAMPLES: tuple[Example, ...] = (
             """\
 out[long_rows] = torch.where(
                 (long_rows >= 0).reshape(-1, *[1] * (out.dim() - 1)),
-                self.mix(_chosen_rows(out[long_rows], long_rows)) + crops.sum(dim=1),
+                self.mix(chosen_rows(out[long_rows], long_rows)) + crops.sum(dim=1),
                 out[long_rows],
             )""",
-            "torch.where(is_long == 1)[0] if self.training else _all_rows(is_long == 1)",
+            """\
+(
+                torch.where(is_long == 1)[0]
+                if self.training
+                else all_rows(is_long == 1)
+            )""",
         )
-        .replace("x[long_rows, 1:].contiguous()", "_chosen_rows(x[long_rows, 1:], long_rows).contiguous()")
+        .replace("x[long_rows, 1:].contiguous()", "chosen_rows(x[long_rows, 1:], long_rows).contiguous()")
         .replace(
             "import torch\n",
-            '''\
-import torch
-
-
-def _all_rows(chosen):
-    """The numbers of all rows; one that is not chosen counts from the end, so that it is negative."""
-    numbers = torch.arange(len(chosen), device=chosen.device)
-    return torch.where(chosen.reshape(len(chosen)), numbers, numbers - len(numbers))
-
-
-def _chosen_rows(rows, numbers):
-    """The rows of these numbers; zeros for a row that is not chosen, so that nothing comes from it or goes back to it."""
-    return rows.masked_fill((numbers < 0).reshape(-1, *[1] * (rows.dim() - 1)), 0)
-''',
+            "import torch\n\nfrom graphmend_support import all_rows, chosen_rows\n",
             1,
         ),
         run=_RUN,

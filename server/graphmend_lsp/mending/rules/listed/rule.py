@@ -15,7 +15,7 @@ and again where the list's length is asked for.
 
 Safety
 ------
-Never safe, because it is more work, and products of matrices of another size may be rounded otherwise. What is computed
+Never safe, because it is more work, and products of matrices of another size may round differently. What is computed
 for one row must not depend on the other rows, and must be finite, with its derivative, for a row of zeros. In training
 modules may mix rows (statistics of a batch), so the list stays as it was there, with its break.
 
@@ -30,7 +30,7 @@ the file, or is not the only one that the call can mean.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.lowering.counted import indices
@@ -44,6 +44,7 @@ from graphmend_lsp.mending.syntax.formatting import layout, line_limit, operand,
 from graphmend_lsp.mending.syntax.imports import add_function, spell
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source, parameters
+from graphmend_lsp.mending.syntax.support import supported
 from graphmend_lsp.model import Declined, Mend, TextEdit
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
@@ -53,7 +54,7 @@ _ZEROED = '"""The rows of these numbers; zeros for a row that is not chosen, so 
 _FLAT = "The mask must have one dimension, or others of size 1 only; it raises for any other."
 _MORE = (
     "All rows are computed and not only those that the mask chooses: more work, and matrix products of another size may be "
-    "rounded otherwise."
+    "round differently."
 )
 
 
@@ -91,7 +92,7 @@ def _listed(source: Source, node: ast.AST) -> tuple[ast.Assign, ast.expr] | None
 def _mend(source: Source, function: Function, statement: ast.Assign, mask: ast.expr, stored: list[Stored]) -> Mend:
     if any(one.statement is statement for one in stored):
         raise Refused("The function hands the list to itself.")
-    names = _Names(source, *_spelled(source))
+    names = _names(source)
     owner = source.owner(function)
     is_method = "self" in parameters(function) and owner is not None and bool(owner.bases)
     _refuse_statistics(source, stored, in_training=not is_method)
@@ -100,8 +101,7 @@ def _mend(source: Source, function: Function, statement: ast.Assign, mask: ast.e
     call = f"{names.numbers}({chosen})"
     old = render(source, statement.value)
     value = f"{old} if self.training else {call}" if is_method else call
-    spots: list[TextEdit] = [names.imported] if names.imported is not None else []
-    spots.append(add_function(source, _functions(names)))
+    spots = [*names.added]
     spots.append(edits.rewrite(source, statement.value, value))
     spots += _stores(names, stored)
     read = (source.code(rows.value) for one in stored for rows in one.gathered)
@@ -126,18 +126,29 @@ def _mend(source: Source, function: Function, statement: ast.Assign, mask: ast.e
     )
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Names:
-    """How the mend spells ``torch.where``, and the names of the two functions that it adds."""
+    """How the mend spells ``torch.where``, the names of the two functions that it needs, and the edits that bring them."""
 
     source: Source
     where: str
-    imported: TextEdit | None
+    numbers: str
+    zeroed: str
+    added: tuple[TextEdit, ...] = ()
 
-    def __post_init__(self) -> None:
-        self.torch = self.where.removesuffix(".where")
-        self.numbers = self.source.fresh("_all_rows")
-        self.zeroed = self.source.fresh("_chosen_rows")
+    @property
+    def torch(self) -> str:
+        return self.where.removesuffix(".where")
+
+
+def _names(source: Source) -> _Names:
+    where, imported = _spelled(source)
+    added = () if imported is None else (imported,)
+    found = supported(source, source.tree, "all_rows", "chosen_rows")
+    if found is not None:
+        return _Names(source, where, found[0]["all_rows"], found[0]["chosen_rows"], (*added, *found[1]))
+    names = _Names(source, where, source.fresh("_all_rows"), source.fresh("_chosen_rows"))
+    return replace(names, added=(*added, add_function(source, _functions(names))))
 
 
 def _spelled(source: Source) -> tuple[str, TextEdit | None]:

@@ -9,5 +9,5 @@ RULE = Declaration(
     breaks=frozenset({"GB0170", "GB0124", "GB0033", "GB0036", "GB8335", "GB7000"}),
     branching=True,
     what_breaks="a loop that ends when a tensor says so",
-    becomes="all turns, under a mask",
+    becomes="all iterations, under a mask",
 )

@@ -1,6 +1,6 @@
-"""The body of a loop under a mask: what a turn stores is kept as it was once the loop would have been over.
+"""The body of a loop under a mask: what an iteration stores is kept as it was once the loop would have been over.
 
-Statements are rewritten where they stand; what nothing reads behind the loop stays as it is. Nothing here decides which
+Statements are rewritten where they stand; what nothing reads after the loop stays as it is. Nothing here decides which
 loops are mended.
 """
 
@@ -27,7 +27,7 @@ from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, assigned, loaded
 from graphmend_lsp.model import Assumption, TextEdit
 
-_ENDS = "the loop stops at a turn that depends on data"
+_ENDS = "the loop stops at an iteration that depends on data"
 
 
 @dataclass
@@ -154,7 +154,7 @@ class Body:
             return None
         for name in assigned(statement):
             if self.is_kept(name) and self._is_python(name):
-                raise Refused(f"`{name}` is a Python number that is read behind the loop; it would become a tensor.")
+                raise Refused(f"`{name}` is a Python number that is read after the loop; it would become a tensor.")
         if not (self.off or self.on or self.breaks):
             return None  # it runs in every turn, as before
         lowering = self.lowering()
@@ -191,7 +191,7 @@ class Body:
         if any(isinstance(one, ast.Return) for one in _own(statement)):
             raise Refused(f"`{first_line(self.source, statement)}` returns from the loop; {_ENDS}.")
         if any(isinstance(one, ast.Break) for one in _own(statement)) and self.loop.orelse:
-            raise Refused("The loop has an `else` and is also left by a Python test; take them apart.")
+            raise Refused("The loop has an `else` and is also left by a Python test; split them.")
         return any(self._leaves(one) for one in (*statement.body, *statement.orelse)) and self._refuse_nested(statement)
 
     def _refuse_nested(self, statement: ast.stmt) -> bool:
@@ -306,7 +306,7 @@ class Body:
         for hazard in hazards(self.source, node):
             if hazard.kind == "raises":
                 raise Refused(
-                    f"`{render(self.source, hazard.node)}` {hazard.words} in a turn that the loop does not take."
+                    f"`{render(self.source, hazard.node)}` {hazard.words} in an iteration that the loop does not take."
                 )
 
     def _is_plain_with(self, statement: ast.With) -> bool:

@@ -1,4 +1,4 @@
-"""What stands behind a masked loop: its ``else``, and what was returned from inside it.
+"""What follows a masked loop: its ``else``, and what was returned from inside it.
 
 Nothing here decides which loops are mended.
 """
@@ -42,7 +42,7 @@ def else_lines(body: Body, test: Test) -> list[TextEdit]:
     lowering.local = None
     items = merge(lowering, test, [], lowering.block(loop.orelse))
     if any(item.returns for item in items):
-        raise Refused("The loop's `else` returns; put the return behind the loop.")
+        raise Refused("The loop's `else` returns; put the return after the loop.")
     lines, guarded = Lines(source, body.kinds, body.where).lines(items, body.double)
     body.guarded = body.guarded or guarded
     start = edits.end_of_line(source, source.range(loop.body[-1])[1])
@@ -65,7 +65,7 @@ def behind(body: Body, test: Test) -> list[TextEdit]:
     if len(texts) > 1 or any(isinstance(one, ast.Break) for one in ast.walk(loop)):
         raise Refused("The loop ends in more than one way; return one value from it, or break.")
     if loop.orelse:
-        raise Refused("The loop returns and has an `else`; put what it does behind the loop.")
+        raise Refused("The loop returns and has an `else`; put what it does after the loop.")
     rest = source.after(loop)
     final = rest[-1] if rest else None
     early = body.returned[0].value

@@ -45,7 +45,7 @@ def fn(x):
 """,
         run=_X,
         gb_id="GB7000",
-        assumes=("identity",),
+        assumes=("identity", "cost"),
     ),
     Example(
         "a fixed point, with what is stored on the way out",
@@ -84,7 +84,7 @@ def fn(x):
 """,
         run=_X,
         gb_id="GB7000",
-        assumes=("identity",),
+        assumes=("identity", "cost"),
     ),
     Example(
         "the test comes first, and a Python test beside it",
@@ -113,7 +113,7 @@ def fn(x):
 """,
         run=_X,
         gb_id="GB7000",
-        assumes=("identity",),
+        assumes=("identity", "cost"),
     ),
     Example(
         "else",
@@ -144,7 +144,7 @@ def fn(x):
 """,
         run=_X,
         gb_id="GB7000",
-        assumes=("identity",),
+        assumes=("identity", "cost"),
     ),
     Example(
         "a break in the other branch",
@@ -175,7 +175,7 @@ def fn(x):
 """,
         run=_X,
         gb_id="GB7000",
-        assumes=("identity",),
+        assumes=("identity", "cost"),
     ),
     Example(
         "continue",
@@ -239,6 +239,7 @@ def fn(x):
 """,
         run=_X,
         gb_id="GB7000",
+        assumes=("cost",),
     ),
     Example(
         "a return from inside",
@@ -267,10 +268,10 @@ def fn(x):
     return torch.where(done, x, y), torch.where(done, x.max(), y.min())
 """,
         run=_X,
-        assumes=("identity",),
+        assumes=("identity", "cost"),
     ),
     Example(
-        "values of each turn, stored where they belong",
+        "values of each iteration, stored where they belong",
         before="""\
 import torch
 
@@ -297,6 +298,7 @@ def fn(x):
 """,
         run=_X,
         gb_id="GB7000",
+        assumes=("cost",),
     ),
     Example(
         "a running sum of its own tensor, inner loops and Python tests",
@@ -332,6 +334,7 @@ def fn(x):
 """,
         run=_X,
         gb_id="GB7000",
+        assumes=("cost",),
     ),
     Example(
         "layers until one says enough",
@@ -371,7 +374,7 @@ class Net(torch.nn.Module):
 """,
         run=_NET,
         gb_id="GB7000",
-        assumes=("identity",),
+        assumes=("identity", "cost"),
     ),
     Example(
         "gradients stay finite in turns that are not taken",
@@ -399,10 +402,10 @@ def fn(x):
 """,
         run=_X,
         gb_id="GB7000",
-        assumes=("identity",),
+        assumes=("identity", "cost"),
     ),
     Example(
-        "a number of turns with a largest value",
+        "a number of iterations with a largest value",
         before="""\
 import torch
 
@@ -425,10 +428,10 @@ def fn(x):
 """,
         run=_X,
         gb_id="GB0124",
-        assumes=("identity",),
+        assumes=("identity", "cost"),
     ),
     Example(
-        "a clamped number of turns",
+        "a clamped number of iterations",
         before="""\
 import torch
 
@@ -452,10 +455,10 @@ def fn(x):
 """,
         run=_X,
         gb_id="GB0124",
-        assumes=("identity",),
+        assumes=("identity", "cost"),
     ),
     Example(
-        "a number of turns that is the size of a mask",
+        "a number of iterations that is the size of a mask",
         before="""\
 import torch
 
@@ -477,7 +480,7 @@ def fn(x):
 """,
         run=_X,
         gb_id="GB0124",
-        assumes=("identity",),
+        assumes=("identity", "cost"),
     ),
     Example(
         "while, with a counter beside the tensor",
@@ -505,7 +508,7 @@ def fn(x):
         n += 1
     return x
 """,
-        assumes=("identity",),
+        assumes=("identity", "cost"),
     ),
     Example(
         "a break in a while that counts",
@@ -537,7 +540,7 @@ def fn(x):
 """,
         run=_X,
         gb_id="GB7000",
-        assumes=("identity",),
+        assumes=("identity", "cost"),
     ),
 )
 
@@ -555,7 +558,7 @@ def fn(x):
             break
     return x + i
 """,
-        "`i` is read behind the loop",
+        "`i` is read after the loop",
         gb_id="GB7000",
     ),
     Refusal(
@@ -677,7 +680,7 @@ def fn(x):
         gb_id="GB7000",
     ),
     Refusal(
-        "a return, and more than a return behind the loop",
+        "a return, and more than a return after the loop",
         """\
 import torch
 
@@ -740,7 +743,7 @@ def fn(x, n):
             break
     return x + n
 """,
-        "may be known by another name",
+        "may have another name",
         gb_id="GB7000",
     ),
     Refusal(
@@ -763,7 +766,7 @@ def fn(x):
         gb_id="GB7000",
     ),
     Refusal(
-        "no largest number of turns",
+        "no largest number of iterations",
         """\
 import torch
 
@@ -773,7 +776,7 @@ def fn(x):
         x = x + i
     return x
 """,
-        "No largest number of turns is known",
+        "no largest number of iterations",
         gb_id="GB0124",
     ),
     Refusal(
@@ -788,7 +791,7 @@ def fn(x):
         x = x + i
     return x * n
 """,
-        "more than the number of turns",
+        "counts more than iterations",
         gb_id="GB0124",
     ),
     Refusal(
@@ -802,10 +805,10 @@ def fn(x):
         x = x * 2
     return x
 """,
-        "No largest number of turns is known",
+        "No largest number of iterations is known",
     ),
     Refusal(
-        "the counter is read behind the loop",
+        "the counter is read after the loop",
         """\
 import torch
 
@@ -817,6 +820,6 @@ def fn(x):
         n += 1
     return x * n
 """,
-        "`n` counts the turns",
+        "`n` counts the iterations",
     ),
 )

@@ -1,10 +1,10 @@
-"""Loops that end when data says so: a mask is carried through all turns instead.
+"""Loops that end when data says so: a mask is carried through all iterations instead.
 
 What it does
 ------------
-``for ...: if t: break`` (also ``continue``, ``return``, ``else``) takes every turn, and a `done` mask keeps what each
+``for ...: if t: break`` (also ``continue``, ``return``, ``else``) takes every iteration, and a `done` mask keeps what each
 name held when the loop would have ended: ``x = torch.where(done, x, new)``. ``for i in range(int(t))`` with a largest
-number of turns that the source states (``min(int(t), 8)``, ``t.clamp(max=8)``, ``(x > 0).sum()``) runs over that number.
+number of iterations that the source states (``min(int(t), 8)``, ``t.clamp(max=8)``, ``(x > 0).sum()``) runs over that number.
 ``while t and n < 8`` stays a loop over ``n < 8``.
 
 Why it costs
@@ -14,15 +14,15 @@ to Python: no graph at all.
 
 Safety
 ------
-Every turn runs in every call, so time is that of the longest loop. What the names hold behind the loop is bit-equal. What
-can raise, draw random numbers or have an effect in a turn that was not taken is refused. Operands of ``sqrt``, ``log``, ``/``
-are made harmless in those turns so that gradients stay finite. Values of different shape or dtype in different turns
-are only seen by running: the verdict compares them.
+Every iteration runs in every call, so time is that of the longest loop. The names hold bit-equal values after the loop. What
+can raise, draw random numbers or have an effect in an iteration that did not run is refused. Operands of ``sqrt``, ``log``, ``/``
+are made harmless in those iterations so that gradients stay finite. Values of different shape or dtype in different iterations
+appear only in a run: the verdict compares them.
 
 When it is refused
 ------------------
-No largest number of turns is known; the loop's own variable or a Python number that it counts is read behind it; the body
-says something, appends to a list or calls what is not known; an index may be out of range in a turn that was not taken.
+No largest number of iterations is known; the loop's own variable or a Python number that it counts is read after it; the body
+says something, appends to a list or calls what is not known; an index may be out of range in an iteration that did not run.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.imports import spell
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Site, Source, assigned, loaded
-from graphmend_lsp.model import Declined, Mend, TextEdit
+from graphmend_lsp.model import Assumption, Declined, Mend, TextEdit
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
 _TITLES = {
     "done": "Carry a mask through the loop",
-    "count": "Run the loop over its largest number of turns",
-    "skip": "Choose in every turn with torch.where",
+    "count": "Run the loop over its largest number of iterations",
+    "skip": "Choose in every iteration with torch.where",
 }
 _COST = "Every turn of the loop runs in every call, also those behind the one at which it ended."
 
@@ -163,8 +163,15 @@ class _Mending:
             conditions=tuple((self.source.path, span) for span in dict.fromkeys(spans)),
             changes=tuple(dict.fromkeys(changes)),
             cautions=tuple(dict.fromkeys((*self.conditions.told, *self._told()))),
-            assumes=tuple(dict.fromkeys(body.assumes)),
+            assumes=tuple(dict.fromkeys((*body.assumes, *self._costs(body)))),
         ), body.guarded
+
+    def _costs(self, body: Body) -> tuple[Assumption, ...]:
+        """That all turns run, where the loop had ended before."""
+        if not (body.done or body.on):
+            return ()
+        words = f"all turns of the loop in line {self.source.span(self.loop).start.line} are affordable"
+        return (Assumption("cost", words, ((self.source.path, self.source.span(self.loop)),)),)
 
     def _told(self) -> list[str]:
         """What turns do that the loop had ended before: raise for nothing to look at, give an attribute a history."""
@@ -181,7 +188,7 @@ class _Mending:
     def _for(self, body: Body, loop: ast.For) -> list[TextEdit]:
         if not iterates_statically(self.source, loop.iter):
             raise Refused(
-                f"`{render(self.source, loop.iter)}` may be an iterator: all turns would take more from it than before."
+                f"`{render(self.source, loop.iter)}` may be an iterator: all iterations would take more from it than before."
             )
         self._refuse_target(loop)
         for one in (loop.iter, *(loop.iter.args if isinstance(loop.iter, ast.Call) else ())):
@@ -192,13 +199,11 @@ class _Mending:
     def _while(self, body: Body, loop: ast.While) -> list[TextEdit]:
         static, moving = split_test(self.kinds, loop)
         if not static or not counter_of(self.source, loop, static):
-            raise Refused(
-                "No largest number of turns is known; count them in the loop's test (`and n < 8`) and the loop can be masked."
-            )
+            raise Refused("No largest number of iterations is known; count them in the loop's test, as in `and n < 8`.")
         for one in static:
             for name in sorted(loaded(one) & body.stored):
                 if read_after(self.source, loop, name):
-                    raise Refused(f"`{name}` counts the turns and is read behind the loop.")
+                    raise Refused(f"`{name}` counts the iterations and is read after the loop.")
         if not moving:
             return self._masked(body, [])
         tests = [self.conditions.take(one) for one in moving]
@@ -278,4 +283,4 @@ class _Mending:
     def _refuse_target(self, loop: ast.For) -> None:
         for name in sorted(assigned(loop.target)):
             if read_after(self.source, loop, name):
-                raise Refused(f"`{name}` is read behind the loop, where it tells the turn at which the loop ended.")
+                raise Refused(f"`{name}` is read after the loop, where it tells the iteration at which the loop ended.")

@@ -43,7 +43,7 @@ EXAMPLES: tuple[Example, ...] = (
     Example(
         "a sum",
         before="def fn(x):\n    return ⟦x[x > 2]⟧.sum() + 1\n",
-        after="import torch\n\ndef fn(x):\n    return torch.where(x > 2, x, 0).sum() + 1\n",
+        after="import torch\n\n\ndef fn(x):\n    return torch.where(x > 2, x, 0).sum() + 1\n",
         run=_X,
         gb_id=_ID,
     ),
@@ -85,7 +85,12 @@ import torch
 def fn(x, y):
     keep = ~torch.isnan(y)
     mask = keep.reshape(keep.shape + (1,) * (x.dim() - keep.dim())).expand_as(x)
-    return torch.where(mask, (torch.where(mask, x, 0) - torch.where(mask, y, 0)).pow(2), 0).sum() + 1
+    return (
+        torch.where(
+            mask, (torch.where(mask, x, 0) - torch.where(mask, y, 0)).pow(2), 0
+        ).sum()
+        + 1
+    )
 """,
         run=_XY,
         gb_id=_ID,
@@ -160,14 +165,22 @@ def fn(x):
     return F.mse_loss(⟦x[m]⟧, y[m]) + 1
 """,
         after="""\
-import torch.nn.functional as F
 import torch
+import torch.nn.functional as F
 
 
 def fn(x):
     y = x.round()
     m = y > 0
-    return torch.where(m, F.mse_loss(torch.where(m, x, 0), torch.where(m, y, 0), reduction="none"), 0).sum() / m.sum() + 1
+    return (
+        torch.where(
+            m,
+            F.mse_loss(torch.where(m, x, 0), torch.where(m, y, 0), reduction="none"),
+            0,
+        ).sum()
+        / m.sum()
+        + 1
+    )
 """,
         run=_X.replace('float("inf")', "5.5"),
         gb_id=_ID,
@@ -194,7 +207,10 @@ def fn(x):
     y = x.cos()
     m = x > 1
     # how far apart they are
-    return torch.where(m, (torch.where(m, x, 0) - torch.where(m, y, 0)).abs(), 0).sum() / m.sum()
+    return (
+        torch.where(m, (torch.where(m, x, 0) - torch.where(m, y, 0)).abs(), 0).sum()
+        / m.sum()
+    )
 """,
         run=_X.replace('float("inf")', "5.0"),
         gb_id=_ID,
@@ -316,7 +332,9 @@ import torch
 def fn(x, m):
     y = x.cos()
     mask = m.bool().reshape(m.shape + (1,) * (x.dim() - m.dim())).expand_as(x)
-    return torch.where(mask, torch.where(mask, x, 0) * torch.where(mask, y, 0).square(), 0).sum()
+    return torch.where(
+        mask, torch.where(mask, x, 0) * torch.where(mask, y, 0).square(), 0
+    ).sum()
 """,
         run=_ROWS,
         gb_id=_ID,
@@ -362,7 +380,11 @@ import torch
 
 def fn(x, m):
     y = x + 1
-    mask = m.bool().reshape(m.shape + (1,) * (y.select(m.dim(), 0).dim() - m.dim())).expand_as(y.select(m.dim(), 0))
+    mask = (
+        m.bool()
+        .reshape(m.shape + (1,) * (y.select(m.dim(), 0).dim() - m.dim()))
+        .expand_as(y.select(m.dim(), 0))
+    )
     y.select(m.dim(), 0).copy_(
         torch.where(mask, x.select(m.dim(), 1) * 2, y.select(m.dim(), 0))
     )

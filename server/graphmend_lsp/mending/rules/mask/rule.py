@@ -15,7 +15,7 @@ How many elements a mask chooses depends on the data, and a graph has fixed shap
 Safety
 ------
 Elements that are left out are made harmless where the arithmetic is more than linear, so that no NaN of theirs reaches the
-gradient. Updates happen in place as before, or the name is bound anew when nobody else can hold the tensor. A sum of all
+gradient. Updates happen in place as before, or the name is bound again when no other code can hold the tensor. A sum of all
 elements, zeros among them, may be rounded in another order, so such a mend is never safe.
 
 When it is refused

@@ -44,14 +44,11 @@ def fn(ids):
 """,
         after='''\
 import torch
-import zlib
+
+from graphmend_support import operator
 
 
-@torch.library.custom_op(
-    f"{__name__.replace('.', '_')}_{zlib.crc32(__file__.encode())}::_spans_operator",
-    mutates_args=("mask", "position"),
-    tags=torch.Tag.cudagraph_unsafe,
-)
+@operator("mask", "position")
 def _spans_operator(
     special: torch.Tensor,
     length: int,
@@ -59,7 +56,7 @@ def _spans_operator(
     position: torch.Tensor,
     ids: torch.Tensor,
 ) -> None:
-    """Runs uncompiled, as one operator of the graph: what it does depends on data."""
+    """Runs uncompiled, as one operator of the graph."""
     found = torch.nonzero(special)
     last = 0
     for i in range(found.shape[0]):
@@ -117,16 +114,15 @@ def fn(x, lengths):
 """,
         after='''\
 import torch
-import zlib
+
+from graphmend_support import operator
 
 
-@torch.library.custom_op(
-    f"{__name__.replace('.', '_')}_{zlib.crc32(__file__.encode())}::_fill_operator",
-    mutates_args=("keep", "starts"),
-    tags=torch.Tag.cudagraph_unsafe,
-)
-def _fill_operator(lengths: torch.Tensor, keep: torch.Tensor, starts: torch.Tensor) -> None:
-    """Runs uncompiled, as one operator of the graph: what it does depends on data."""
+@operator("keep", "starts")
+def _fill_operator(
+    lengths: torch.Tensor, keep: torch.Tensor, starts: torch.Tensor
+) -> None:
+    """Runs uncompiled, as one operator of the graph."""
     end = 0
     for row, count in enumerate(lengths.tolist()):
         keep[row, :count] = True
@@ -169,16 +165,13 @@ def fn(x):
 """,
         after='''\
 import torch
-import zlib
+
+from graphmend_support import operator
 
 
-@torch.library.custom_op(
-    f"{__name__.replace('.', '_')}_{zlib.crc32(__file__.encode())}::_table_operator",
-    mutates_args=("counts",),
-    tags=torch.Tag.cudagraph_unsafe,
-)
+@operator("counts")
 def _table_operator(x: torch.Tensor, counts: torch.Tensor) -> None:
-    """Runs uncompiled, as one operator of the graph: what it does depends on data."""
+    """Runs uncompiled, as one operator of the graph."""
     for row in range(x.shape[0]):
         for place in x[row].round().long().tolist():
             if 0 <= place < 4:
@@ -297,7 +290,7 @@ class Filler:
         gb_id="GB0124",
     ),
     Refusal(
-        "a function of one's own",
+        "a function of the file",
         """\
 import torch
 

@@ -20,7 +20,7 @@ sizes, constants, comparisons and whole numbers. What it only reads is handed on
 When it is refused
 ------------------
 When the statements give more than what they write in tensors, or say something, raise, return or draw random numbers; when
-a tensor that they write may be known by another name or may have a gradient; when they read ``self`` or what is
+a tensor that they write may have another name or may have a gradient; when they read ``self`` or what is
 neither a tensor nor a whole number; and inside other loops.
 """
 
@@ -32,16 +32,17 @@ from graphmend_lsp.mending.rules.opaque.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.rules.opaque.run import Run, run_at
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.break_site import Place
+from graphmend_lsp.mending.syntax.formatting import layout, line_limit
 from graphmend_lsp.mending.syntax.imports import add_function, spell
 from graphmend_lsp.mending.syntax.operator_names import qualified
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source
+from graphmend_lsp.mending.syntax.support import supported
 from graphmend_lsp.model import Declined, Mend, TextEdit
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
-_WIDTH = 100
-_DOC = '"""Runs uncompiled, as one operator of the graph: what it does depends on data."""'
+_DOC = '"""Runs uncompiled, as one operator of the graph."""'
 
 
 def propose(place: Place) -> tuple[Mend | Declined, ...]:
@@ -56,25 +57,20 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
 
 def _mend(request: Request, source: Source, function: Function, run: Run) -> Mend:
     name = source.fresh(f"_{function.name.strip('_')}_operator")
-    operator, added = spell(source, "torch.library.custom_op", source.tree)
-    torch = operator.removesuffix(".library.custom_op")
-    if torch == operator:
-        raise Refused("`custom_op` is imported by its own name; import torch.")
-    label, labelled = qualified(source, name)
-    written = ", ".join(f'"{one}"' for one in run.writes)
+    torch, added = spell(source, "torch.Tensor", source.tree)
+    if not torch.endswith(".Tensor"):
+        raise Refused("`Tensor` is imported by its own name; import torch.")
+    torch = torch.removesuffix(".Tensor")
+    marks, spots = _marks(source, name, torch, run)
     takes = [f"{one.name}: {torch}.Tensor" if one.tensor else f"{one.name}: int" for one in run.takes]
     lines = [
-        f"@{operator}(",
-        f"{source.indent}{label},",
-        f"{source.indent}mutates_args=({written}{',' if len(run.writes) == 1 else ''}),",
-        f"{source.indent}tags={torch}.Tag.cudagraph_unsafe,",
-        ")",
+        *marks,
         *_signature(source, name, takes),
         source.indent + _DOC,
         *(source.indent + line if line else "" for line in run.lines),
     ]
     handed = ", ".join(f"{one.name}.detach()" if one.detached else one.name for one in run.takes)
-    spots: list[TextEdit] = [one for one in (added, labelled) if one is not None]
+    spots = [*([added] if added is not None else []), *spots]
     spots.append(add_function(source, lines))
     spots += [edits.remove(source, one) for one in run.statements[:-1]]
     spots.append(edits.replace(source, run.statements[-1], run.statements[-1], [f"{name}({handed})"]))
@@ -91,12 +87,31 @@ def _mend(request: Request, source: Source, function: Function, run: Run) -> Men
     )
 
 
+def _marks(source: Source, name: str, torch: str, run: Run) -> tuple[list[str], list[TextEdit]]:
+    """The lines that make a function an operator, and the imports that they need."""
+    written = ", ".join(f'"{one}"' for one in run.writes)
+    found = supported(source, source.tree, "operator")
+    if found is not None:
+        return layout(f"@{found[0]['operator']}({written})", source.indent, line_limit(source)), found[1]
+    label, labelled = qualified(source, name)
+    lines = [
+        f"@{torch}.library.custom_op(",
+        f"{source.indent}{label},",
+        f"{source.indent}mutates_args=({written}{',' if len(run.writes) == 1 else ''}),",
+        f"{source.indent}tags={torch}.Tag.cudagraph_unsafe,",
+        ")",
+    ]
+    return lines, [labelled] if labelled is not None else []
+
+
 def _signature(source: Source, name: str, takes: list[str]) -> list[str]:
     """The first line of the operator, or its lines when it is long."""
     line = f"def {name}({', '.join(takes)}) -> None:"
-    return (
-        [line] if len(line) <= _WIDTH else [f"def {name}(", *(f"{source.indent}{one}," for one in takes), ") -> None:"]
-    )
+    if len(line) <= line_limit(source):
+        return [line]
+    whole = source.indent + ", ".join(takes)
+    inner = [whole] if len(whole) <= line_limit(source) else [f"{source.indent}{one}," for one in takes]
+    return [f"def {name}(", *inner, ") -> None:"]
 
 
 def _places(source: Source, run: Run) -> str:
@@ -105,4 +120,5 @@ def _places(source: Source, run: Run) -> str:
 
 
 def _is_operator(source: Source, function: Function) -> bool:
-    return any("custom_op" in source.code(one) or "disable" in source.code(one) for one in function.decorator_list)
+    marks = ("custom_op", "disable", "operator(")
+    return any(mark in source.code(one) for one in function.decorator_list for mark in marks)

@@ -68,7 +68,7 @@ def run_at(source: Source, place: Site) -> Run | None:
         if isinstance(one, ast.Return):
             raise Refused(f"`{first_line(source, one)}` gives what data decides.")
         if name := next((name for name in sorted(_names(one)) if read_after_block(source, taken[-1], name)), None):
-            raise Refused(f"`{name}` is decided by data and is read behind the loop.")
+            raise Refused(f"`{name}` is decided by data and is read after the loop.")
     taken = _with_makers(source, block, taken)
     for one in taken:
         _refuse(source, one)
@@ -184,7 +184,7 @@ def _refuse_order(source: Source, taken: Sequence[ast.stmt], kept: Sequence[ast.
 
 def _run(source: Source, function: Function, taken: Sequence[ast.stmt]) -> Run:
     if not all(source.starts_line(one) for one in taken):
-        raise Refused("The statements share a line with others; put each on a line of its own.")
+        raise Refused("The statements share a line with others; put each on its own line.")
     locals_ = local_names(function)
     writes = frozenset(name for one in taken for name in written_in(one))
     names = [name for name in _needed(source, taken, frozenset()) if name in locals_]
@@ -246,7 +246,7 @@ def _refuse_shared(source: Source, function: Function, name: str, taken: Sequenc
         raise Refused(f"`{name}` is the caller's tensor; what changes it in place stays where it is seen.")
     value = last_value(source, name, taken[-1])
     if value is None or not makes_new(source, value):
-        raise Refused(f"It is not clear whether `{name}` is a new tensor that nothing else knows.")
+        raise Refused(f"GraphMend cannot tell whether `{name}` is a new tensor that nothing else knows.")
     begin, end = source.range(value)[1], source.range(taken[-1])[0]
     inside = {id(node) for one in taken for node in ast.walk(one)}
     for node in ast.walk(function):
@@ -274,7 +274,7 @@ def _taken(source: Source, kinds: Kinds, taken: Sequence[ast.stmt], name: str, w
     if isinstance(value, ast.Constant) and type(value.value) is int:
         return Taken(name, tensor=False)
     if kinds.of(node) != "tensor" and "Tensor" not in annotation and not _is_operand(source, node):
-        raise Refused(f"It is not clear whether `{name}` is a tensor or a whole number.")
+        raise Refused(f"GraphMend cannot tell whether `{name}` is a tensor or a whole number.")
     if "Optional" in annotation or "None" in annotation:
         raise Refused(f"`{name}` may be None.")
     detached = function is None or not has_no_gradient(source, function, name)

@@ -293,9 +293,7 @@ def _stores(
             continue
         store = source.parents.get(use)
         if not (isinstance(store, ast.Assign) and store.value is use and store in behind and len(store.targets) == 1):
-            raise Refused(
-                f"Line {use.lineno}: `{use.id}` holds chosen rows and is used otherwise than to put them back."
-            )
+            raise Refused(f"Line {use.lineno}: `{use.id}` holds chosen rows and is not used only to put them back.")
         stores.append((_place(source, store.targets[0], mask), store))
     stores.sort(key=lambda one: one[1].lineno)
     last = behind.index(stores[-1][1]) if stores else -1

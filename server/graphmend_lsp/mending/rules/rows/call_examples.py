@@ -159,7 +159,7 @@ REFUSALS: tuple[Refusal, ...] = (
     _through(
         "rows that are used otherwise",
         "return x * 2",
-        "`h` holds chosen rows and is used otherwise than to put them back",
+        "`h` holds chosen rows and is not used only to put them back",
         body="h = f(⟦x[m, :]⟧)\ny[m, :] = h\ny = y + h.sum()",
     ),
     _through(

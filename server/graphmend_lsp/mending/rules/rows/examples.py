@@ -258,10 +258,17 @@ class Encoder(torch.nn.Module):
         kept = mask.bool()
         chosen = mask.flatten() != 0
         indices = torch.arange(len(chosen), device=chosen.device)
-        placed = self.layers[0].weight[((mask != 0).cumsum(-1) - 1).clamp(min=0).flatten()]
+        placed = self.layers[0].weight[
+            ((mask != 0).cumsum(-1) - 1).clamp(min=0).flatten()
+        ]
         places = torch.where(chosen.reshape(-1, *(1,) * (placed.dim() - 1)), placed, 0)
         whole = x.flatten(0, mask.dim() - 1)
-        hidden = torch.where(chosen.reshape(-1, *(1,) * (whole.dim() - 1)), whole, 0) + places
+        hidden = (
+            (
+                torch.where(chosen.reshape(-1, *(1,) * (whole.dim() - 1)), whole, 0)
+                + places
+            )
+        )
         # Only tokens from here on.
         for layer in self.layers:
             hidden = layer(hidden)
@@ -492,12 +499,12 @@ REFUSALS: tuple[Refusal, ...] = (
         "a list that is used otherwise",
         "hit = ⟦(m.sum(dim=(-1, -2)) > 0).nonzero(as_tuple=True)⟧[0].tolist()\nfor i in hit:\n    k, t = torch.where(m[i])\n"
         "    y.index_add_(0, t, self.up(x[t]))\nreturn y, len(hit)",
-        "`hit` is used otherwise than by a loop over it",
+        "`hit` is not used only by a loop over it",
     ),
     _refused(
-        "rows of some turns only",
+        "rows of some iterations only",
         "i = ⟦torch.where(m)⟧[0]\nh = y\nfor layer in self.layers:\n    y = layer(h)\n    h = x[i]\nreturn y",
-        "holds chosen rows in some turns and not in others",
+        "holds chosen rows in some iterations and not in others",
     ),
     _refused(
         "lengths that are used for more",

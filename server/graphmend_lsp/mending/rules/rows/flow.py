@@ -73,7 +73,7 @@ class Rows:
             later = {one for one in self.values.held - before if is_carried(statement.body, one)}
             if outside or later or before - self.values.held:
                 name = min({one.id for one in outside} | later | (before - self.values.held))
-                raise Refused(f"{line_of(statement)}: `{name}` holds chosen rows in some turns and not in others.")
+                raise Refused(f"{line_of(statement)}: `{name}` holds chosen rows in some iterations and not in others.")
 
     def _behind(self, loop: ast.For) -> list[ast.Name]:
         """The names that are read outside of a loop."""
@@ -203,7 +203,7 @@ def put_back(source: Source, chosen: Selection) -> tuple[list[TextEdit], list[st
             continue
         outside = source.range(one)[0] >= source.range(last)[1]
         if outside and (one.id in values.held or (chosen.lists and one.id in (chosen.rows, chosen.others))):
-            raise Refused(f"Line {one.lineno}: `{one.id}` is used behind the block in which the rows are chosen.")
+            raise Refused(f"Line {one.lineno}: `{one.id}` is used after the block in which the rows are chosen.")
     if not values.put:
         raise Refused("The chosen rows are not put back where they were; keep all rows and the mask.")
     flow.found[:0] = _heads(source, values, chosen)

@@ -1,6 +1,6 @@
 """Loops over experts, made to turn for all of them: the list of those that have a row, and tests for having none, go.
 
-A turn for an expert without rows gathers nothing and puts nothing back, so it may as well be made. Texts in, texts out.
+An iteration for an expert without rows gathers nothing and puts nothing back, so it may as well be made. Texts in, texts out.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def over_all(source: Source, node: ast.AST) -> str | None:
         uses = [one for one in names(function, name) if one is not place.targets[0]] if function is not None else []
         loop = source.parents.get(uses[0]) if len(uses) == 1 else None
         if not isinstance(loop, ast.For) or loop.iter is not uses[0]:
-            raise Refused(f"`{name}` is used otherwise than by a loop over it.")
+            raise Refused(f"`{name}` is not used only by a loop over it.")
         spots.append(edits.remove(source, place))
         listed = uses[0]
     if not isinstance(loop, ast.For) or loop.iter is not listed or not isinstance(loop.target, ast.Name):

@@ -23,7 +23,7 @@ Never safe, because it is more work: each expert of a mixture computes every tok
 so that no NaN of theirs is passed on, and are dropped again where the rows are put back; into a function of the file
 they enter as copies of the first chosen row, so that it sees no other values than before, unless the mask chooses
 nothing; another mend keeps the test for that, and its break. What a module gives for one row must not depend on the other
-rows. Products of matrices of another size may be rounded otherwise. A program
+rows. Products of matrices of another size may round differently. A program
 that would rather keep the sizes of the data can set `torch._dynamo.config.capture_dynamic_output_shape_ops`, with
 which Dynamo takes lists of rows into the graph where nothing in Python depends on their length.
 A module that gets the list as well must not let chosen rows see others: its attention must be masked.
@@ -41,6 +41,7 @@ from __future__ import annotations
 
 import ast
 from contextlib import suppress
+from dataclasses import replace
 
 from graphmend_lsp.mending.lowering.number_text import by_lines
 from graphmend_lsp.mending.rule import Request
@@ -70,7 +71,7 @@ _TESTS = frozenset({"GB0170"})
 _TITLE = "Compute all rows and keep those of the mask"
 _MORE = (
     "All rows are computed and not only those that the mask chooses: more work, and matrix products of another size may be "
-    "rounded otherwise."
+    "round differently."
 )
 _COUNTED = "The mask must hold zeros and ones, with an element for each row of what is gathered by it."
 _MOST = 8
@@ -128,10 +129,10 @@ def _mended(request: Request, source: Source, node: ast.AST, function: str) -> W
     lists = bool(_IDS & {request.site.gb_id, request.site.root_gb_id})
     looped = over_all(source, node) if lists else None
     if looped is not None:
-        source = _read(source.path, looped)
+        source = _read(source, looped)
         return _written(source, function, _first_listed(source, function))
     if (padding := taken_out(source, node)) is not None:
-        source = _read(source.path, padding[0])
+        source = _read(source, padding[0])
         text, cautions, tests = _written(source, function, _named(source, function, padding[1]))
         return text, [_COUNTED, *cautions], tests
     found = selections(source, node) if lists else []
@@ -159,7 +160,7 @@ def _named(source: Source, function: str, name: str) -> list[Selection]:
             found = [one for one in selections(source, node) if one.lists and one.rows == name]
             if found:
                 return found
-    raise Refused(f"`{name}` is not found any more.")
+    raise Refused(f"`{name}` is no longer found.")
 
 
 def _written(source: Source, function: str, readings: list[Selection]) -> Written:
@@ -184,17 +185,18 @@ def _put(source: Source, function: str, chosen: Selection) -> Written:
         if opened is None:
             break
         tests.add(ast.dump(opened[1]))
-        source = _read(source.path, opened[0])
+        source = _read(source, opened[0])
         later = again(source, chosen, function)
         if later is None:
-            raise Refused(f"`{chosen.rows}` is not found any more without the test for rows.")
+            raise Refused(f"`{chosen.rows}` is no longer found without the test for rows.")
         chosen = later
     spots, cautions = put_back(source, chosen)
     return apply_edits(source.text.value, spots), cautions, tests
 
 
-def _read(path: str, text: str) -> Source:
-    source = read(path, text)
-    if isinstance(source, Unreadable):
-        raise Refused(source.reason)
-    return source
+def _read(source: Source, text: str) -> Source:
+    """The file with another text."""
+    found = read(source.path, text)
+    if isinstance(found, Unreadable):
+        raise Refused(found.reason)
+    return replace(found, style=source.style)

@@ -25,7 +25,7 @@ import torch
 
 def fn(x):
     y = x.sin()
-    return -(y ** 2).sum() + 1
+    return -(y**2).sum() + 1
 """,
         run=_X,
         gb_id="GB0059",
@@ -88,9 +88,10 @@ def fn(x):
     return y.reshape(⟦int(np.prod(x.shape))⟧).cos()
 """,
         after="""\
+import math
+
 import numpy as np
 import torch
-import math
 
 
 def fn(x):
@@ -263,10 +264,10 @@ def fn(x):
     return y
 """,
         after="""\
+import contextlib
 import threading
 
 import torch
-import contextlib
 
 
 def fn(x):
@@ -390,7 +391,7 @@ def fn(x, state):
     with state.guard:
         return x + 1
 """,
-        "is handed on",
+        "leaves the function",
         gb_id="GB0007",
     ),
     Refusal(

@@ -1,4 +1,4 @@
-"""A lock that a function makes for itself: nobody else can hold it, so that entering it waits for nobody.
+"""A lock that a function makes for itself: no other code can hold it, so that entering it waits for nobody.
 
 Its place is taken by ``contextlib.nullcontext()``, which Dynamo enters without a break. Pure reading of `Source`.
 """
@@ -30,14 +30,14 @@ def unlocked(source: Source, function: Function, call: ast.Call) -> list[TextEdi
     if not isinstance(parent, ast.withitem):
         target = parent.targets[0] if isinstance(parent, ast.Assign) and len(parent.targets) == 1 else None
         if not isinstance(target, ast.Name):
-            raise Refused(f"`{text}` is handed on, so that another thread may hold it.")
+            raise Refused(f"`{text}` leaves the function, so another thread may hold it.")
         for one in ast.walk(function):
             if isinstance(one, ast.Name) and one.id == target.id and one is not target:
                 _entered(source, function, one)
             elif isinstance(one, (ast.Global, ast.Nonlocal)) and target.id in one.names:
-                raise Refused(f"`{target.id}` is no local name, so that another thread may hold it.")
+                raise Refused(f"`{target.id}` is no local name, so another thread may hold it.")
     elif parent.optional_vars is not None:
-        raise Refused(f"What entering `{text}` gives is used.")
+        raise Refused(f"The value that entering `{text}` gives is used.")
     name, added = spell(source, "contextlib.nullcontext", call)
     return [*([added] if added else []), edits.rewrite(source, call, f"{name}()")]
 
@@ -50,4 +50,4 @@ def _entered(source: Source, function: Function, name: ast.Name) -> None:
     """
     item = source.parents[name]
     if not isinstance(item, ast.withitem) or item.optional_vars is not None or source.function(name) is not function:
-        raise Refused(f"`{name.id}` is used for more than `with {name.id}:`, so that another thread may hold it.")
+        raise Refused(f"`{name.id}` is used for more than `with {name.id}:`, so another thread may hold it.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from functools import cache
 
 from graphmend_lsp.mending.facts.bindings import last_value
@@ -28,6 +29,7 @@ def _parsed(text: str) -> ast.expr:
     return ast.parse(text, mode="eval").body
 
 
+_SIMPLE = re.compile(r"-?[\w.]+")  # around `**` these stand without spaces
 _BRACKETED = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -140,7 +142,9 @@ def _text(
         return f"~{_text(source, form.operand, parts, at, added)}"
     if isinstance(form, ast.BinOp):
         sign = {ast.Pow: "**", ast.Add: "+", ast.Mult: "*"}[type(form.op)]
-        return f"{_text(source, form.left, parts, at, added)} {sign} {_text(source, form.right, parts, at, added)}"
+        left, right = (_text(source, one, parts, at, added) for one in (form.left, form.right))
+        plain = sign == "**" and all(_SIMPLE.fullmatch(one) for one in (left, right))
+        return f"{left}{sign}{right}" if plain else f"{left} {sign} {right}"
     if isinstance(form, ast.Compare):
         return f"{_text(source, form.left, parts, at, added)} == {_text(source, form.comparators[0], parts, at, added)}"
     return ast.unparse(form)

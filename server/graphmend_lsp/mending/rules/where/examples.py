@@ -554,7 +554,7 @@ def fn(x):
         assumes=("dtype",),
     ),
     Example(
-        "in-place method on a tensor of one's own",
+        "in-place method on a new tensor",
         before="""\
 import torch
 
@@ -862,7 +862,7 @@ def fn(x):
         x = x * 2
     return x
 """,
-        reason="The number of turns of this loop depends on a tensor's data",
+        reason="The number of iterations of this loop depends on a tensor's data",
     ),
     Refusal(
         "a branch that leaves a loop",
@@ -1087,7 +1087,7 @@ def fn(x, flag):
         x = x + 1
     return x
 """,
-        reason="It is not clear whether `flag` is a tensor or a Python value",
+        reason="GraphMend cannot tell whether `flag` is a tensor or a Python value",
     ),
     Refusal(
         "state that is compared with this call's values",

@@ -14,7 +14,8 @@ Why it costs
 
 Safety
     Both sides run in every call: time is the sum of both, and what can raise, draw random numbers or have an effect
-    is refused. The chosen values are bit-equal. What one side changes in place is written in place (``copy_``) on
+    is refused; a condition that draws random numbers is evaluated once, in front of both, as before. The chosen values are
+    bit-equal. What one side changes in place is written in place (``copy_``) on
     both, so that all who hold the tensor see it; where both sides change it, one of them does so in a copy. Gradients
     are too when both sides are finite; where an operation of the side that is not taken may leave its domain
     (``sqrt``, ``log``, ``/``), its operand is made harmless on that side ("double where"); the plain form is offered
@@ -38,12 +39,21 @@ When it is refused
 from __future__ import annotations
 
 from graphmend_lsp.mending.lowering.choice import choices
-from graphmend_lsp.mending.rules.where import RULE, examples, numbers_examples, stored_examples, trees_examples
+from graphmend_lsp.mending.rule import Example, Refusal
+from graphmend_lsp.mending.rules.where import (
+    RULE,
+    drawn_examples,
+    examples,
+    numbers_examples,
+    stored_examples,
+    trees_examples,
+)
 from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.model import Declined, Mend
 
-EXAMPLES = (*examples.EXAMPLES, *numbers_examples.EXAMPLES, *stored_examples.EXAMPLES, *trees_examples.EXAMPLES)
-REFUSALS = (*examples.REFUSALS, *numbers_examples.REFUSALS, *stored_examples.REFUSALS, *trees_examples.REFUSALS)
+_PARTS = (examples, numbers_examples, stored_examples, trees_examples, drawn_examples)
+EXAMPLES: tuple[Example, ...] = tuple(one for part in _PARTS for one in part.EXAMPLES)
+REFUSALS: tuple[Refusal, ...] = tuple(one for part in _PARTS for one in part.REFUSALS)
 
 
 def propose(place: Place) -> tuple[Mend | Declined, ...]:

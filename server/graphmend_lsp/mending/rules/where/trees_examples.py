@@ -121,7 +121,7 @@ def fn(x):
         assumes=("identity",),
     ),
     Example(
-        "a list that one side makes anew",
+        "a list that one side makes",
         before="""\
 import torch
 
@@ -633,6 +633,6 @@ def fn(x):
     f = e * d
     return f - e
 """,
-        reason="much stands behind it",
+        reason="much code follows it",
     ),
 )

@@ -9,5 +9,5 @@ RULE = Declaration(
     breaks=frozenset({"GB0170", "GB0124", "GB0033", "GB0036", "GB8335", "GB7000", "GB0066"}),
     branching=True,
     what_breaks="a `while` that only data ends, without gradients",
-    becomes="when compiled, as many turns, by `torch.while_loop`",
+    becomes="when compiled, the same iterations, by `torch.while_loop`",
 )

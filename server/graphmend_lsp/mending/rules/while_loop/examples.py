@@ -47,7 +47,9 @@ import torch
 
 def fn(x):
     with torch.no_grad():
-        if torch.compiler.is_compiling() and not (torch.is_grad_enabled() or x.requires_grad):
+        if torch.compiler.is_compiling() and not (
+            torch.is_grad_enabled() or x.requires_grad
+        ):
             (x,) = torch.while_loop(lambda x: x.sum() < 100, lambda x: (x * 2,), (x,))
         else:
             while x.sum() < 100:
@@ -75,7 +77,12 @@ def fn(x):
     def forward(self, x):
         h = torch.zeros_like(x)
         change = x.abs().max()
-        if torch.compiler.is_compiling() and not torch.is_grad_enabled() and not self.training:
+        if (
+            torch.compiler.is_compiling()
+            and not torch.is_grad_enabled()
+            and not self.training
+        ):
+
             def turn(change, h):  # until it stays
                 new = torch.tanh(self.inner(h) + x)
 
@@ -98,7 +105,7 @@ def fn(x):
         "calls = [(torch.ones(2, 4),), (-torch.ones(2, 4),), (torch.zeros(3, 4),)]\n",
     ),
     Example(
-        "a largest number of turns",
+        "a largest number of iterations",
         before="""\
 import torch
 
@@ -116,7 +123,9 @@ import torch
 
 def fn(x):
     n = 0
-    if torch.compiler.is_compiling() and not (torch.is_grad_enabled() or x.requires_grad):
+    if torch.compiler.is_compiling() and not (
+        torch.is_grad_enabled() or x.requires_grad
+    ):
         x, turns = torch.while_loop(
             lambda x, n: ((x * x - 2).abs().max() > 1e-4) & (n < 50),
             lambda x, n: ((x + 2 / x) / 2, n + 1),
@@ -131,7 +140,7 @@ def fn(x):
         run=f"{_INFERENCE}calls = [(torch.ones(4),), (torch.full((4,), 99.0),), (torch.full((3,), 2.0).sqrt(),)]\n",
     ),
     Example(
-        "a turn counted by a tensor, and two names of one",
+        "an iteration counted by a tensor, and two names of one",
         before="""\
 import torch
 
@@ -152,7 +161,10 @@ import torch
 def fn(x, y):
     n = torch.zeros((), dtype=torch.int64)
     first = x[:]
-    if torch.compiler.is_compiling() and not (torch.is_grad_enabled() or x.requires_grad):
+    if torch.compiler.is_compiling() and not (
+        torch.is_grad_enabled() or x.requires_grad
+    ):
+
         def turn(x, n):
             step = y.abs() + 1
             x = x + step
@@ -186,7 +198,11 @@ import torch
 
 
 def fn(x, again: bool = True):
-    if torch.compiler.is_compiling() and not (torch.is_grad_enabled() or x.requires_grad) and again:
+    if (
+        torch.compiler.is_compiling()
+        and not (torch.is_grad_enabled() or x.requires_grad)
+        and again
+    ):
         (x,) = torch.while_loop(lambda x: x.sum() < 100, lambda x: (x * 2,), (x,))
     else:
         while again and x.sum() < 100:
@@ -210,7 +226,7 @@ REFUSALS: tuple[Refusal, ...] = (
     Refusal(
         "a tensor that grows",
         f"{_FN}    while ⟦x.sum() < 100⟧:\n        x = torch.cat([x, x[-1:] + 1])\n    return x\n",
-        "grows in every turn",
+        "grows in every iteration",
     ),
     Refusal(
         "another dtype",
@@ -230,12 +246,12 @@ REFUSALS: tuple[Refusal, ...] = (
     Refusal(
         "an element that is set",
         f"{_FN}    while ⟦x.sum() < 100⟧:\n        x[0] = x.sum() + 1\n        x = x * 2\n    return x\n",
-        "changes what is outside of its turn",
+        "changes what is outside of an iteration",
     ),
     Refusal(
-        "a turn that is left early",
+        "an iteration that is left early",
         f"{_FN}    while ⟦x.sum() < 100⟧:\n        x = x * 2\n        if x.max() > 9:\n            break\n    return x\n",
-        "A turn is left by `break`; say in the loop's test when it ends.",
+        "An iteration is left by `break`; say in the loop's test when it ends.",
     ),
     Refusal(
         "random numbers",
@@ -245,17 +261,17 @@ REFUSALS: tuple[Refusal, ...] = (
     Refusal(
         "a message",
         f"{_FN}    while ⟦x.sum() < 100⟧:\n        x = x * 2\n        print('more')\n    return x\n",
-        "A turn contains `print('more')`",
+        "An iteration contains `print('more')`",
     ),
     Refusal(
         "a second test of a tensor",
         f"{_FN}    while ⟦x.sum() < 100⟧:\n        x = x * 2\n        if x.max() > 9:\n            x = x - 1\n    return x\n",
-        "A turn tests a tensor again",
+        "An iteration tests a tensor again",
     ),
     Refusal(
         "a number read from a tensor",
         f"{_FN}    while ⟦x.sum() < 100⟧:\n        x = x * float(x.max())\n    return x\n",
-        "A turn reads a number from a tensor",
+        "An iteration reads a number from a tensor",
     ),
     Refusal(
         "no value before",
@@ -263,12 +279,12 @@ REFUSALS: tuple[Refusal, ...] = (
         "`y` may have no value before the loop; give it one.",
     ),
     Refusal(
-        "a change in place behind the loop",
+        "a change in place after the loop",
         f"{_FN}    while ⟦x.sum() < 100⟧:\n        x = x * 2\n    x += 1\n    return x\n",
-        "it may be known by another name",
+        "it may have another name",
     ),
     Refusal(
-        "a turn whose errors are caught",
+        "an iteration whose errors are caught",
         f"{_FN}    try:\n"
         "        while ⟦x.sum() < 100⟧:\n            x = x * 2\n    except RuntimeError:\n        x = -x\n    return x\n",
         "stands in a `try`",

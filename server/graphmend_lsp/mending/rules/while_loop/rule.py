@@ -1,22 +1,22 @@
-"""Loops that only data ends, inside the graph and without gradients: `torch.while_loop` where no number of turns is known.
+"""Loops that only data ends, inside the graph and without gradients: `torch.while_loop` where no number of iterations is known.
 
 What it does
-    A ``while`` whose test is a tensor gets a twin for `torch.compile`: ``torch.while_loop`` takes as many turns as the data
-    asks for, inside one graph. It carries the names that the test, the next turn or the code behind the loop reads. A
+    A ``while`` whose test is a tensor gets a twin for `torch.compile`: ``torch.while_loop`` takes the same iterations as the data
+    asks for, inside one graph. It carries the names that the test, the next turn or the code after the loop reads. A
     turn that is one assignment becomes a lambda, a longer one a function; uncompiled the loop stays as it is. A
     Python number that only counts turns (``and n < 50``) is carried as a tensor.
 
 Why it costs
-    Dynamo cannot know how often the loop turns, so it leaves the whole function to Python: every turn waits for the value
-    of the test, and no turn is compiled. The rule ``loop`` takes the largest number of turns in every call, and
+    Dynamo cannot know how often the loop turns, so it leaves the whole function to Python: every iteration waits for the value
+    of the test, and no turn is compiled. The rule ``loop`` takes the largest number of iterations in every call, and
     needs one.
 
 Safety
     The twin is for inference: under gradients ``torch.while_loop`` breaks the graph or, without a turn, loses the gradient,
-    so the loop then stays as it was, as it does uncompiled, for a tensor that asks for gradients and, where a turn calls
-    something of ``self``, in training. To gain from it, call the program under `torch.no_grad()`. A turn must keep shape,
+    so the loop then stays as it was, as it does uncompiled, for a tensor that asks for gradients and, where an iteration calls
+    something of ``self``, in training. To gain from it, call the program under `torch.no_grad()`. An iteration must keep shape,
     dtype and strides of what it carries, and a Python float that it reads must stay what it was: `torch.compile` raises for
-    calls in which it does not. What two names may hold is copied (``clone``), and a loop without a turn gives copies.
+    calls in which it does not. What two names may hold is copied (``clone``), and a loop without an iteration gives copies.
 
 When it is refused
     A carried Python value; a name without a value before the loop, or of which it is not clear that it is a tensor; a turn
@@ -62,15 +62,15 @@ __all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
 EXAMPLES = while_loop_examples.EXAMPLES
 REFUSALS = while_loop_examples.REFUSALS
-_TITLE = "Turn with torch.while_loop when compiled without gradients"
+_TITLE = "Loop with torch.while_loop when compiled without gradients"
 _SERVES = "it serves calls without gradients only (`torch.no_grad()`)"
 _WITH_GRADIENTS = "With gradients the loop stays, and breaks the graph as before."
 _IN_TRAINING = "In training the loop stays, too."
 _RAISES = (
-    "torch.compile raises for a call in which a turn changes shape, dtype or strides, or in which a Python float that the"
-    " loop reads is another one than before."
+    "torch.compile raises for a call in which an iteration changes shape, dtype or strides, or in which a Python float that the"
+    " loop reads differs from before."
 )
-_COPIES = "When compiled, a loop that takes no turn gives copies."
+_COPIES = "When compiled, a loop that runs no iteration gives copies."
 
 
 def propose(place: Place) -> tuple[Mend | Declined, ...]:
@@ -126,7 +126,7 @@ class _Mending:
         if any(isinstance(one, (ast.Yield, ast.YieldFrom, ast.Await)) for one in ast.walk(function)):
             raise Refused("`torch.while_loop` cannot stand in a generator or a coroutine.")
         if any(isinstance(one, ast.Try) or type(one).__name__ == "TryStar" for one in self.source.ancestors(self.loop)):
-            raise Refused("The loop stands in a `try`, where what a turn has done before an error may be seen.")
+            raise Refused("The loop stands in a `try`, where what an iteration has done before an error may be seen.")
         static, moving = split_test(self.kinds, self.loop)
         name = counter_of(self.source, self.loop, static)
         counter = step_of(self.source, self.loop, name) if name else None
@@ -175,10 +175,10 @@ class _Mending:
                 continue
             if loaded(one) & own:
                 raise Refused(
-                    f"`{text}` is a Python test of what a turn changes; `torch.while_loop` tests tensors only."
+                    f"`{text}` is a Python test of what an iteration changes; `torch.while_loop` tests tensors only."
                 )
             if self.kinds.of(one) == "unknown" and self._behind(one, moving):
-                raise Refused(f"It is not clear whether `{text}` is a tensor or a Python value.")
+                raise Refused(f"GraphMend cannot tell whether `{text}` is a tensor or a Python value.")
             if hazards(self.source, one):
                 raise Refused(f"`{text}` would be evaluated once only, before the loop.")
             plain = isinstance(one, (ast.Compare, ast.Name, ast.Attribute, ast.Call, ast.UnaryOp))
@@ -189,7 +189,7 @@ class _Mending:
         texts = [test.predicate for test in tests]
         for one in counted:
             if not isinstance(one, ast.Compare) or hazards(self.source, one):
-                raise Refused(f"`{render(self.source, one)}` is more than a bound of the number of turns.")
+                raise Refused(f"`{render(self.source, one)}` is more than a bound of the number of iterations.")
             texts.append(render(self.source, one))
         for one in [each for each in (self.loop.test, *ast.walk(self.loop.test)) if isinstance(each, ast.BoolOp)][:1]:
             for later in one.values[1:]:
@@ -216,7 +216,7 @@ class _Mending:
         for hazard in hazards(self.source, later):
             if hazard.kind == "raises":
                 text = render(self.source, hazard.node)
-                raise Refused(f"`{text}` {hazard.words}, and would be evaluated before every turn.")
+                raise Refused(f"`{text}` {hazard.words}, and would be evaluated before every iteration.")
 
     def _refuse_later(self, name: str) -> None:
         """Refuse changes in place behind the loop: without a turn, a name no longer holds the tensor that it held."""

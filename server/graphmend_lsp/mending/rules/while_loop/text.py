@@ -39,7 +39,7 @@ class Writer:
             Refused: where the loop's text cannot move.
         """
         if not self.source.starts_line(self.loop):
-            raise Refused("The loop shares its line with other code; give it a line of its own.")
+            raise Refused("The loop shares its line with other code; give it its own line.")
         if edits.comments(self.source, self.source.range(self.loop)[0], behind_colon(self.source, self.loop.test)):
             raise Refused("A comment stands inside the loop's test; put it above the loop.")
         kept = [self.source.indent + one if one else one for one in verbatim(self.source, self.loop)]
@@ -63,7 +63,7 @@ class Writer:
     def _with_function(self) -> list[str]:
         """The lines for a turn that is a function."""
         if not self.source.starts_line(self.loop.body[0]):
-            raise Refused("The body of the loop shares the line of its test; give it lines of its own.")
+            raise Refused("The body of the loop shares the line of its test; give it its own lines.")
         name, names = self.fresh("turn"), ", ".join(self.turn.carried)
         given = ", ".join(f"{one}.clone()" if one in self.turn.given_copies else one for one in self.turn.carried)
         head, *body = self._body().splitlines()
@@ -72,7 +72,7 @@ class Writer:
         twin = self._call(
             call if len(self.turn.carried) == 1 else f"*{call}", name if len(self.turn.carried) > 1 else ""
         )
-        return [*(self.source.indent + one if one else one for one in lines), "", *self._inner(twin)]
+        return ["", *(self.source.indent + one if one else one for one in lines), "", *self._inner(twin)]
 
     # -- parts ----------------------------------------------------------------------------------------------------
 
@@ -110,7 +110,7 @@ class Writer:
         if self.turn.counter is not None:
             step = self.turn.counter.step
             if any(not self.source.starts_line(one) for one in self.loop.body):
-                raise Refused("The statement that counts shares its line with another one; give it a line of its own.")
+                raise Refused("The statement that counts shares its line with another one; give it its own line.")
             first, last = line_start(self.source, step), self._end(step) + len(self.source.newline)
             text = value[start:first] + value[last:end] if first < end else text
         first_line, *lines = text.replace("\r\n", "\n").split("\n")

@@ -59,16 +59,16 @@ def turn_of(source: Source, kinds: Kinds, loop: ast.While, counter: Counter | No
         Refused: with the reason, for what ``torch.while_loop`` cannot hold.
     """
     if loop.orelse:
-        raise Refused("The loop has an `else`; put its statements behind the loop.")
+        raise Refused("The loop has an `else`; put its statements after the loop.")
     for one in loop.body:
         for left in leaving(one):
             word = type(left).__name__.lower()
-            raise Refused(f"A turn is left by `{word}`; say in the loop's test when it ends.")
+            raise Refused(f"An iteration is left by `{word}`; say in the loop's test when it ends.")
     body = tuple(one for one in loop.body if counter is None or one is not counter.step)
     carried = _carried(source, loop, body)
     for name in carried:
         _refuse_python(source, kinds, loop, body, name)
-    region = Region(source, kinds, "turn", "torch.while_loop", "may draw others when compiled")
+    region = Region(source, kinds, "an iteration", "torch.while_loop", "may draw others when compiled")
     for one in body:
         region.refuse_statement(one, body)
     for part in (loop.test, *body):
@@ -130,7 +130,7 @@ def refuse_floats(source: Source, loop: ast.While, own: frozenset[str]) -> Itera
                 f"`{argument.arg}` is a Python float, and `torch.compile` raises for a loop in which it is another one "
                 "than before; make it a constant or an attribute of the module."
             )
-        yield f"`{argument.arg}` must be the same number in every call: `torch.compile` raises for another one."
+        yield f"`{argument.arg}` must be the same number in every call: `torch.compile` raises for another number."
 
 
 def other_names(source: Source, loop: ast.While, name: str) -> list[str] | None:
@@ -176,7 +176,9 @@ def _carried(source: Source, loop: ast.While, body: Sequence[ast.stmt]) -> tuple
     function = source.function(loop)
     for node in ast.walk(function or loop):
         if isinstance(node, (ast.Global, ast.Nonlocal)) and set(node.names) & own:
-            raise Refused(f"`{first_line(source, node)}`: a turn of `torch.while_loop` cannot set what is not local.")
+            raise Refused(
+                f"`{first_line(source, node)}`: an iteration of `torch.while_loop` cannot set what is not local."
+            )
     test = loaded(loop.test)
     found = {
         node.id: None
@@ -185,9 +187,9 @@ def _carried(source: Source, loop: ast.While, body: Sequence[ast.stmt]) -> tuple
         and (node.id in test or reads_first(body, node.id) or read_after(source, loop, node.id))
     }
     if not found:
-        raise Refused("A turn changes nothing that the loop's test or what stands behind it reads.")
+        raise Refused("An iteration changes nothing that the loop's test or the code after it reads.")
     if not test & frozenset(found):
-        raise Refused("A turn changes nothing that the loop's test reads.")
+        raise Refused("An iteration changes nothing that the loop's test reads.")
     return tuple(found)
 
 
@@ -212,7 +214,7 @@ def _refuse_name(source: Source, kinds: Kinds, loop: ast.While, body: Sequence[a
     if defaults_to_none(source, name, loop) and last_value(source, name, loop) is None:
         raise Refused(f"`{name}` may be None before the loop; test that first.")
     if kinds.of(_node(body, name)) == "unknown" and not _is_tested(kinds, loop, name):
-        raise Refused(f"It is not clear whether `{name}` is a tensor; `torch.while_loop` carries tensors only.")
+        raise Refused(f"GraphMend cannot tell whether `{name}` is a tensor; `torch.while_loop` carries tensors only.")
     start = last_value(source, name, loop)
     for value in _given(body, name):
         last = _last_operation(value)
@@ -223,7 +225,7 @@ def _refuse_name(source: Source, kinds: Kinds, loop: ast.While, body: Sequence[a
         if last in _CONVERTED and (start is None or _last_operation(start) != last):
             raise Refused(f"`{render(source, value)}` may have another dtype than before; convert it before the loop.")
         if last in _JOINED and name in loaded(value):
-            raise Refused(f"`{name}` grows in every turn; `torch.while_loop` carries tensors of one shape.")
+            raise Refused(f"`{name}` grows in every iteration; `torch.while_loop` carries tensors of one shape.")
 
 
 def _is_tested(kinds: Kinds, loop: ast.While, name: str) -> bool:
@@ -260,7 +262,7 @@ def _refuse_methods(source: Source, part: ast.AST) -> None:
             if stores or draws:
                 what = "stores something" if stores else "draws random numbers"
                 raise Refused(
-                    f"`{render(source, call)}` {what}: `{first_line(source, node)}`; a turn of `torch.while_loop` may "
+                    f"`{render(source, call)}` {what}: `{first_line(source, node)}`; an iteration of `torch.while_loop` may "
                     "only compute."
                 )
 

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from graphmend_lsp.mending.facts.kinds import Kinds
+from graphmend_lsp.mending.facts.scalars import Scalars
+from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned
 
@@ -19,21 +21,26 @@ _READS = ("item", "tolist")
 _NUMBERS = (*_READS, "size", "numel", "dim", "nelement", "stride")
 _BUILTINS = ("int", "float", "bool", "len", "abs", "round", "min", "max", "sum", "pow", "range", "divmod")
 _WHOLE = ("long", "int", "argmax", "argmin", "count_nonzero", "numel", "nonzero", "size")
+_WHOLE_DTYPES = frozenset(("bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64"))
 _RAISING = (ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.LShift, ast.RShift)
 
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """The numbers from data in one function: those that it reads, those of `starts`, and what is computed with them."""
+    """The numbers from data in one function: those that it reads, those of `starts`, and what is computed with them.
+
+    What stands inside of `apart` is computed elsewhere, as Python does.
+    """
 
     source: Source
     function: Function
     starts: frozenset[ast.AST]
+    apart: frozenset[ast.AST] = frozenset()
 
     def raising(self) -> ast.AST | None:
         """A computation with such a number, and with no tensor, that raises for some values in Python only."""
         names = self._names()
-        for node in ast.walk(self.function):
+        for node in self._nodes():
             if isinstance(node, ast.Call) and self._is_function(node) and any(self._comes(x, names) for x in node.args):
                 return node
             for operator, left, right in _operations(node):
@@ -48,7 +55,7 @@ class Arithmetic:
     def product(self) -> ast.AST | None:
         """A product of two such numbers, which a graph computes with 64 bits."""
         names = self._names()
-        for node in ast.walk(self.function):
+        for node in self._nodes():
             for operator, left, right in _operations(node):
                 both = isinstance(operator, ast.Mult) and self._comes(left, names) and self._comes(right, names)
                 if both and self._is_number(left) and self._is_number(right):
@@ -58,12 +65,28 @@ class Arithmetic:
     def whole(self) -> ast.AST | None:
         """A tensor or number from data made a whole number by ``int``, not known to be one: NaN raises in Python only."""
         names = self._names()
-        for node in ast.walk(self.function):
+        for node in self._nodes():
             if isinstance(node, ast.Call) and is_builtin(self.source, node.func, "int") and node.args:
-                known = any(f".{one}(" in self.source.code(node) for one in _WHOLE)
+                known = any(f".{one}(" in self.source.code(node) for one in _WHOLE) or self._held_whole(node.args[0])
                 if not known and (node in self.starts or self._comes(node.args[0], names)):
                     return node
         return None
+
+    def _nodes(self) -> Iterator[ast.AST]:
+        return (one for one in ast.walk(self.function) if one not in self.apart)
+
+    def _held_whole(self, node: ast.expr) -> bool:
+        """Whether a tensor holds integers or flags: by the text, else by a run."""
+        if Scalars(self.source, Kinds(self.source)).is_whole(node):
+            return True
+        seen = Seen(self.source)
+        fact = seen.of(node)
+        held = (
+            fact is not None and fact.is_tensor and fact.tensor is not None and {*fact.tensor.dtypes} <= _WHOLE_DTYPES
+        )
+        if held:
+            seen.believe(node, "a tensor of whole numbers")
+        return held
 
     def _is_number(self, node: ast.AST, seen: frozenset[str] = frozenset()) -> bool:
         """Whether it is surely a Python number."""

@@ -1,0 +1,105 @@
+"""What mends cost in a diff: lines added and removed by the best mend of each example, with the support module and without.
+
+    python bench/diffs.py [--rule NAME]... [--all]
+
+The support module itself, which is written once into a project, is not counted. --all lists every example.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import statistics
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from graphmend_lsp.mending import propose, rules_by_name
+from graphmend_lsp.mending.rule import Example, Style
+from graphmend_lsp.model import Break, Frame, Span
+from graphmend_lsp.text import Text, apply_edits
+
+PATH = "model.py"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Lines that a mend adds and removes: as it is, and holding all that it needs itself."""
+
+    rule: str
+    title: str
+    added: int
+    removed: int
+    inline: int
+
+    @property
+    def lines(self) -> int:
+        return self.added + self.removed
+
+
+def cost(rule: str, example: Example) -> Cost | None:
+    """What an example's best mend costs; None where there is none."""
+    text, site = unmarked(example)
+    counted = []
+    for style in (Style(), Style(support=None)):
+        mends = propose(site, {PATH: text}, [rule], styles={PATH: style}).mends
+        if not mends:
+            return None
+        counted.append(changed(text, apply_edits(text, mends[0].edits)))
+    return Cost(rule, example.title, *counted[0], sum(counted[1]))
+
+
+def changed(old: str, new: str) -> tuple[int, int]:
+    """How many lines a diff of the texts adds and removes."""
+    lines = list(difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=0))[2:]
+    return sum(line.startswith("+") for line in lines), sum(line.startswith("-") for line in lines)
+
+
+def unmarked(example: Example) -> tuple[str, Break]:
+    """An example's program without its marks, and the break between them."""
+    start, end = example.before.index("⟦"), example.before.index("⟧") - 1
+    value = example.before.replace("⟦", "").replace("⟧", "")
+    text = Text(value)
+    span = Span(text.position(start), text.position(end))
+    frames = ()
+    if example.outermost:
+        name = example.outermost.rpartition(".")[2]
+        at = text.position(value.index(f"def {name}("))
+        frames = (Frame(PATH, example.outermost, Span(at, text.position(text.offset(at) + 3))),)
+    kind = "Data-dependent branching" if example.gb_id == "GB0170" else example.gb_id
+    chain = (*frames, Frame(PATH, "fn", span))
+    return value, Break(PATH, span, example.gb_id, kind, "", "dynamo", chain=chain)
+
+
+def table(costs: Iterable[Cost]) -> str:
+    """A line for each rule and for all: examples, median, ninth decile, most, and the median without the support module."""
+    groups: dict[str, list[Cost]] = {"all": []}
+    for one in costs:
+        groups.setdefault(one.rule, []).append(one)
+        groups["all"].append(one)
+    rows = ["| rule | examples | median | 90% | most | over 12 | median inline | most inline |", "|---|" + "---|" * 7]
+    for name, group in sorted(groups.items()):
+        lines = sorted(one.lines for one in group)
+        inline = sorted(one.inline for one in group)
+        tenth = lines[min(len(lines) - 1, len(lines) * 9 // 10)]
+        over = sum(one > 12 for one in lines)
+        rows.append(
+            f"| {name} | {len(group)} | {statistics.median(lines):g} | {tenth} | {lines[-1]} | {over} "
+            f"| {statistics.median(inline):g} | {inline[-1]} |"
+        )
+    return "\n".join(rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rule", action="append", default=[])
+    parser.add_argument("--all", action="store_true")
+    arguments = parser.parse_args()
+    rules = {name: one for name, one in rules_by_name().items() if not arguments.rule or name in arguments.rule}
+    costs = [found for name, rule in rules.items() for example in rule.examples if (found := cost(name, example))]
+    for one in sorted(costs, key=lambda one: -one.lines) if arguments.all else ():
+        print(f"{one.lines:4} +{one.added} -{one.removed} (inline {one.inline})  {one.rule}: {one.title}")
+    print(table(costs))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""How a project has its code formatted: line length and the folders of its own modules, as its tools' settings say."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+_DEFAULT = 88  # what ruff and black take where their table says nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Formatting:
+    """`line_length` is None where no tool has settings. `folders` are those whose modules are the project's own."""
+
+    line_length: int | None
+    folders: tuple[str, ...]
+    first_party: frozenset[str]
+
+    def is_source(self, folder: str) -> bool:
+        """Whether what lies in a folder is the project's own."""
+        return not self.folders or os.path.realpath(folder) in self.folders
+
+
+def formatting_of(path: str) -> Formatting:
+    """What the nearest settings of ruff, black or isort at or above a file say; settings that do not read say nothing."""
+    for folder in Path(path).resolve().parents:
+        for name in (".ruff.toml", "ruff.toml", "pyproject.toml"):
+            table = _table(folder / name)
+            tools = table.get("tool", {}) if name == "pyproject.toml" else {"ruff": table}
+            tools = {one: tools[one] for one in ("ruff", "black", "isort") if isinstance(tools.get(one), dict)}
+            if table and tools:
+                return _formatting(folder, tools)
+    return Formatting(None, (), frozenset())
+
+
+def _table(path: Path) -> Mapping[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8")) if path.is_file() else {}
+    except (OSError, ValueError):
+        return {}
+
+
+def _formatting(folder: Path, tools: Mapping[str, Any]) -> Formatting:
+    ruff, black, isort = (tools.get(name, {}) for name in ("ruff", "black", "isort"))
+    lengths = [ruff.get("line-length"), black.get("line-length", black.get("line_length")), isort.get("line_length")]
+    length = next((one for one in lengths if isinstance(one, int)), _DEFAULT)
+    told = ruff.get("src", isort.get("src_paths", [".", "src"]))
+    sources = [one for one in told if isinstance(one, str)] if isinstance(told, list) else [".", "src"]
+    folders = tuple(os.path.realpath(folder / one) for one in sources)
+    sorting = ruff.get("lint", {}).get("isort", ruff.get("isort", {}))
+    named = [*_words(sorting.get("known-first-party")), *_words(isort.get("known_first_party"))]
+    return Formatting(length, folders, frozenset(named).union(*map(_modules, folders)))
+
+
+def _words(value: object) -> list[str]:
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+
+
+def _modules(folder: str) -> frozenset[str]:
+    """The names of the modules and packages in a folder."""
+    try:
+        found = list(os.scandir(folder))
+    except OSError:
+        return frozenset()
+    names = (one.name.removesuffix(".py") for one in found if one.is_dir() or one.name.endswith(".py"))
+    return frozenset(name for name in names if name.isidentifier())

@@ -1,0 +1,44 @@
+"""When a mended program need not be run in more ways, because what it showed is decisive: it is wrong, or gains nothing.
+
+Pure: data in, data out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .rounding import doubtful
+from .trials import Trial
+from .weigh import TEXTS, Programs, compare_trial
+from .wire import CountsData
+
+
+def is_wrong(original: Sequence[Trial], mended: Sequence[Trial]) -> bool:
+    """Whether it differs uncompiled already, in what makes a mend wrong, and float64 could not show that it is rounding."""
+    uncompiled = next((one for one in mended if one.way == "uncompiled"), None)
+    if uncompiled is None or not any(one.way == "uncompiled" for one in original):
+        return False
+    programs = Programs(original, (uncompiled,))
+    comparison, _ = compare_trial(programs, uncompiled)
+    fatal = [
+        one
+        for one in comparison.differences
+        if one["severity"] == "different" and "assumes" not in one and one["what"] not in TEXTS
+    ]
+    return bool(fatal) and not doubtful(programs)
+
+
+def gains_nothing(before: CountsData | None, mended: Sequence[Trial]) -> bool:
+    """Whether it is cut by no less than the original, whose counts are known: fewer frames, graphs and breaks all not."""
+    eager = next((one for one in mended if one.way == "eager"), None)
+    if before is None or eager is None:
+        return False
+    after = eager.counts
+    if after["refused"] != before["refused"]:
+        return after["refused"] > before["refused"]
+    left_before, left_after = (one["skipped_frames"] + one["skipped_rests"] for one in (before, after))
+    if left_after != left_before or after["skipped_frames"] != before["skipped_frames"]:
+        return left_after > left_before  # fewer of them, or others: that may be a gain
+    if after["graphs"] != before["graphs"] and before["graphs"] > 0 and after["graphs"] > 0:
+        return after["graphs"] > before["graphs"]
+    return after["breaks"] >= before["breaks"]

@@ -1,0 +1,177 @@
+"""The support module: where a file finds it, when it is written, and what a project says of it."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphmend_lsp.engine.entries import BadEntryError, read_config
+from graphmend_lsp.engine.files import Sources
+from graphmend_lsp.engine.support import Supports, home_of, support_text, version_of
+from graphmend_lsp.model import Mend, Position, Span, TextEdit
+
+_START = Span(Position(1, 1), Position(1, 1))
+_LINE = "from graphmend_support import check\n"
+
+
+def _written(root: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, "utf-8")
+    return root
+
+
+def _mend(path: Path, line: str = _LINE) -> Mend:
+    return Mend("guard", "t", str(path), _START, (TextEdit(str(path), _START, line),))
+
+
+@pytest.mark.parametrize(
+    ("files", "path", "module", "place"),
+    [
+        ({"a.py": ""}, "a.py", "graphmend_support", "."),
+        ({"p/__init__.py": "", "p/q/__init__.py": "", "p/q/a.py": ""}, "p/q/a.py", "graphmend_support", "."),
+        # built and installed elsewhere: a module beside the package would not come along
+        ({"pyproject.toml": "[project]\nname = 'p'\n", "p/__init__.py": "", "p/a.py": ""}, "p/a.py", "p.graphmend_support", "p"),
+        ({"setup.py": "", "src/p/__init__.py": "", "src/p/a.py": ""}, "src/p/a.py", "p.graphmend_support", "src/p"),
+        # folders that are no packages, from which other files import
+        ({"pyproject.toml": "", "m/a.py": "", "train.py": "from m.a import Net\n"}, "m/a.py", "graphmend_support", "."),
+        ({"pyproject.toml": "", "m/a.py": "", "train.py": "from m import b, a\n"}, "m/a.py", "graphmend_support", "."),
+        ({"pyproject.toml": "", "m/a.py": "", "train.py": "import a\n"}, "m/a.py", "graphmend_support", "m"),
+        # run from its own folder, and imported from the one above; a script in a package
+        ({"pyproject.toml": "", "m/a.py": "if __name__ == '__main__': 0", "t.py": "import m.a\n"}, "m/a.py", None, ""),
+        ({"p/__init__.py": "", "p/a.py": "if __name__ == '__main__':\n    0\n"}, "p/a.py", None, ""),
+        ({"p/__init__.py": "", "p/a.py": "from p import b\nif __name__ == '__main__': 0"}, "p/a.py", "graphmend_support", "."),
+    ],
+)  # fmt: skip
+def test_where_a_file_finds_it(
+    tmp_path: Path, files: dict[str, str], path: str, module: str | None, place: str
+) -> None:
+    root = _written(tmp_path, {".git": "", **files})
+    home = home_of(str(root / path), Sources({}))
+    assert (home and home.module) == module
+    assert home is None or Path(home.path) == root / place / "graphmend_support.py"
+
+
+def test_it_is_written_once_and_updated(tmp_path: Path) -> None:
+    path, home = tmp_path / "a.py", tmp_path / "graphmend_support.py"
+    path.write_text("", "utf-8")
+    supports = Supports(Sources({}))
+    assert supports.style(str(path)).support == "graphmend_support"
+    new = supports.completed(_mend(path)).edits[1:]
+    assert [(one.path, one.text) for one in new] == [(str(home), support_text())]
+    assert supports.completed(_mend(path, "x = 1\n")).edits[1:] == ()
+    for text, count in ((support_text(), 0), (support_text().replace("\nVERSION = 1\n", "\nVERSION = 0\n"), 1)):
+        again = Supports(Sources({str(home): text}))
+        again.style(str(path))
+        assert len(again.completed(_mend(path)).edits[1:]) == count
+
+
+@pytest.mark.parametrize("text", ["import x\n", "VERSION = 1\n", ""])
+def test_a_file_of_that_name_that_is_not_ours_stays(tmp_path: Path, text: str) -> None:
+    _written(tmp_path, {"a.py": "", "graphmend_support.py": text})
+    supports = Supports(Sources({}))
+    assert supports.style(str(tmp_path / "a.py")).support is None
+    assert supports.completed(_mend(tmp_path / "a.py")).edits[1:] == ()
+
+
+@pytest.mark.parametrize(
+    ("told", "module"), [("file", "graphmend_support"), ("package", "graphmend_support"), ("inline", None)]
+)
+def test_a_project_says_where_it_comes_from(tmp_path: Path, told: str, module: str | None) -> None:
+    _written(tmp_path, {"a.py": "", "pyproject.toml": f'[tool.graphmend]\nsupport = "{told}"\n'})
+    supports = Supports(Sources({}))
+    assert supports.style(str(tmp_path / "a.py")).support == module
+    assert bool(supports.completed(_mend(tmp_path / "a.py")).edits[1:]) == (told == "file")
+    assert Supports(Sources({}), "inline").style(str(tmp_path / "a.py")).support is None
+
+
+def test_a_setting_that_nobody_knows_is_an_error(tmp_path: Path) -> None:
+    _written(tmp_path, {"pyproject.toml": '[tool.graphmend]\nsupport = "none"\n'})
+    with pytest.raises(BadEntryError, match="support is"):
+        read_config(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("table", "length", "first"),
+    [
+        ("[tool.ruff]\nline-length = 79\n", 79, True),
+        ("[tool.black]\n", 88, True),
+        ("[tool.isort]\nline_length = 100\n", 100, True),
+        ('[tool.ruff]\nsrc = ["lib"]\n', 88, False),
+        ("[project]\nname = 'x'\n", None, True),
+    ],
+)
+def test_the_style_of_a_project(tmp_path: Path, table: str, length: int | None, first: bool) -> None:
+    _written(tmp_path, {"a.py": "", "lib/own.py": "", "pyproject.toml": table})
+    style = Supports(Sources({})).style(str(tmp_path / "a.py"))
+    assert (style.line_length, "graphmend_support" in style.first_party) == (length, first)
+    assert ("own" in style.first_party) == (not first)
+
+
+def test_the_text_has_a_version() -> None:
+    assert version_of(support_text()) == 1 and version_of("VERSION = 1\n") is None
+
+
+_PROGRAM = """\
+import importlib.util, json, sys, torch
+
+def load(name, text):
+    spec = importlib.util.spec_from_loader(name, None)
+    module = importlib.util.module_from_spec(spec)
+    module.__file__ = name + ".py"
+    sys.modules[name] = module
+    exec(compile(text, module.__file__, "exec"), module.__dict__)
+    return module
+
+text = open(sys.argv[1], encoding="utf-8").read()
+one, two = load("one", text), load("two", text.replace("VERSION = 1", "VERSION = 2"))
+print("torch._dynamo" in sys.modules)
+classes = []
+for copy in (one, two):
+    class Odd(ValueError):
+        pass
+    classes.append(Odd)
+
+def f(x, first, second):
+    assert one.check((x < 9).all(), first, "first", 1, None)
+    two.check((x > -9).all(), second, "second", True)
+    two.defer(lambda x=x: said.append(x.sum().item()))
+    return x.sin()
+
+said = []
+for backend in (None, "eager", "aot_eager"):
+    torch._dynamo.reset()
+    wrapped = one.runs_deferred(f)
+    fn = torch.compile(wrapped, backend=backend) if backend else wrapped
+    for value in (1.0, 10.0, -10.0):
+        try:
+            fn(torch.full((2,), value), *classes)
+            print("fine")
+        except ValueError as error:
+            print([classes.index(type(error)), list(error.args)])
+    print(json.dumps(said))
+    said.clear()
+graph = torch.compile(f, backend="eager", fullgraph=True)
+try:
+    graph(torch.full((2,), 10.0), *classes)
+except ValueError as error:
+    print(classes.index(type(error)))
+"""
+
+
+def test_two_copies_work_together(tmp_path: Path) -> None:
+    """Copies of two versions share one operator and one list; two classes of one name stay two; importing loads no Dynamo."""
+    spec = importlib.util.find_spec("graphmend_lsp.support.graphmend_support")
+    assert spec is not None and spec.origin is not None
+    program = tmp_path / "program.py"
+    program.write_text(_PROGRAM, "utf-8")
+    ran = subprocess.run([sys.executable, str(program), spec.origin], capture_output=True, text=True, check=False)
+    lines: list[Any] = [line for line in ran.stdout.splitlines() if line]
+    once = ["fine", "[0, ['first', 1, None]]", "[1, ['second', True]]", json.dumps([2.0])]
+    assert lines == ["False", *once * 3, "0"], ran.stderr

@@ -1,0 +1,71 @@
+"""Which mended programs need not be compiled in further ways, by what they showed so far."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from graphmend_lsp.worker.effects import Effect
+from graphmend_lsp.worker.recipes import Recipe
+from graphmend_lsp.worker.settled import gains_nothing, is_wrong
+from graphmend_lsp.worker.wire import CountsData
+from tests.worker.test_compare_trials import trial
+
+PRINTED = ((Effect("stdout", "said\n"),), (), ())
+
+
+@pytest.mark.parametrize(
+    ("other", "wrong"),
+    [
+        ({}, False),
+        ({"output": torch.ones(3)}, True),
+        ({"output": torch.ones(2).int()}, True),
+        ({"output": torch.ones(2) * 1.001}, False),  # float64 may show that it is rounding
+        ({"state": {"model.count": 2}}, True),
+        ({"effects": PRINTED}, False),  # a text: unsafe, not wrong
+        ({"way": "eager", "output": torch.ones(3)}, False),  # compiling may be the reason
+    ],
+)
+def test_what_differs_uncompiled_is_wrong_already(other: dict[str, Any], wrong: bool) -> None:
+    original = trial(state={"model.count": 1})
+    assert is_wrong([original], [trial(**{"state": {"model.count": 1}, **other})]) is wrong
+
+
+def test_a_probe_that_differs_leaves_it_to_the_verdict() -> None:
+    calls = (Recipe(0, own=True), Recipe(0, probe="as the first call"))
+    old, new = trial(recipes=calls), trial(recipes=calls)
+    other = trial(output=torch.ones(3), recipes=calls).observations[1]
+    object.__setattr__(new, "observations", (new.observations[0], other))
+    assert not is_wrong([old], [new])
+
+
+def counts(graphs: int = 2, breaks: int = 1, frames: int = 0, rests: int = 0, refused: int = 0) -> CountsData:
+    return CountsData(
+        graphs=graphs, breaks=breaks, skipped_frames=frames, skipped_rests=rests, recompiles=0, refused=refused
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "nothing"),
+    [
+        (counts(), counts(), True),
+        (counts(), counts(1, 0), False),
+        (counts(), counts(3, 1), True),
+        (counts(3, 2), counts(2, 2), False),
+        (counts(3, 2), counts(3, 1), False),
+        (counts(0, 1, 1), counts(1, 0, 0), False),
+        (counts(2, 1, 0), counts(1, 1, 1), True),
+        (counts(0, 2, 1), counts(0, 1, 1), False),
+        (counts(1, 1, refused=1), counts(2, 1), False),  # it could not be compiled at all
+        (None, counts(), False),
+    ],
+)
+def test_a_program_that_is_cut_as_before_gains_nothing(
+    before: CountsData | None, after: CountsData, nothing: bool
+) -> None:
+    new = trial("eager")
+    object.__setattr__(new, "counts", after)
+    assert gains_nothing(before, [new]) is nothing
+    assert not gains_nothing(before, [trial("uncompiled")])
