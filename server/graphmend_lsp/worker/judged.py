@@ -41,15 +41,21 @@ class Ran:
         return next((trial for trial in self.trials if trial.way == way), None)
 
 
-def trials_wanted(original: Ran, mended: Ran, before: CountsData | None) -> list[tuple[Way, tuple[Recipe, ...]]]:
-    """The compiled trials of the original without which the mended program cannot be judged."""
+def trials_wanted(
+    original: Ran, mended: Ran, before: CountsData | None, checks: bool = False
+) -> list[tuple[Way, tuple[Recipe, ...]]]:
+    """The compiled trials of the original without which the mended program cannot be judged.
+
+    `checks`: whether the original may have checks in its graphs, which compiled code may overtake in it already.
+    """
     wanted: list[tuple[Way, tuple[Recipe, ...]]] = []
     programs = Programs(original.trials, mended.trials)
     for trial in mended.trials:
         in_use = any(recipe.probe for recipe in trial.recipes)
         known = before or _counted(original)
         more = trial.way == "eager" and not (trial.slow or in_use) and trial.counts["recompiles"] > known["recompiles"]
-        if trial.way != "uncompiled" and (more or compare_trial(programs, trial)[1]):
+        overtaken = checks and bool(trial.disordered)
+        if trial.way != "uncompiled" and (more or overtaken or compare_trial(programs, trial)[1]):
             wanted.append((trial.way, trial.recipes))
     return wanted
 
@@ -86,7 +92,9 @@ def judged(
         gradients=comparison.gradients,
         state=comparison.state,
         effects=comparison.effects,
-        differences=distinct([*comparison.differences, *_recompiles(programs, after)])[:MAX_DIFFERENCES],
+        differences=distinct([*comparison.differences, *_recompiles(programs, after), *_disordered(original, mended)])[
+            :MAX_DIFFERENCES
+        ],
         unlike_sides=list(uncompiled.unlike) if uncompiled else [],
         sides=_sides_of(candidate, conditions, reference.sides if reference else ()),
         events=list(after.events) if after else [],
@@ -100,6 +108,12 @@ def judged(
     if (places := candidate.get("assumed")) is not None:
         result["exercised"], result["unmet"] = exercised(places, reference, uncompiled)
     return result
+
+
+def _disordered(original: Ran, mended: Ran) -> list[Difference]:
+    """What compiled code may do in front of a check that the program makes first, and could not do before."""
+    known = [one for trial in original.trials for one in trial.disordered]
+    return [one for trial in mended.trials for one in trial.disordered if one not in known]
 
 
 def _recompiles(programs: Programs, after: Trial | None) -> list[Difference]:

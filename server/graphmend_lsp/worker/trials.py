@@ -12,6 +12,7 @@ import tokenize
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import ModuleType
 from typing import Any, Literal
 
@@ -23,6 +24,7 @@ from .double import watched, widen_modules, widened
 from .effects import Listener
 from .exercised import Exercised
 from .observe import Observation, Subject, find_modules, fresh_calls, state_of
+from .order import has_checks, raised_behind, watching
 from .performing import perform
 from .places import SUPPORT, canonical, kind_of
 from .plan import Plan, choose
@@ -35,7 +37,7 @@ from .sharing import UnsharedError, fit_for_forks
 from .snapshot import Snapshot, Store
 from .texts import unsaved_text
 from .used import assumed
-from .wire import BreakData, CountsData, GraphData, Place, SideData, VerifyParams
+from .wire import BreakData, CountsData, Difference, GraphData, Place, SideData, VerifyParams
 
 Way = Literal["uncompiled", "eager", "aot_eager", "inductor"]
 WAYS: tuple[Way, ...] = ("uncompiled", "eager", "aot_eager", "inductor")
@@ -55,13 +57,14 @@ class Loaded:
     """A program whose modules are imported and whose entry was not run yet.
 
     `files` are the canonical paths of the files whose globals are the program's own. `backend` is what every
-    torch.compile of the program, at import or later, uses when it comes to compiling.
+    torch.compile of the program, at import or later, uses when it comes to compiling. `disordered` is found by aot_eager.
     """
 
     module: ModuleType
     files: frozenset[str]
     known: frozenset[str]  # modules that were there before; they are not the program's
     backend: dict[str, Way]
+    disordered: list[Difference]
 
     @property
     def names(self) -> frozenset[str]:
@@ -103,7 +106,7 @@ class Trial:
     `start` is the state before the first call: where two loads of one program differ in it, chance made the difference.
     `modules` are the names under which the state of its modules is found. `slow`: it takes long to compile. `paths` are
     digests of the lines that each call ran, where they were watched. `reached` are, of the `watched` places, those that each
-    call ran, by number.
+    call ran, by number. `disordered`: what compiled code may do in front of a check that stands before it (`order`).
     """
 
     way: Way
@@ -121,6 +124,7 @@ class Trial:
     paths: tuple[str, ...] = ()
     watched: tuple[Place, ...] = ()
     reached: tuple[frozenset[int], ...] = ()
+    disordered: tuple[Difference, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -138,8 +142,11 @@ def load(params: VerifyParams, texts: Mapping[str, str], files: Sequence[str]) -
         FailedError: importing it failed.
     """
     backend: dict[str, Way] = {"name": "eager"}
+    disordered: list[Difference] = []
 
     def chosen(graph: torch.fx.GraphModule, inputs: list[Any], **options: Any) -> Any:
+        if backend["name"] == "aot_eager" and has_checks():
+            return watching(disordered)(graph, inputs, **options)
         return torch._dynamo.lookup_backend(_BACKENDS[backend["name"]])(graph, inputs, **options)
 
     torch._dynamo.register_backend(chosen, name=BACKEND)
@@ -147,7 +154,8 @@ def load(params: VerifyParams, texts: Mapping[str, str], files: Sequence[str]) -
     install_texts(dict(texts))
     known = frozenset(sys.modules)
     module = load_module(params["entry"], params["roots"])
-    return Loaded(module, frozenset(map(canonical, (*texts, *files, params["entry"]["file"]))), known, backend)
+    own = frozenset(map(canonical, (*texts, *files, params["entry"]["file"])))
+    return Loaded(module, own, known, backend, disordered)
 
 
 def build_once(origin: Origin) -> Origin:
@@ -242,10 +250,13 @@ def run(
                         perform(subject, one, calls, pristine, store, listener, double=double, kept=kept)
                     )
                 ran.append(frozenset(seen))
+            if changed is not None:  # a mended program
+                again = partial(perform, subject, calls=calls, pristine=pristine, store=store, ear=listener)
+                loaded.disordered.extend(raised_behind(made, observations, again))
         return Trial(
             way, made, tuple(observations), store.blobs, _NOTHING, sides=tuple(sides.data()),
             unlike=tuple(wheres.unlike), start=start, modules=frozenset(subject.modules),
-            watched=tuple(places), reached=tuple(ran),
+            watched=tuple(places), reached=tuple(ran), disordered=tuple(loaded.disordered),
         )  # fmt: skip
     loaded.backend["name"] = way
     waiting = list(recipes or _recipes_of(way, chosen))
@@ -278,7 +289,7 @@ def run(
     )
     return Trial(
         way, tuple(done), tuple(observations), store.blobs, counts, tuple(events), tuple(graphs), start=start,
-        modules=frozenset(subject.modules), slow=slow,
+        modules=frozenset(subject.modules), slow=slow, disordered=tuple(loaded.disordered),
     )  # fmt: skip
 
 

@@ -98,7 +98,7 @@ def verify(params: VerifyParams, progress: Callable[[str], None], watch: Watch |
             (way, recipes)
             for one in mended
             if not is_wrong(original.trials, one.trials)  # the original is run compiled only to judge what may be right
-            for way, recipes in trials_wanted(original, one, params.get("before"))
+            for way, recipes in trials_wanted(original, one, params.get("before"), _has_checks(params["texts"]))
         )
         if wanted and original.planned is not None:
             progress("running the original compiled")
@@ -115,6 +115,11 @@ def verify(params: VerifyParams, progress: Callable[[str], None], watch: Watch |
         for candidate, one, float64 in zip(candidates, mended, shown, strict=True)
     ]
     return VerifyResult(candidates=results, failure=None)
+
+
+def _has_checks(texts: Mapping[str, str]) -> bool:
+    """Whether one of these texts may have a check of the graph already."""
+    return any(word in text for text in texts.values() for word in ("graphmend", "custom_op("))
 
 
 def _all(request: Request, conditions: Sequence[Place], candidates: Sequence[Candidate]) -> list[Ran]:

@@ -1,0 +1,180 @@
+"""Whether what stands behind a check of the graph waits for it. For children that run user code.
+
+A graph has no order but that of its data: Inductor puts what does not need a check's value into one kernel with what stands
+in front of it (torch 2.13: ``n += 1`` of a buffer, or a reduction of ``table[ids]``, beside ``ids.max()``, which the check
+reads). Then a call whose check fails leaves a buffer written, or raises what the check was there to prevent; on a GPU that
+ends the process's context. The order of two checks is not looked at.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch._dynamo.backends.common import aot_autograd
+from torch._dynamo.backends.debugging import boxed_nop
+from torch._library.custom_ops import OPDEFS
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from .observe import Observation
+from .performing import PROBE_SECONDS, TooLongError, interrupted_after
+from .places import SUPPORT
+from .probes import limited
+from .recipes import Recipe
+from .wire import Difference
+
+_NAMESPACE = "graphmend"
+_MOST = 8  # calls that are made again without checks
+_SPELLED = (
+    (r"[LG]\['(\w+)'\]", r"\1"),
+    (r"\._(?:buffers|parameters|modules)\['(\w+)'\]", r".\1"),
+)  # what Dynamo writes, and what the program does
+_NUMBERED = re.compile(r"(?:primals_|arg)(\d+)")
+
+
+def watching(found: list[Difference]) -> Callable[..., Any]:
+    """The backend aot_eager (with the default partitioner), which adds to `found` what its graphs write regardless of a check."""
+
+    def compile_graph(graph: torch.fx.GraphModule, inputs: list[Any], **options: Any) -> Any:
+        names = [_name(node) for node in graph.graph.find_nodes(op="placeholder")]
+
+        def look(lowered: torch.fx.GraphModule, example: Any) -> Any:
+            found.extend(one for one in written_regardless(lowered.graph, names) if one not in found)
+            return boxed_nop(lowered, example)
+
+        made = aot_autograd(fw_compiler=look, bw_compiler=boxed_nop, keep_inference_input_mutations=True)
+        return made(graph, inputs, **options)
+
+    return compile_graph
+
+
+def written_regardless(graph: torch.fx.Graph, names: Sequence[str]) -> list[Difference]:
+    """The buffers and arguments that a functional graph with a check in it writes, and whose value does not need the check's.
+
+    `names` are those of the graph's inputs in the program, by number, as far as they are known ("" where they are not).
+    """
+    checks = [node for node in graph.nodes if _is_check(node)]
+    if not checks:
+        return []
+    behind: set[torch.fx.Node] = set()
+    waiting = list(checks)
+    while waiting:
+        for user in waiting.pop().users:
+            if user not in behind:
+                behind.add(user)
+                waiting.append(user)
+    found = []
+    for node in graph.find_nodes(op="call_function", target=torch.ops.aten.copy_.default):
+        written = node.args[0]
+        if written.op == "placeholder" and node not in behind:
+            number = _NUMBERED.match(written.name)
+            at = -1 if number is None else int(number[1]) - written.name.startswith("primals_")
+            name = names[at] if 0 <= at < len(names) else ""
+            what = f"`{name}`" if name else "a buffer or an argument"
+            found.append(
+                _difference("state", "compiled code", f"{what} may be written although the check fails", "caught")
+            )
+    return found
+
+
+def raised_behind(
+    made: Sequence[Recipe], seen: Sequence[Observation], call: Callable[[Recipe], Observation]
+) -> list[Difference]:
+    """What the calls of a mended program that raise would raise otherwise, if its checks of the graph let them pass.
+
+    `call` makes a call, uncompiled.
+    """
+    if not has_checks():
+        return []
+    found: list[Difference] = []
+    raising = [(one, was.raised) for one, was in zip(made, seen, strict=True) if was.raised is not None]
+    for recipe, raised in [(one, was) for one, was in raising if not one.probe][:_MOST]:
+        try:
+            with limited(), interrupted_after(PROBE_SECONDS), _unchecked():
+                now = call(replace(recipe, own=False)).raised
+        except TooLongError:
+            continue
+        if now is not None and (now.type, now.message) != (raised.type, raised.message):
+            said = now.message.split("\n")[0]
+            detail = f"behind the check stands what raises {now.type} ({said}), which compiled code may raise first"
+            found.append(_difference("exception", "a call whose check fails", detail, "raised-between"))
+    return [one for number, one in enumerate(found) if one not in found[:number]]
+
+
+def has_checks() -> bool:
+    """Whether the programs of this process may have a check of the graph that a mend made."""
+    return _support() is not None or any(one._qualname.startswith(_NAMESPACE) for one in list(OPDEFS.values()))
+
+
+def _is_check(node: torch.fx.Node) -> bool:
+    """Whether a node is an operator of a mend that is there to raise: its value is asserted, which is always true."""
+    return _is_ours(node.target) and any(
+        getattr(user.target, "overloadpacket", None) is torch.ops.aten._assert_async for user in node.users
+    )
+
+
+def _is_ours(target: Any) -> bool:
+    return isinstance(target, torch._ops.OpOverload) and target.namespace.startswith(_NAMESPACE)
+
+
+def _name(node: torch.fx.Node) -> str:
+    """An input of Dynamo's graph as the program writes it: ``self.n``."""
+    source = getattr(node.meta.get("grapharg"), "source", None)
+    name = getattr(source, "name", "")
+    text = str(name() if callable(name) else name)
+    for pattern, by in _SPELLED:
+        text = re.sub(pattern, by, text)
+    return text
+
+
+@contextmanager
+def _unchecked() -> Iterator[None]:
+    """No check of a mend raises while the context lasts."""
+    support = _support()
+    code = support.check.__code__ if support is not None else None
+    try:
+        if support is not None:
+            support.check.__code__ = _passes.__code__
+        with _Passing():
+            yield
+    finally:
+        if support is not None:
+            support.check.__code__ = code
+
+
+def _passes(*_arguments: Any) -> bool:
+    return True
+
+
+class _Passing(TorchDispatchMode):
+    """What an operator of a mend raises is passed over; its value is True."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if not _is_ours(func):
+            return func(*args, **(kwargs or {}))
+        try:
+            return func(*args, **(kwargs or {}))
+        except Exception:
+            return torch.ones((), dtype=torch.bool)
+
+
+def _support() -> Any:
+    """The support module that this process has imported, whatever its name."""
+    return next(
+        (
+            one
+            for one in list(sys.modules.values())
+            if isinstance(one, ModuleType) and SUPPORT in (vars(one).get("__doc__") or "") and "check" in vars(one)
+        ),
+        None,
+    )
+
+
+def _difference(what: str, call: str, detail: str, kind: str) -> Difference:
+    return Difference(what=what, where="", call=call, detail=detail, severity="exception", assumes=kind)

@@ -1,0 +1,84 @@
+"""What compiled code may do in front of a check that stands before it: writes that do not need its value, other exceptions."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import graphmend_lsp
+from graphmend_lsp.worker.observe import Observation, Raised
+from graphmend_lsp.worker.order import raised_behind, watching
+from graphmend_lsp.worker.recipes import Recipe
+from graphmend_lsp.worker.wire import Difference
+
+CHECK = "check((x < 10).all(), ValueError, 'large')"
+FORWARD = "import torch\nfrom graphmend_support import check\n\ndef forward(self, x):\n{}    return x * 2\n"
+WRITES = {
+    "none": ((CHECK,), []),
+    "a counter behind it": ((CHECK, "self.n += 1"), ["`self.n`"]),
+    "a counter in front of it": (("self.n += 1", CHECK), ["`self.n`"]),
+    "no check": (("self.n += 1",), []),
+    "an argument": ((CHECK, "x.mul_(2)"), ["`x`"]),
+    "two": ((CHECK, "self.n += 1", "self.m.copy_(x)"), ["`self.m`", "`self.n`"]),
+    "an operator that is no check": (("torch._assert_async((x < 10).all(), 'large')", "self.n += 1"), []),
+}
+TABLE = {
+    "an index": ("return torch.arange(5)[x.long()]", "IndexError"),
+    "another exception of its own": ("raise KeyError('behind')", "KeyError"),
+    "a second check": (f"{CHECK}\n    return x", None),
+    "nothing": ("return x", None),
+}
+
+
+@pytest.fixture
+def support() -> Iterator[None]:
+    sys.path.append(str(Path(graphmend_lsp.__file__).parent / "support"))
+    yield
+    sys.path.pop()
+    sys.modules.pop("graphmend_support", None)
+    torch._dynamo.reset()
+
+
+def made(text: str, name: str) -> Callable[..., Any]:
+    space: dict[str, Any] = {}
+    exec(compile(text, "program", "exec"), space)
+    return space[name]  # type: ignore[no-any-return]
+
+
+@pytest.mark.usefixtures("support")
+@pytest.mark.parametrize(("lines", "written"), WRITES.values(), ids=WRITES)
+def test_writes_that_do_not_need_the_check_are_found(lines: tuple[str, ...], written: list[str]) -> None:
+    found: list[Difference] = []
+    forward = made(FORWARD.format("".join(f"    {line}\n" for line in lines)), "forward")
+    net = type("Net", (torch.nn.Module,), {"forward": forward})()
+    net.register_buffer("n", torch.zeros(()))
+    net.register_buffer("m", torch.zeros(4))
+    torch.compile(net, backend=watching(found), fullgraph=True)(torch.ones(4))
+    assert sorted(one["detail"].split(" may be written")[0] for one in found) == written
+    assert {one.get("assumes") for one in found} <= {"caught"}
+
+
+@pytest.mark.usefixtures("support")
+@pytest.mark.parametrize(("behind", "raises"), TABLE.values(), ids=TABLE)
+def test_what_stands_behind_a_check_and_raises_is_found(behind: str, raises: str | None) -> None:
+    function = made(f"import torch\nfrom graphmend_support import check\n\ndef f(x):\n    {CHECK}\n    {behind}\n", "f")
+
+    def call(recipe: Recipe) -> Observation:
+        try:
+            function(torch.full((4,), 20.0))
+        except Exception as error:
+            return Observation(recipe.label, {}, {}, Raised(type(error).__name__, str(error)))  # type: ignore[arg-type]
+        return Observation(recipe.label, {}, {}, None)  # type: ignore[arg-type]
+
+    recipes = [Recipe(0, own=True)]
+    seen = [call(recipes[0])]
+    assert seen[0].raised is not None and seen[0].raised.type == "ValueError"
+    found = raised_behind(recipes, seen, call)
+    assert [one.get("assumes") for one in found] == ["raised-between"] * (raises is not None)
+    assert all(str(raises) in one["detail"] for one in found)
+    assert call(recipes[0]).raised == seen[0].raised, "the check raises again behind it"
