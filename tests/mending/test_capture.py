@@ -6,8 +6,8 @@ import pytest
 
 from graphmend_lsp.mending import propose
 from graphmend_lsp.mending.rule import DEFAULT_STYLE, Style
-from graphmend_lsp.model import Mend
-from graphmend_lsp.text import apply_edits
+from graphmend_lsp.model import Break, Frame, Mend, Span
+from graphmend_lsp.text import Text, apply_edits
 
 from .conftest import PATH, function_of, unmark
 
@@ -85,3 +85,29 @@ def test_it_holds_for_the_function_alone(fullgraph: bool) -> None:
     assert counter.frame_count == 1
     assert not torch._dynamo.config.capture_scalar_outputs
     assert fn.__name__ == "fn" and fn.__wrapped__.__code__.co_varnames[0] == "x"
+
+
+def test_the_setting_stands_above_decorators_whose_wrapper_is_compiled() -> None:
+    """What the decorator gives is compiled as `wrapper`, which stands in another file as often as not."""
+    library = "import functools\n\n\ndef paired(function):\n    @functools.wraps(function)\n    def wrapper(*args):\n        return function(*args), 1\n\n    return wrapper\n"
+    program = (
+        "import torch\nfrom library import paired, known\n\n\n@known\n@paired\ndef fn(x):\n    return x[x > 0] * 2\n"
+    )
+    within = Frame("library.py", "paired.<locals>.wrapper", span_of(library, "function(*args)"))
+    place = span_of(program, "x[x > 0]")
+    site = Break("program.py", place, "GB0036", "", "", "dynamo", chain=(within, Frame("program.py", "fn", place)))
+    sources = {"program.py": program, "library.py": library}
+    (mend,) = propose(site, sources, ["capture"]).mends
+    assert (
+        "\n@captures(capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True)\n@known\n@paired\ndef fn"
+        in apply_edits(program, mend.edits)
+    )
+    assert "in `fn`" in mend.title
+    other = library.replace("paired", "unpaired")
+    (mend,) = propose(site, {**sources, "library.py": other}, ["capture"]).mends
+    assert {edit.path for edit in mend.edits} == {"library.py"}, "no decorator of `fn` has that wrapper"
+
+
+def span_of(text: str, words: str) -> Span:
+    start = text.index(words)
+    return Span(Text(text).position(start), Text(text).position(start + len(words)))

@@ -14,6 +14,7 @@ import functools
 import importlib
 import json
 import re
+import types
 import zlib
 from typing import Any, Callable, Dict, Type, TypeVar
 
@@ -119,9 +120,16 @@ def while_tracing(function: F) -> F:
 
 
 def captures(**settings: bool) -> Callable[[F], F]:
-    """Let Dynamo trace a function that it compiles with these of its settings (`torch._dynamo.config`)."""
+    """Let Dynamo trace a function that it compiles with these of its settings (`torch._dynamo.config`).
+
+    It takes the place of the function, so it raises a TypeError for what another decorator has made something else.
+    """
 
     def decorate(function: F) -> F:
+        own = [name for name in vars(function) if name != "__wrapped__" and not name.startswith("_torchdynamo")]
+        if own or not isinstance(function, (types.FunctionType, types.MethodType)):
+            raise TypeError(f"captures stands above {function!r}, which is more than a function")
+
         @functools.wraps(function)
         def run(*args: Any, **kwargs: Any) -> Any:
             with torch._dynamo.config.patch(**settings):

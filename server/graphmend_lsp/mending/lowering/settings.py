@@ -6,7 +6,7 @@ Where it may stand and how it is written; what a setting changes is not known he
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from graphmend_lsp.mending.syntax.formatting import layout, line_limit
 from graphmend_lsp.mending.syntax.imports import add_function, dotted, spell
@@ -28,6 +28,10 @@ _KNOWN = (
     "torch.compile", "torch.no_grad", "torch.inference_mode", "torch.enable_grad", "torch.set_grad_enabled",
     "torch.autocast", "torch.amp.autocast", "torch.cuda.amp.autocast", "typing.override", "typing_extensions.override",
 )  # fmt: skip
+_NO_FUNCTIONS = frozenset({
+    "property", "cached_property", "staticmethod", "classmethod", "setter", "getter", "deleter", "cache", "lru_cache",
+    "singledispatch", "singledispatchmethod", "register", "overload", "jit",
+})  # fmt: skip
 _OURS = "torch._dynamo.config.patch"
 
 
@@ -39,10 +43,12 @@ def decorated(found: Outermost, settings: tuple[str, ...]) -> list[TextEdit]:
     if from_support is not None:
         given = ", ".join(f"{one}=True" for one in settings)
         return [*from_support[1], _above(source, first, f"{from_support[0]['captures']}({given})")]
-    return _own(source, settings, first)
+    return _own(source, settings, first, function.decorator_list)
 
 
-def _own(source: Source, settings: tuple[str, ...], first: ast.expr | Function) -> list[TextEdit]:
+def _own(
+    source: Source, settings: tuple[str, ...], first: ast.expr | Function, decorators: Sequence[ast.expr]
+) -> list[TextEdit]:
     """The decorator written into a file that cannot import it."""
     patch, added = spell(source, _OURS, source.tree)
     call = f"{patch}({', '.join(f'{one}=True' for one in settings)})"
@@ -50,7 +56,11 @@ def _own(source: Source, settings: tuple[str, ...], first: ast.expr | Function) 
     wraps, more = spell(source, "functools.wraps", source.tree)
     spots += [more] if more is not None else []
     name = _HELPERS[settings]
+    known = all(_is_known(source, one) for one in decorators)
     lines = _helper(source, name, call, wraps, patch.removesuffix(".config.patch"), settings)
+    if not known:  # what another decorator gives may be more than a function, which the wrapper is not
+        own = f'{source.indent}assert hasattr(function, "__code__") and not vars(function).keys() - {{"__wrapped__"}}'
+        lines[2:2] = [own]
     same = _defined(source, lines)
     if same is None:
         fresh = source.fresh(name)
@@ -73,13 +83,14 @@ def refuse_undecorated(found: Outermost) -> None:
     """Refuse where the decorator may not stand.
 
     Raises:
-        Refused: for a coroutine or generator, beside a decorator that is not known, and in a file with `torch.jit`.
+        Refused: for a coroutine or generator, beside a decorator that gives no function, and in a file with
+            `torch.jit`.
     """
     source, function = found.source, found.function
     if not isinstance(function, ast.FunctionDef) or _is_generator(source, function):
         raise Refused(f"`{function.name}` does not run when it is called: it is a coroutine or a generator.")
-    for one in function.decorator_list:
-        if _name(source, one) not in _KNOWN and not _is_ours(source, one):
+    for one in function.decorator_list:  # ours refuses, at import, what others have made more than a function
+        if not _is_known(source, one) and _last(source, one) in _NO_FUNCTIONS:
             raise Refused(f"`{function.name}` is decorated with `{source.code(one)}`; make the setting by hand.")
     if "torch.jit." in source.text.value:
         raise Refused("The file uses `torch.jit`, which compiles no function with this decorator.")
@@ -139,6 +150,10 @@ def _sets(source: Source, decorator: ast.expr, settings: tuple[str, ...]) -> boo
     return "config.patch" in text and all(one in text for one in settings)
 
 
+def _is_known(source: Source, decorator: ast.expr) -> bool:
+    return _name(source, decorator) in _KNOWN or _is_ours(source, decorator)
+
+
 def _is_ours(source: Source, decorator: ast.expr) -> bool:
     return isinstance(decorator, ast.Call) and is_supported(source, decorator.func, "captures")
 
@@ -151,3 +166,7 @@ def _is_generator(source: Source, function: Function) -> bool:
 
 def _name(source: Source, decorator: ast.expr) -> str | None:
     return dotted(source, decorator.func if isinstance(decorator, ast.Call) else decorator)
+
+
+def _last(source: Source, decorator: ast.expr) -> str:
+    return source.code(decorator.func if isinstance(decorator, ast.Call) else decorator).rpartition(".")[2]

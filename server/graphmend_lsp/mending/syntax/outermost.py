@@ -54,6 +54,34 @@ def outermost(request: Request, source: Source, function: Function) -> Outermost
     return Outermost(first_source, first, between)
 
 
+def without_wrappers(found: Outermost, source: Source, function: Function) -> Outermost:
+    """The function that a decorator's wrapper calls, where the outermost one is such a wrapper.
+
+    ``def tuples(function): def wrapper(...)`` is compiled as `wrapper`, which the user wrote as ``@tuples`` above a function.
+    `source` and `function` are the break's own.
+    """
+    while (decorator := _around(found.source, found.function)) is not None:
+        inner, between = (found.between[0], found.between[1:]) if found.between else ((source, function), ())
+        names = [_last(one) for one in inner[1].decorator_list]
+        if decorator.name not in names or inner[1] is found.function:
+            break
+        found = Outermost(*inner, between)
+    return found
+
+
+def _around(source: Source, function: Function) -> Function | None:
+    """The outermost function that defines this one inside."""
+    around = None
+    while (parent := source.function(around or function)) is not None:
+        around = parent
+    return around
+
+
+def _last(decorator: ast.expr) -> str:
+    node = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
 def _plain(name: str) -> str:
     """A function's name without what Dynamo puts around it for the rest of a function."""
     return name.rsplit(".", 1)[-1].removeprefix("torch_dynamo_resume_in_").split("_at_")[0]

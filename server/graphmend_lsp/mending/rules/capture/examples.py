@@ -179,17 +179,18 @@ def fn(x):
         gb_id="GB0124",
     ),
     Refusal(
-        "a decorator that may be anything",
+        "a decorator that gives no function",
         """\
+import functools
+
 import torch
-from here import timed
 
 
-@timed
+@functools.lru_cache
 def fn(x):
     return x * ⟦x.sum().item()⟧
 """,
-        "is decorated with `timed`",
+        "is decorated with `functools.lru_cache`",
         gb_id="GB0124",
     ),
     Refusal(

@@ -60,7 +60,7 @@ from graphmend_lsp.mending.lowering.settings import (
 from graphmend_lsp.mending.rules.capture import RULE
 from graphmend_lsp.mending.rules.capture.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.syntax.break_site import Place
-from graphmend_lsp.mending.syntax.outermost import Outermost, outermost
+from graphmend_lsp.mending.syntax.outermost import Outermost, outermost, without_wrappers
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.model import Declined, Mend
 
@@ -87,6 +87,7 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
     found = outermost(place.request, place.source, place.function)
     if isinstance(found, str):
         raise Refused(found)
+    found = without_wrappers(found, place.source, place.function)
     if has_settings(found, settings):
         raise Refused(f"`{found.function.name}` has the setting already.")
     refuse_undecorated(found)
