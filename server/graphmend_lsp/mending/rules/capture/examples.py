@@ -161,6 +161,33 @@ def fn(x):
         run="fn = fn\nimport torch\ncalls = [(torch.tensor(x),) for x in ([1.0, -1.0], [0.0, 2.0])]",
         gb_id="GB9186",
     ),
+    Example(
+        "sizes that a tensor holds, under a decorator",
+        before="""\
+import torch
+
+from library import documented
+
+
+@documented
+def fn(x, sizes):
+    return [part.sum(0) for part in x.split(⟦sizes.tolist()⟧)]
+""",
+        after="""\
+import torch
+
+from library import documented
+
+from graphmend_support import captures
+
+
+@captures(capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True)
+@documented
+def fn(x, sizes):
+    return [part.sum(0) for part in x.split(sizes.tolist())]
+""",
+        gb_id="GB0033",
+    ),
 )
 
 REFUSALS: tuple[Refusal, ...] = (

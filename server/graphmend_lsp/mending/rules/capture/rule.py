@@ -2,9 +2,10 @@
 
 What it does
 ------------
-A small decorator goes on the outermost compiled function. It sets, while that function runs, the settings that TorchDynamo
-needs to trace what the break is about: ``capture_scalar_outputs`` and ``capture_dynamic_output_shape_ops`` for numbers read from
-tensors (``.item()``, ``int(t)``) and for results whose size depends on data (``torch.nonzero``, ``x[mask]``, ``torch.unique``),
+A small decorator goes on the outermost compiled function, above its other decorators. It sets, while that function runs, the
+settings that TorchDynamo needs to trace what the break is about: ``capture_scalar_outputs`` and
+``capture_dynamic_output_shape_ops`` for numbers read from tensors (``.item()``, ``int(t)``, ``t.tolist()``, a size given as a
+tensor) and for results whose size depends on data (``torch.nonzero``, ``x[mask]``, ``torch.unique``),
 ``allow_rnn`` for `torch.nn.LSTM` and its like, ``trace_autograd_ops`` for `torch.autograd.grad` and ``backward()``.
 
 Why it costs
@@ -34,10 +35,10 @@ that torch 2.8 to 2.13 do not all have.
 When it is refused
 ------------------
 When the break was not met in a run; when the outermost function is not a ``def`` of a file that is mended, is a coroutine or a
-generator, or has a decorator that is not torch's; when it has the setting already; and when the file uses `torch.jit`. When a
-number from data is divided by, is an exponent, is shifted or goes to a function of `math`: Python raises for some values, where
-a graph gives infinity or NaN, or ends the process (``7 % n`` with inductor, where ``n`` is 0). The mend names a
-product of two of them, because a graph computes with 64 bits, and ``int(t)`` of what may be NaN.
+generator, or has a decorator that gives no function (`property`, `lru_cache`); when it has the setting already; and when the
+file uses `torch.jit`. When a number from data is divided by, is an exponent, is shifted or goes to a function of `math`: Python
+raises for some values, where a graph gives infinity or NaN, or ends the process (``7 % n`` with inductor, where ``n`` is 0).
+The mend names a product of two of them, because a graph computes with 64 bits, and ``int(t)`` of what may be NaN.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ from graphmend_lsp.model import Declined, Mend
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
 _SETTINGS: Mapping[str, tuple[str, ...]] = {
-    "GB0124": DATA, "GB0036": DATA, "GB0014": RNN, "GB9186": AUTOGRAD, "GB0123": AUTOGRAD,
+    "GB0124": DATA, "GB0036": DATA, "GB0033": DATA, "GB0014": RNN, "GB9186": AUTOGRAD, "GB0123": AUTOGRAD,
 }  # fmt: skip
 _TOLD: Mapping[tuple[str, ...], str] = {
     DATA: WAITS,
