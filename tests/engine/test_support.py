@@ -96,21 +96,33 @@ def test_a_setting_that_nobody_knows_is_an_error(tmp_path: Path) -> None:
         read_config(str(tmp_path))
 
 
+_OURS, _OWN = "graphmend_support", "own"
+
+
 @pytest.mark.parametrize(
-    ("table", "length", "first"),
+    ("name", "table", "length", "first", "sorting"),
     [
-        ("[tool.ruff]\nline-length = 79\n", 79, True),
-        ("[tool.black]\n", 88, True),
-        ("[tool.isort]\nline_length = 100\n", 100, True),
-        ('[tool.ruff]\nsrc = ["lib"]\n', 88, False),
-        ("[project]\nname = 'x'\n", None, True),
+        ("pyproject.toml", "[tool.ruff]\nline-length = 79\n", 79, {_OURS}, ""),
+        ("pyproject.toml", "[tool.black]\n", 88, {_OURS}, ""),
+        ("pyproject.toml", "[tool.isort]\nline_length = 100\n", 100, {_OURS}, ""),
+        ("pyproject.toml", "[tool.isort]\nprofile = 'google'\n[tool.black]\nline-length = 90\n", 90, {_OURS}, "single mixed"),
+        ("pyproject.toml", '[tool.ruff]\nsrc = ["lib"]\n', 88, {_OWN}, ""),
+        ("pyproject.toml", "[tool.ruff.lint.isort]\nforce-single-line = true\n", 88, {_OURS}, "single"),
+        ("pyproject.toml", "[project]\nname = 'x'\n", None, {_OURS}, ""),
+        ("pyproject.toml", "[tool.isort]\nknown_third_party = 'graphmend_support'\n", 88, set(), ""),
+        (".isort.cfg", "[settings]\nforce_sort_within_sections = True\nline_length = 99\n", 99, {_OURS}, "mixed"),
+        ("setup.cfg", "[isort]\nsrc_paths = lib, tests\nforce_single_line=1x\n", 88, {_OWN}, ""),
+        ("tox.ini", "[isort\nnothing", None, {_OURS}, ""),
     ],
-)
-def test_the_style_of_a_project(tmp_path: Path, table: str, length: int | None, first: bool) -> None:
-    _written(tmp_path, {"a.py": "", "lib/own.py": "", "pyproject.toml": table})
+)  # fmt: skip
+def test_the_style_of_a_project(
+    tmp_path: Path, name: str, table: str, length: int | None, first: set[str], sorting: str
+) -> None:
+    _written(tmp_path, {"a.py": "", "lib/own.py": "", name: table})
     style = Supports(Sources({})).style(str(tmp_path / "a.py"))
-    assert (style.line_length, "graphmend_support" in style.first_party) == (length, first)
-    assert ("own" in style.first_party) == (not first)
+    assert style.line_length == length
+    assert style.first_party & {_OURS, _OWN} == first
+    assert (style.single_line, style.mixed) == ("single" in sorting, "mixed" in sorting)
 
 
 def test_the_text_has_a_version() -> None:

@@ -66,8 +66,8 @@ class Supports:
             kind = self._kind(path)
             home = self._home(path) if kind == "file" else None
             module = {"file": home.module if home is not None else None, "package": SUPPORT, "inline": None}[kind]
-            first = formatting.first_party | _own(formatting, home)
-            self._styles[path] = Style(module, first, formatting.line_length)
+            first = formatting.first_party | (_own(formatting, home) - formatting.third_party)
+            self._styles[path] = Style(module, first, formatting.line_length, formatting.single_line, formatting.mixed)
         return self._styles[path]
 
     def completed(self, mend: Mend) -> Mend:
