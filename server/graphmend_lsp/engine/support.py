@@ -8,16 +8,17 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
 from graphmend_lsp.engine.breaks import is_installed
-from graphmend_lsp.engine.entries import BadEntryError, python_files, read_config
+from graphmend_lsp.engine.entries import BadEntryError, read_config
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.imports import import_root, project_folders
+from graphmend_lsp.engine.project_texts import project_texts
 from graphmend_lsp.engine.style import Formatting, formatting_of
 from graphmend_lsp.mending.rule import SUPPORT, Style
 from graphmend_lsp.model import Mend, Position, Span, TextEdit
@@ -27,7 +28,6 @@ Kind = Literal["file", "package", "inline"]
 KINDS: tuple[Kind, ...] = ("file", "package", "inline")
 _VERSION = re.compile(r"^VERSION = (\d+)$", re.MULTILINE)
 _MARK = "What code that GraphMend has mended imports."
-_MOST_FILES, _MOST_CHARACTERS = 300, 1 << 20
 
 
 @lru_cache(maxsize=1)
@@ -183,7 +183,7 @@ def _imported_as(path: str, folder: str) -> str | None:
     while top is not None and folder != top and os.path.dirname(folder) != folder:
         above = os.path.dirname(folder)
         parts = [*os.path.relpath(path, above).removesuffix(".py").split(os.sep)]
-        if all(part.isidentifier() for part in parts) and _is_imported(parts, _texts(top)):
+        if all(part.isidentifier() for part in parts) and _is_imported(parts, (text for _, text in project_texts(top))):
             return above
         folder = above
     return None
@@ -194,15 +194,3 @@ def _is_imported(parts: list[str], texts: Iterable[str]) -> bool:
     whole = rf"(?:import|from)\s+{package}\.{module}\b"
     pattern = re.compile(rf"^\s*(?:{whole}|from\s+{package}\s+import\b[^#]*\b{module}\b)", re.MULTILINE)
     return any(pattern.search(text) for text in texts)
-
-
-def _texts(top: str) -> Iterator[str]:
-    """The texts of a project's files, as many as may be looked at."""
-    for number, path in enumerate(python_files((top,))):
-        if number >= _MOST_FILES:
-            return
-        try:
-            if os.path.getsize(path) < _MOST_CHARACTERS:
-                yield Path(path).read_text("utf-8", "replace")
-        except OSError:
-            continue
