@@ -90,10 +90,21 @@ def test_a_project_says_where_it_comes_from(tmp_path: Path, told: str, module: s
     assert Supports(Sources({}), "inline").style(str(tmp_path / "a.py")).support is None
 
 
-def test_a_setting_that_nobody_knows_is_an_error(tmp_path: Path) -> None:
-    _written(tmp_path, {"pyproject.toml": '[tool.graphmend]\nsupport = "none"\n'})
-    with pytest.raises(BadEntryError, match="support is"):
+@pytest.mark.parametrize(
+    ("line", "match"), [('support = "none"', "support is"), ('comments = "no"', "comments is true")]
+)
+def test_a_setting_that_nobody_knows_is_an_error(tmp_path: Path, line: str, match: str) -> None:
+    _written(tmp_path, {"pyproject.toml": f"[tool.graphmend]\n{line}\n"})
+    with pytest.raises(BadEntryError, match=match):
         read_config(str(tmp_path))
+
+
+@pytest.mark.parametrize("line", ["", "comments = true", "comments = false"])
+def test_a_project_or_the_editor_turns_comments_off(tmp_path: Path, line: str) -> None:
+    _written(tmp_path, {"a.py": "", "pyproject.toml": f"[tool.graphmend]\n{line}\n"})
+    for asked in (True, False):
+        style = Supports(Sources({}), comments=asked).style(str(tmp_path / "a.py"))
+        assert style.comments is (asked and line != "comments = false")
 
 
 _OURS, _OWN = "graphmend_support", "own"

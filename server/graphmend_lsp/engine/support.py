@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from graphmend_lsp.engine.breaks import is_installed
-from graphmend_lsp.engine.entries import BadEntryError, read_config
+from graphmend_lsp.engine.entries import BadEntryError, ProjectConfig, read_config
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.imports import import_root, project_folders
 from graphmend_lsp.engine.project_texts import project_texts
@@ -52,10 +52,14 @@ class Home:
 
 @dataclass
 class Supports:
-    """The projects of the files of one report, each looked at once. `told` takes the place of what the projects say."""
+    """The projects of the files of one report, each looked at once. `told` takes the place of what the projects say.
+
+    `comments` is False where no mend gets a comment, whatever the projects say.
+    """
 
     sources: Sources
     told: Kind | None = None
+    comments: bool = True
     _styles: dict[str, Style] = field(default_factory=dict)
     _homes: dict[str, Home | None] = field(default_factory=dict)
 
@@ -67,7 +71,14 @@ class Supports:
             home = self._home(path) if kind == "file" else None
             module = {"file": home.module if home is not None else None, "package": SUPPORT, "inline": None}[kind]
             first = formatting.first_party | (_own(formatting, home) - formatting.third_party)
-            self._styles[path] = Style(module, first, formatting.line_length, formatting.single_line, formatting.mixed)
+            self._styles[path] = Style(
+                module,
+                first,
+                formatting.line_length,
+                formatting.single_line,
+                formatting.mixed,
+                self.comments and self._config(path).comments,
+            )
         return self._styles[path]
 
     def completed(self, mend: Mend) -> Mend:
@@ -84,12 +95,15 @@ class Supports:
         return replace(mend, edits=(*mend.edits, *edits.values())) if edits else mend
 
     def _kind(self, path: str) -> Kind:
-        if self.told is not None:
-            return self.told
+        return self._config(path).support if self.told is None else self.told
+
+    def _config(self, path: str) -> ProjectConfig:
+        """What the project of a file says; where that does not read, its mends import nothing."""
+        folder = os.path.dirname(path)
         try:
-            return read_config(os.path.dirname(path)).support
+            return read_config(folder)
         except BadEntryError:
-            return "inline"
+            return ProjectConfig(folder, support="inline")
 
     def _home(self, path: str) -> Home | None:
         if path not in self._homes:

@@ -19,7 +19,8 @@ gives names to values, and nothing that is evaluated for the call may have an ef
 A function that takes the place of the called one (an override, a submodule that someone exchanges, a replaced attribute)
 would get an argument that it does not know. So the mend is *unsafe*, with that assumption named, unless the function is local
 or private, each use in its file is a plain call, and no other file of the project has its name. An override in sight is
-refused. A hook that exchanges a submodule's arguments does not change the number; where the file has such hooks it is refused, too.
+refused. A hook that exchanges a submodule's arguments does not change the number; where the file has such hooks the mend is
+refused, too.
 
 When it is refused
 ------------------

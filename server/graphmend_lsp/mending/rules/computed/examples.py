@@ -25,6 +25,7 @@ import torch
 from graphmend_support import captures, number
 
 
+# One operator of the graph: TorchDynamo does not look inside.
 @number(float)
 def _sqrt_operator(tensor: torch.Tensor) -> float:
     return math.sqrt(tensor)
@@ -57,6 +58,7 @@ import torch
 from graphmend_support import captures, number
 
 
+# One operator of the graph: TorchDynamo does not look inside.
 @number(float)
 def _sum_operator(y: torch.Tensor) -> float:
     return sum(y.tolist()) / 3
@@ -90,6 +92,7 @@ import torch
 from graphmend_support import captures, number
 
 
+# One operator of the graph: TorchDynamo does not look inside.
 @number(float)
 def _int_operator(tensor: torch.Tensor) -> float:
     return WEIGHTS[int(tensor)]
@@ -135,6 +138,7 @@ import torch
 from graphmend_support import captures, number
 
 
+# One operator of the graph: TorchDynamo does not look inside.
 @number(float)
 def _round_operator(tensor: torch.Tensor) -> float:
     return round(tensor.item() * 3, 2)
