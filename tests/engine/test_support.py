@@ -12,7 +12,8 @@ import pytest
 
 from graphmend_lsp.engine.entries import BadEntryError, read_config
 from graphmend_lsp.engine.files import Sources
-from graphmend_lsp.engine.support import Supports, home_of, support_text, version_of
+from graphmend_lsp.engine.support import Supports, foreign_support, home_of, support_text, version_of
+from graphmend_lsp.mending.rule import SUPPORT
 from graphmend_lsp.model import Mend, Position, Span, TextEdit
 
 _START = Span(Position(1, 1), Position(1, 1))
@@ -77,6 +78,12 @@ def test_a_file_of_that_name_that_is_not_ours_stays(tmp_path: Path, text: str) -
     supports = Supports(Sources({}))
     assert supports.style(str(tmp_path / "a.py")).support is None
     assert supports.completed(_mend(tmp_path / "a.py")).edits[1:] == ()
+    for start in (tmp_path, tmp_path / "a.py"):
+        assert f"{SUPPORT}.py is not GraphMend's" in (foreign_support(str(start)) or "")
+    (tmp_path / "graphmend_support.py").write_text(support_text(), "utf-8")
+    assert foreign_support(str(tmp_path)) is None
+    _written(tmp_path, {"graphmend_support.py": text, "pyproject.toml": '[tool.graphmend]\nsupport = "package"\n'})
+    assert foreign_support(str(tmp_path)) is None
 
 
 @pytest.mark.parametrize(

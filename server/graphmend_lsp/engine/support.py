@@ -116,6 +116,30 @@ class Supports:
         return self._homes[path]
 
 
+def foreign_support(start: str) -> str | None:
+    """That a project imports its support module from no file, because another one has the name; None where it has not.
+
+    `start` is a file or folder of the project.
+    """
+    file = start if start.endswith(".py") else os.path.join(start, "x.py")
+    try:
+        if read_config(os.path.dirname(file)).support != "file":
+            return None
+    except BadEntryError:
+        return None
+    sources = Sources({})
+    for folder in dict.fromkeys((os.path.dirname(os.path.abspath(file)), import_root(file), *project_folders(file))):
+        path = os.path.join(folder, f"{SUPPORT}.py")
+        text = sources.get(path) if os.path.isfile(path) else None
+        if (text is not None and version_of(text) is None) or os.path.isdir(path.removesuffix(".py")):
+            name = path if text is not None else path.removesuffix(".py")
+            return (
+                f"{name} is not GraphMend's, so mended files hold what they would import from it. Rename it, or set "
+                'support = "package" in [tool.graphmend].'
+            )
+    return None
+
+
 def _own(formatting: Formatting, home: Home | None) -> frozenset[str]:
     """The support module, where an import sorter takes it for the project's own."""
     if home is None:

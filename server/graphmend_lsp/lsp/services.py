@@ -174,6 +174,7 @@ def explain_rule(rule: str) -> str:
 def project_entries(folder: str) -> tuple[tuple[Entry, ...], tuple[str, ...]]:
     """The entries that the ``pyproject.toml`` at or above a folder names, and complaints about what is none."""
     from graphmend_lsp.engine.entries import BadEntryError, parse_entry, read_config
+    from graphmend_lsp.engine.support import foreign_support
 
     entries: list[Entry] = []
     complaints: list[str] = []
@@ -182,6 +183,8 @@ def project_entries(folder: str) -> tuple[tuple[Entry, ...], tuple[str, ...]]:
     except BadEntryError as error:
         return (), (str(error),)
     complaints += config.complaints
+    if (foreign := foreign_support(folder)) is not None:
+        complaints.append(foreign)
     for written in config.entries:
         try:
             entries.append(parse_entry(written, config.folder))
