@@ -286,7 +286,10 @@ def _request(arguments: argparse.Namespace) -> tuple[CheckRequest, WorkerConfig]
             raise _UsageError(f"{written}: no such file or folder.")
     here = os.getcwd()
     config: ProjectConfig = read_config(paths[0] if paths else here)
-    for complaint in config.complaints:
+    from graphmend_lsp.engine.support import foreign_support
+
+    foreign = foreign_support(paths[0] if paths else here)
+    for complaint in (*config.complaints, *([foreign] if foreign is not None else [])):
         print(f"graphmend-lsp: {complaint}", file=sys.stderr)
     entries = [parse_entry(entry, here) for entry in arguments.entry]
     entries += [parse_entry(entry, config.folder) for entry in config.entries] if not arguments.entry else []

@@ -10,6 +10,7 @@ from graphmend_lsp.engine.assumed import kind_of, standing_of
 from graphmend_lsp.engine.declared import declared
 from graphmend_lsp.engine.entries import BadEntryError, read_config
 from graphmend_lsp.engine.files import Sources
+from graphmend_lsp.engine.project_texts import is_named_elsewhere
 from graphmend_lsp.engine.verdicts import judge
 from graphmend_lsp.model import ASSUMPTIONS, Assumption, Mend, Span
 from graphmend_lsp.worker.wire import CandidateResult, CountsData, Difference
@@ -111,6 +112,67 @@ def test_what_a_mend_writes_declares_what_it_assumes(new: str, kinds: list[str])
     found = declared({"/a.py": OLD}, {"/a.py": new})
     assert [one.kind for one in found] == kinds
     assert declared({"/a.py": new}, {"/a.py": new}) == ()
+
+
+_CUT = "def _cut(x):\n    return x\n\n\ndef fn(x):\n    return {}\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "elsewhere", "open_"),
+    [
+        (_CUT.format("_cut(x)"), False, ""),
+        (_CUT.format("_cut(x)"), True, "_cut"),
+        (
+            _CUT.format("_cut(x)").replace("_cut", "cut"),
+            False,
+            "cut",
+        ),  # public: replaced, inspected, wrapped by anybody
+        (_CUT.format("functools.partial(_cut, x)()"), False, "_cut"),
+        (_CUT.format("getattr(sys.modules[__name__], '_cut')(x)"), False, "_cut"),
+        (_CUT.format("globals()['_' + 'cut'](x)"), False, "_cut"),
+        (_CUT.format("map(_cut, [x])"), False, "_cut"),
+        (_CUT.format("_cut(*x)") + "\n\nif FAST:\n    _cut = abs\n", False, "_cut"),
+        (_CUT.format("_cut(x)").replace("def _cut", "@cache\ndef _cut"), False, "_cut"),
+        (_CUT.format("_cut(x), inspect.signature(fn)"), False, "_cut"),
+        (
+            "class A:\n    def _f(self, x):\n        return x\n    def g(self, x):\n        return self._f(x)\n",
+            False,
+            "",
+        ),
+        (
+            "class A:\n    def _f(self, x):\n        return x\n    def g(self, x):\n        return x.a._f(x)\n",
+            False,
+            "A._f",
+        ),
+        ("class A:\n    def _f(self, x): ...\nclass B(A): ...\nclass C(B):\n    def _f(self, y): ...\n", False, "A._f"),
+        ("class A:\n    def _f(self, x): ...\nclass Mixin:\n    _f = None\nclass C(Mixin, A): ...\n", False, "A._f"),
+        ("class P(Protocol):\n    def run(self, x): ...\n", False, "P.run"),
+        ("def outer(x):\n    def cut(x):\n        return x\n    return cut(x)\n", True, ""),
+        ("def outer(x):\n    def cut(x):\n        return x\n    return cut\n", True, "outer.<locals>.cut"),
+    ],
+)
+def test_who_may_call_a_function_with_one_parameter_more(before: str, elsewhere: bool, open_: str) -> None:
+    first = "cut(x" if "cut(x" in before else "(self, x"
+    after = before.replace(first, first + ", n=None", 1)
+    found = declared({"/a.py": before}, {"/a.py": after}, lambda _path, _name: elsewhere)
+    expected = [f"every caller and override of `{open_}` accepts `n`"] if open_ else []
+    assert [one.words for one in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        ({"b.py": "import a\n", "c/d.py": "x = cut_off\n"}, False),
+        ({"b.py": "import a\na._cut = abs\n"}, True),
+        ({"deep/er/b.py": "from unittest import mock\nmock.patch('a._cut')\n"}, True),
+    ],
+)
+def test_a_name_is_looked_for_in_the_whole_project(tmp_path: Path, files: dict[str, str], found: bool) -> None:
+    for name, text in {"pyproject.toml": "", "a.py": "def _cut(x): ...\n", **files}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, "utf-8")
+    assert is_named_elsewhere(str(tmp_path / "a.py"), "_cut") is found
+    assert is_named_elsewhere("a.py", "_cut")
 
 
 def test_a_method_with_one_parameter_more_names_it_and_its_place() -> None:

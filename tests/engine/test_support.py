@@ -7,13 +7,13 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from graphmend_lsp.engine.entries import BadEntryError, read_config
 from graphmend_lsp.engine.files import Sources
-from graphmend_lsp.engine.support import Supports, home_of, support_text, version_of
+from graphmend_lsp.engine.support import Supports, foreign_support, home_of, support_text, version_of
+from graphmend_lsp.mending.rule import SUPPORT
 from graphmend_lsp.model import Mend, Position, Span, TextEdit
 
 _START = Span(Position(1, 1), Position(1, 1))
@@ -66,7 +66,7 @@ def test_it_is_written_once_and_updated(tmp_path: Path) -> None:
     new = supports.completed(_mend(path)).edits[1:]
     assert [(one.path, one.text) for one in new] == [(str(home), support_text())]
     assert supports.completed(_mend(path, "x = 1\n")).edits[1:] == ()
-    for text, count in ((support_text(), 0), (support_text().replace("\nVERSION = 1\n", "\nVERSION = 0\n"), 1)):
+    for text, count in ((support_text(), 0), (support_text().replace("\nVERSION = 2\n", "\nVERSION = 1\n"), 1)):
         again = Supports(Sources({str(home): text}))
         again.style(str(path))
         assert len(again.completed(_mend(path)).edits[1:]) == count
@@ -78,6 +78,12 @@ def test_a_file_of_that_name_that_is_not_ours_stays(tmp_path: Path, text: str) -
     supports = Supports(Sources({}))
     assert supports.style(str(tmp_path / "a.py")).support is None
     assert supports.completed(_mend(tmp_path / "a.py")).edits[1:] == ()
+    for start in (tmp_path, tmp_path / "a.py"):
+        assert f"{SUPPORT}.py is not GraphMend's" in (foreign_support(str(start)) or "")
+    (tmp_path / "graphmend_support.py").write_text(support_text(), "utf-8")
+    assert foreign_support(str(tmp_path)) is None
+    _written(tmp_path, {"graphmend_support.py": text, "pyproject.toml": '[tool.graphmend]\nsupport = "package"\n'})
+    assert foreign_support(str(tmp_path)) is None
 
 
 @pytest.mark.parametrize(
@@ -91,35 +97,58 @@ def test_a_project_says_where_it_comes_from(tmp_path: Path, told: str, module: s
     assert Supports(Sources({}), "inline").style(str(tmp_path / "a.py")).support is None
 
 
-def test_a_setting_that_nobody_knows_is_an_error(tmp_path: Path) -> None:
-    _written(tmp_path, {"pyproject.toml": '[tool.graphmend]\nsupport = "none"\n'})
-    with pytest.raises(BadEntryError, match="support is"):
+@pytest.mark.parametrize(
+    ("line", "match"), [('support = "none"', "support is"), ('comments = "no"', "comments is true")]
+)
+def test_a_setting_that_nobody_knows_is_an_error(tmp_path: Path, line: str, match: str) -> None:
+    _written(tmp_path, {"pyproject.toml": f"[tool.graphmend]\n{line}\n"})
+    with pytest.raises(BadEntryError, match=match):
         read_config(str(tmp_path))
 
 
+@pytest.mark.parametrize("line", ["", "comments = true", "comments = false"])
+def test_a_project_or_the_editor_turns_comments_off(tmp_path: Path, line: str) -> None:
+    _written(tmp_path, {"a.py": "", "pyproject.toml": f"[tool.graphmend]\n{line}\n"})
+    for asked in (True, False):
+        style = Supports(Sources({}), comments=asked).style(str(tmp_path / "a.py"))
+        assert style.comments is (asked and line != "comments = false")
+
+
+_OURS, _OWN = "graphmend_support", "own"
+
+
 @pytest.mark.parametrize(
-    ("table", "length", "first"),
+    ("name", "table", "length", "first", "sorting"),
     [
-        ("[tool.ruff]\nline-length = 79\n", 79, True),
-        ("[tool.black]\n", 88, True),
-        ("[tool.isort]\nline_length = 100\n", 100, True),
-        ('[tool.ruff]\nsrc = ["lib"]\n', 88, False),
-        ("[project]\nname = 'x'\n", None, True),
+        ("pyproject.toml", "[tool.ruff]\nline-length = 79\n", 79, {_OURS}, ""),
+        ("pyproject.toml", "[tool.black]\n", 88, {_OURS}, ""),
+        ("pyproject.toml", "[tool.isort]\nline_length = 100\n", 100, {_OURS}, ""),
+        ("pyproject.toml", "[tool.isort]\nprofile = 'google'\n[tool.black]\nline-length = 90\n", 90, {_OURS}, "single mixed"),
+        ("pyproject.toml", '[tool.ruff]\nsrc = ["lib"]\n', 88, {_OWN}, ""),
+        ("pyproject.toml", "[tool.ruff.lint.isort]\nforce-single-line = true\n", 88, {_OURS}, "single"),
+        ("pyproject.toml", "[project]\nname = 'x'\n", None, {_OURS}, ""),
+        ("pyproject.toml", "[tool.isort]\nknown_third_party = 'graphmend_support'\n", 88, set(), ""),
+        (".isort.cfg", "[settings]\nforce_sort_within_sections = True\nline_length = 99\n", 99, {_OURS}, "mixed"),
+        ("setup.cfg", "[isort]\nsrc_paths = lib, tests\nforce_single_line=1x\n", 88, {_OWN}, ""),
+        ("tox.ini", "[isort\nnothing", None, {_OURS}, ""),
     ],
-)
-def test_the_style_of_a_project(tmp_path: Path, table: str, length: int | None, first: bool) -> None:
-    _written(tmp_path, {"a.py": "", "lib/own.py": "", "pyproject.toml": table})
+)  # fmt: skip
+def test_the_style_of_a_project(
+    tmp_path: Path, name: str, table: str, length: int | None, first: set[str], sorting: str
+) -> None:
+    _written(tmp_path, {"a.py": "", "lib/own.py": "", name: table})
     style = Supports(Sources({})).style(str(tmp_path / "a.py"))
-    assert (style.line_length, "graphmend_support" in style.first_party) == (length, first)
-    assert ("own" in style.first_party) == (not first)
+    assert style.line_length == length
+    assert style.first_party & {_OURS, _OWN} == first
+    assert (style.single_line, style.mixed) == ("single" in sorting, "mixed" in sorting)
 
 
 def test_the_text_has_a_version() -> None:
-    assert version_of(support_text()) == 1 and version_of("VERSION = 1\n") is None
+    assert version_of(support_text()) == 2 and version_of("VERSION = 1\n") is None
 
 
 _PROGRAM = """\
-import importlib.util, json, sys, torch
+import importlib.util, json, sys, threading, torch
 
 def load(name, text):
     spec = importlib.util.spec_from_loader(name, None)
@@ -130,7 +159,7 @@ def load(name, text):
     return module
 
 text = open(sys.argv[1], encoding="utf-8").read()
-one, two = load("one", text), load("two", text.replace("VERSION = 1", "VERSION = 2"))
+one, two = load("one", text), load("two", text.replace("VERSION = 2", "VERSION = 3"))
 print("torch._dynamo" in sys.modules)
 classes = []
 for copy in (one, two):
@@ -165,13 +194,123 @@ except ValueError as error:
 """
 
 
-def test_two_copies_work_together(tmp_path: Path) -> None:
-    """Copies of two versions share one operator and one list; two classes of one name stay two; importing loads no Dynamo."""
+_LOAD = _PROGRAM[: _PROGRAM.index("classes = []")]
+_FIRST = '''
+FIRST = """
+import functools, torch
+_shared = vars(torch).setdefault("_graphmend", {"raised": {}, "deferred": None})
+
+def defer(effect):
+    waiting = _shared["deferred"]
+    if waiting is None:
+        effect()
+    else:
+        waiting.append(effect)
+
+def runs_deferred(function):
+    @torch.compiler.disable
+    def flush(effects):
+        for effect in effects:
+            effect()
+
+    @torch.compiler.disable(recursive=False)
+    def wrapper(*args):
+        if _shared["deferred"] is not None:
+            return function(*args)
+        _shared["deferred"] = []
+        try:
+            return function(*args)
+        finally:
+            effects, _shared["deferred"] = _shared["deferred"], None
+            flush(effects)
+
+    return wrapper
+"""
+old = load("old", FIRST)
+'''
+_THREADS = (
+    _LOAD
+    + _FIRST
+    + """
+def program(support, within):
+    @support.runs_deferred
+    def inner(x):
+        within.defer(lambda: say("inner"))
+        return x.cos()
+
+    @support.runs_deferred
+    def outer(x):
+        within.defer(lambda: say("first"))
+        x = inner(x.sin())
+        within.defer(lambda: say("last"))
+        x = x.sin()
+        return x
+
+    return outer
+
+def say(word):
+    said.setdefault(threading.current_thread().name, []).append(word)
+
+def waits(x):
+    one.defer(lambda: say("mine"))
+    gate.wait(60)  # both are in here at once
+    return x.sin()
+
+for support, within in ((one, one), (one, two), (old, one), (one, old)):
+    for backend in (None, "aot_eager"):
+        torch._dynamo.reset()
+        said = {}
+        fn = program(support, within)
+        (torch.compile(fn, backend=backend) if backend else fn)(torch.ones(2))
+        print(said["MainThread"])
+
+said, gate = {}, threading.Barrier(2)
+fn = torch.compile(one.runs_deferred(waits), backend="aot_eager")
+threads = [threading.Thread(target=fn, args=(torch.ones(2),), name=name) for name in "ab"]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+print(dict(sorted(said.items())))
+
+@one.runs_deferred
+def slow(x):
+    one.defer(lambda: say("slow"))
+    other = threading.Thread(target=lambda: (two.defer(lambda: say("at once")), print(sorted(said))), name="other")
+    other.start()
+    other.join()
+    return x
+
+said = {}
+slow(torch.ones(2))
+print(sorted(said), torch._graphmend["deferred"], one._waiting.effects)
+graphs = torch._dynamo.testing.CompileCounter()
+torch._dynamo.reset()
+plain = torch.compile(one.runs_deferred(lambda x: (one.defer(lambda: say("one")), x.sin())[1]), backend=graphs)
+for count in range(4):
+    plain(torch.ones(2))
+print(graphs.frame_count, len(said["MainThread"]))
+"""
+)
+
+
+def _ran(tmp_path: Path, text: str) -> list[str]:
     spec = importlib.util.find_spec("graphmend_lsp.support.graphmend_support")
     assert spec is not None and spec.origin is not None
     program = tmp_path / "program.py"
-    program.write_text(_PROGRAM, "utf-8")
-    ran = subprocess.run([sys.executable, str(program), spec.origin], capture_output=True, text=True, check=False)
-    lines: list[Any] = [line for line in ran.stdout.splitlines() if line]
+    program.write_text(text, "utf-8")
+    command = [sys.executable, str(program), spec.origin]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    return [line for line in ran.stdout.splitlines() if line]
+
+
+def test_two_copies_work_together(tmp_path: Path) -> None:
+    """Copies of two versions share one operator and one list; two classes of one name stay two; importing loads no Dynamo."""
     once = ["fine", "[0, ['first', 1, None]]", "[1, ['second', True]]", json.dumps([2.0])]
-    assert lines == ["False", *once * 3, "0"], ran.stderr
+    assert _ran(tmp_path, _PROGRAM) == ["False", *once * 3, "0"]
+
+
+def test_each_thread_has_its_own_effects(tmp_path: Path) -> None:
+    """Also beside version 1, whose effects all threads share; what an inner function defers stays behind the outer's."""
+    lines = _ran(tmp_path, _THREADS)[1:]
+    assert lines[:-4] == ["['first', 'inner', 'last']"] * 8
+    assert lines[-4:] == ["{'a': ['mine'], 'b': ['mine']}", "['other']", "['MainThread', 'other'] None None", "1 5"]

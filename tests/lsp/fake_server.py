@@ -89,7 +89,7 @@ def ignore_edit(source: str, site: Break) -> TextEdit | None:
 
 
 def propose(
-    site: Break, sources: Mapping[str, str], creates_files: bool = True
+    site: Break, sources: Mapping[str, str], creates_files: bool = True, comments: bool = True
 ) -> tuple[tuple[Mend, ...], tuple[Declined, ...]]:
     if "decline" in orders(sources[site.path]):
         return (), (Declined("where", "the value is None"),)

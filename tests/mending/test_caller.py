@@ -138,9 +138,16 @@ class Net(torch.nn.Module):
 """
     before, site = _break(source)
     other = "import model\n\n\nclass Mine(model.Net):\n    {}\n"
-    for body, mends in (("pass", 1), ("def cut(self, x, n):\n        return x", 0)):
-        answer = propose(site, {PATH: before, "other.py": other.format(body)}, ["caller"])
-        assert len(answer.mends) == mends, body
+    override = "    def cut(self, x, n):\n        return x\n"
+    for body, more, mends in (
+        ("pass", "", 1),
+        (override.strip(), "", 0),
+        ("pass", f"class Leaf(Mine):\n{override}", 0),
+        ("pass", f"class Mixin:\n{override}\n\nclass Both(Mixin, Mine): ...\n", 0),
+        ("pass", f"class Mixin:\n{override}\n\nclass Apart(Mixin): ...\n", 1),
+    ):
+        answer = propose(site, {PATH: before, "other.py": other.format(body) + more}, ["caller"])
+        assert len(answer.mends) == mends, more
     assert apply_edits(before, propose(site, {PATH: before}, ["caller"]).mends[0].edits).count("top=top") == 1
 
 

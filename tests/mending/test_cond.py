@@ -86,9 +86,7 @@ def test_a_name_that_only_one_side_sets_comes_out_of_both() -> None:
     )
     assert "def otherwise(x, y):\n    y = self.big(y)\n    return x.clone(), y\n" in after
     assert "x, y = torch.cond(x.sum() > 0, positive, otherwise, (x, y))" in after
-    assert after.endswith(
-        "elif x.sum() > 0:\n    x, y = positive(x, y)\nelse:\n    x, y = otherwise(x, y)\nreturn x + y\n"
-    )
+    assert after.endswith("else:\n    x, y = positive(x, y) if x.sum() > 0 else otherwise(x, y)\nreturn x + y\n")
 
 
 def test_other_names_on_the_two_sides_are_not_taken_for_one() -> None:
@@ -137,7 +135,7 @@ def test_returns_inside_a_side() -> None:
         "if ⟦x.sum() > 0⟧:\n    if self.fast:\n        return x\n    else:\n        return self.big(x)\nreturn self.small(x)"
     )
     assert "    if self.fast:\n        return x.clone()\n    else:\n        return self.big(x)\n" in after
-    assert after.endswith("else:\n    return otherwise()\n")
+    assert after.endswith("else:\n    return positive() if x.sum() > 0 else otherwise()\n")
 
 
 def test_line_ends_are_the_files() -> None:

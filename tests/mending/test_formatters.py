@@ -1,4 +1,4 @@
-"""What a mend writes stays as it is when the project's formatter and linter go over it: ruff, at several line lengths."""
+"""What a mend writes stays as it is when the project's tools go over it: ruff, black and isort, as the project sets them."""
 
 from __future__ import annotations
 
@@ -7,56 +7,108 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from graphmend_lsp.engine.files import Sources
+from graphmend_lsp.engine.support import Supports
 from graphmend_lsp.mending import propose, rules_by_name
-from graphmend_lsp.mending.rule import SUPPORT, Style
+from graphmend_lsp.mending.rule import SUPPORT
 from graphmend_lsp.text import apply_edits
 
-from .conftest import PATH, unmark
+from .conftest import unmark
 
 _EXAMPLES = [(name, one) for name, rule in rules_by_name().items() for one in rule.examples]
 
 
-@pytest.fixture(scope="module", params=[79, 88, 100, 120])
-def project(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project with every example, before and after, as that project's settings ask for."""
-    root = tmp_path_factory.mktemp(f"lines_{request.param}")
-    (root / "pyproject.toml").write_text(f"[tool.ruff]\nline-length = {request.param}\n", "utf-8")
-    (root / f"{SUPPORT}.py").write_text("check = None\n", "utf-8")
+def _written(root: Path, settings: str) -> Path:
+    """Every example in a project with these settings, as it was (``before``) and mended as they ask for (``after``)."""
     for folder in ("before", "after"):
         (root / folder).mkdir()
-    style = Style(line_length=request.param)
+        (root / folder / "pyproject.toml").write_text(settings, "utf-8")
+        (root / folder / f"{SUPPORT}.py").write_text(_SUPPORT.read_text("utf-8"), "utf-8")
     for number, (name, example) in enumerate(_EXAMPLES):
         text, site = unmark(example.before, example.outermost, example.gb_id)
-        mends = propose(site, {PATH: text}, [name], styles={PATH: style}).mends
+        file = f"{name}_{number}.py"
+        style = Supports(Sources({})).style(str(root / "after" / file))
+        mends = propose(site, {"model.py": text}, [name], styles={"model.py": style}).mends
         if mends:
-            file = f"{name}_{number}.py"
             (root / "before" / file).write_text(text, "utf-8", newline="")
             (root / "after" / file).write_text(apply_edits(text, mends[0].edits), "utf-8", newline="")
     return root
 
 
-def _ruff(project: Path, *arguments: str) -> str:
-    command = [sys.executable, "-m", "ruff", *arguments, "--no-cache"]
-    return subprocess.run(command, cwd=project, capture_output=True, text=True, check=False).stdout
+_SUPPORT = Path(__file__).parents[2] / "server" / "graphmend_lsp" / "support" / f"{SUPPORT}.py"
 
 
-def _formatted(project: Path, folder: str) -> set[str]:
-    """The files of a folder that the formatter would leave as they are."""
-    told = _ruff(project, "format", "--check", folder)
-    changed = {Path(one).name for one in re.findall(rf"{folder}/[\w.]+", told)}
-    return {one.name for one in (project / folder).iterdir()} - changed
+def _run(folder: Path, *command: str) -> str:
+    ran = subprocess.run([sys.executable, "-m", *command], cwd=folder, capture_output=True, text=True, check=False)
+    return ran.stdout + ran.stderr
+
+
+def _kept(folder: Path, tool: Callable[[Path], set[str]]) -> set[str]:
+    """The files of a folder that a tool would leave as they are."""
+    return {one.name for one in folder.glob("*.py")} - tool(folder)
+
+
+def _ruff(folder: Path) -> set[str]:
+    told = _run(folder, "ruff", "format", "--check", "--no-cache", ".")
+    assert "error" not in told
+    return {Path(one).name for one in re.findall(r"Would reformat: (\S+)", told)}
+
+
+def _black(folder: Path) -> set[str]:
+    told = _run(folder, "black", "--check", "--workers", "1", ".")
+    assert "unchanged" in told
+    return {Path(one).name for one in re.findall(r"would reformat (\S+)", told)}
+
+
+def _isort(folder: Path) -> set[str]:
+    told = _run(folder, "isort", "--check-only", ".")
+    return {Path(one).name for one in re.findall(r"ERROR: (\S+)", told)}
+
+
+@pytest.fixture(scope="module", params=[79, 88, 120])
+def project(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp(f"lines_{request.param}")
+    return _written(root, f"[tool.ruff]\nline-length = {request.param}\n")
 
 
 def test_the_formatter_changes_nothing(project: Path) -> None:
-    before, after = _formatted(project, "before"), _formatted(project, "after")
-    diffs = "".join(_ruff(project, "format", "--diff", f"after/{file}") for file in sorted(before - after))
-    assert len(before) > len(_EXAMPLES) // 2
-    assert not diffs, f"{len(before - after)} files\n{diffs}"
+    _unchanged(project, _ruff, ("ruff", "format", "--diff"))
+
+
+def _unchanged(root: Path, tool: Callable[[Path], set[str]], shows: tuple[str, ...], least: int = 2) -> None:
+    before, after = _kept(root / "before", tool), _kept(root / "after", tool)
+    diffs = "".join(_run(root / "after", *shows, file) for file in sorted(before - after)[:20])
+    assert len(before) > len(_EXAMPLES) // least
+    assert before <= after, f"{len(before - after)} files\n{diffs}"
+
+
+_PROJECTS = {
+    "black": ("[tool.black]\nline-length = 100\n[tool.isort]\nprofile = 'black'\nline_length = 100\n", True),
+    "quotes stay": (
+        "[tool.black]\nline-length = 79\nskip-string-normalization = true\n"
+        "[tool.isort]\nprofile = 'django'\nline_length = 79\n",
+        True,
+    ),
+    "one name a line": ("[tool.isort]\nprofile = 'google'\nline_length = 88\n", False),
+    "sections": (
+        f"[tool.isort]\nknown_third_party = ['{SUPPORT}']\nforce_sort_within_sections = true\n",
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize(("settings", "black"), _PROJECTS.values(), ids=_PROJECTS)
+def test_black_and_isort_change_nothing(tmp_path: Path, settings: str, black: bool) -> None:
+    root = _written(tmp_path, settings)
+    _unchanged(root, _isort, ("isort", "--diff"))
+    if black:
+        _unchanged(root, _black, ("black", "--diff", "-q"))
 
 
 # An import that lost its last use stays, as another file may take it from here (`import *`), and so does a local name;
@@ -64,9 +116,12 @@ def test_the_formatter_changes_nothing(project: Path) -> None:
 _LEFT = ("F401", "F841", "UP012")
 
 
+_LINTER = ("ruff", "check", "--no-cache", "--select", "I,E,F,UP", "--output-format", "json", ".")
+
+
 def test_the_linter_finds_nothing_new(project: Path) -> None:
     def found(folder: str) -> collections.Counter[tuple[str, str]]:
-        told = json.loads(_ruff(project, "check", "--select", "I,E,F,UP", "--output-format", "json", folder))
+        told = json.loads(_run(project / folder, *_LINTER))
         return collections.Counter((Path(one["filename"]).name, f"{one['code']} {one['message']}") for one in told)
 
     before, after = found("before"), found("after")

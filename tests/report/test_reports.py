@@ -2,8 +2,10 @@
 
 import io
 import json
+import subprocess
 from dataclasses import replace
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -85,9 +87,9 @@ def test_mend_counts_before_and_after() -> None:
     assert record["edits"][0]["diff"].splitlines()[-2:] == ["-old", "+new"]
 
 
-def shown(write: Any) -> str:
+def shown(write: Any, terminal: bool = False) -> str:
     stream = io.StringIO()
-    write(Console(file=stream, width=200, highlight=False, markup=False, color_system=None))
+    write(Console(file=stream, force_terminal=terminal, width=200, highlight=False, markup=False, color_system=None))
     return stream.getvalue()
 
 
@@ -119,8 +121,33 @@ def test_text_of_a_plan() -> None:
 def test_the_support_module_is_one_line(old: str, word: str) -> None:
     path = "/a/graphmend_support.py"
     plan = replace(PLAN, texts={**PLAN.texts, path: "VERSION = 1\n"}, old={**PLAN.old, path: old})
-    words = shown(lambda console: print_plan(console, plan, diffs=True, written=False))
+    words = shown(lambda console: print_plan(console, plan, diffs=True, written=False), terminal=True)
     assert f"--write {word} this file" in words and "VERSION" not in words and "-old" in words
+
+
+@pytest.mark.parametrize("below", ["", "pkg"])
+def test_a_diff_that_is_no_terminals_can_be_applied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, below: str
+) -> None:
+    root = tmp_path / below
+    root.mkdir(exist_ok=True)
+    old = {"m.py": "a = 1\r\n\tb = 2\x0c\r\n", "n.py": "x = [1]  # long" + " and longer" * 20 + "\ny = 2"}
+    new = {"m.py": "a = 2\r\n\tb = 2\x0c\r\n", "n.py": old["n.py"] + "\n", "graphmend_support.py": "VERSION = 1\n"}
+    for name, text in old.items():
+        (root / name).write_text(text, "utf-8", newline="")
+    monkeypatch.chdir(root)
+    plan = replace(
+        PLAN,
+        texts={str(root / name): text for name, text in new.items()},
+        old={str(root / name): text for name, text in old.items()},
+    )
+    (tmp_path / "patch").write_text(
+        shown(lambda console: print_plan(console, plan, diffs=True, written=False)), "utf-8", newline=""
+    )
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    subprocess.run(["git", "apply", "--whitespace=nowarn", str(tmp_path / "patch")], cwd=root, check=True)
+    for name, text in new.items():
+        assert (root / name).read_bytes() == text.encode()
 
 
 def test_speed_is_a_ratio() -> None:

@@ -42,7 +42,7 @@ class CheckRequest:
     the ones found in `paths` are added, with `made_up` also those whose inputs are invented. `roots` go on the program's
     sys.path. `analysis`: ``real`` runs on the entry's data; ``fake`` runs without, both sides of branches; ``both`` the real
     run, and what only a fake run meets. `assume` are the kinds of assumptions that count as safe here. `support` takes the
-    place of what the projects say of where mended files get what they need besides from.
+    place of what the projects say of where mended files get what they need besides from. Without `comments` no mend gets one.
     """
 
     paths: tuple[str, ...]
@@ -61,6 +61,7 @@ class CheckRequest:
     shard: Shard | None = None  # run this part of the entries only
     assume: tuple[str, ...] = ()
     support: Literal["file", "package", "inline"] | None = None
+    comments: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ class ProjectConfig:
     """``[tool.graphmend]`` of the nearest ``pyproject.toml``: entries as written, and the folder they are relative to.
 
     `assume` are the kinds of assumptions (`model.ASSUMPTIONS`) that the project accepts. `support` is where mended files get
-    what they need besides from.
+    what they need besides from. `comments` says whether a mend that is not plain gets a comment line.
     """
 
     folder: str
@@ -42,6 +42,7 @@ class ProjectConfig:
     python: str | None = None
     assume: tuple[str, ...] = ()
     support: Literal["file", "package", "inline"] = "file"
+    comments: bool = True
     complaints: tuple[str, ...] = ()  # about keys that nobody knows
 
 
@@ -88,12 +89,16 @@ def read_config(start: str) -> ProjectConfig:
         support = table.get("support", "file")
         if support not in ("file", "package", "inline"):
             raise BadEntryError(f'{file}: [tool.graphmend] support is "file", "package" or "inline".')
+        comments = table.get("comments", True)
+        if not isinstance(comments, bool):
+            raise BadEntryError(f"{file}: [tool.graphmend] comments is true or false.")
         return ProjectConfig(
             str(folder),
             tuple(entries),
             **words_of,
             assume=assume,
             support=support,
+            comments=comments,
             complaints=complaints,
         )
     return ProjectConfig(str(path if path.is_dir() else path.parent))

@@ -80,7 +80,7 @@ def findings_of(
     ran = any(run.failure is None for run in (*runs.values(), *explored.values()))
     facts = facts_of((run.noted for run in runs.values()), sources) if mender is not None else NOTHING
     found: list[Finding] = []
-    supports = Supports(sources, request.support)
+    supports = Supports(sources, request.support, request.comments)
     for site in (*met, *_static(files, met, sources)):
         text = sources.get(site.path)
         if text is not None and is_suppressed(site, text):

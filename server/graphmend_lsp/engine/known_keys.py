@@ -5,9 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-PROJECT = ("entries", "device", "mode", "python", "assume", "support")
+PROJECT = ("entries", "device", "mode", "python", "assume", "support", "comments")
 SERVER = (
-    "enable", "interpreter", "run", "entries", "device", "mode", "explore", "guess", "logLevel",
+    "enable", "interpreter", "run", "entries", "device", "mode", "explore", "guess", "comments", "logLevel",
     "worker.command", "worker.pathMapping", "worker.timeout", "worker.memory",
 )  # fmt: skip
 EXTENSION = ("path", "args", "importStrategy", "environment.source", "showNotifications", "trace.server")

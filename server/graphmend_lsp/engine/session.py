@@ -24,6 +24,7 @@ from graphmend_lsp.engine.measuring import measurement
 from graphmend_lsp.engine.mender import Mender
 from graphmend_lsp.engine.plan import mend_all
 from graphmend_lsp.engine.programs import beside_of, candidate_of, combine, programs_of
+from graphmend_lsp.engine.project_texts import is_named_elsewhere
 from graphmend_lsp.engine.prove import prove
 from graphmend_lsp.engine.runs import Key, Run, mended_run, run_of
 from graphmend_lsp.engine.tree import AT_ONCE, client_of
@@ -306,7 +307,9 @@ class Session:
             return [], failure
         assume = {*request.assume, *await asyncio.to_thread(accepted_for, key[0].file)}
         olds = {path: sources.get(path) or "" for candidate in candidates for path in candidate["texts"]}
-        written = [await asyncio.to_thread(declared, olds, candidate["texts"]) for candidate in candidates]
+        written = [
+            await asyncio.to_thread(declared, olds, candidate["texts"], is_named_elsewhere) for candidate in candidates
+        ]
         return [
             (judge(result, mends, sources, assume, those), mended_run(result, before))
             for mends, result, those in zip(programs, (results[one["id"]] for one in candidates), written, strict=True)

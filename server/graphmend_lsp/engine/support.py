@@ -8,16 +8,17 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
 from graphmend_lsp.engine.breaks import is_installed
-from graphmend_lsp.engine.entries import BadEntryError, python_files, read_config
+from graphmend_lsp.engine.entries import BadEntryError, ProjectConfig, read_config
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.imports import import_root, project_folders
+from graphmend_lsp.engine.project_texts import project_texts
 from graphmend_lsp.engine.style import Formatting, formatting_of
 from graphmend_lsp.mending.rule import SUPPORT, Style
 from graphmend_lsp.model import Mend, Position, Span, TextEdit
@@ -27,7 +28,6 @@ Kind = Literal["file", "package", "inline"]
 KINDS: tuple[Kind, ...] = ("file", "package", "inline")
 _VERSION = re.compile(r"^VERSION = (\d+)$", re.MULTILINE)
 _MARK = "What code that GraphMend has mended imports."
-_MOST_FILES, _MOST_CHARACTERS = 300, 1 << 20
 
 
 @lru_cache(maxsize=1)
@@ -52,10 +52,14 @@ class Home:
 
 @dataclass
 class Supports:
-    """The projects of the files of one report, each looked at once. `told` takes the place of what the projects say."""
+    """The projects of the files of one report, each looked at once. `told` takes the place of what the projects say.
+
+    `comments` is False where no mend gets a comment, whatever the projects say.
+    """
 
     sources: Sources
     told: Kind | None = None
+    comments: bool = True
     _styles: dict[str, Style] = field(default_factory=dict)
     _homes: dict[str, Home | None] = field(default_factory=dict)
 
@@ -66,8 +70,15 @@ class Supports:
             kind = self._kind(path)
             home = self._home(path) if kind == "file" else None
             module = {"file": home.module if home is not None else None, "package": SUPPORT, "inline": None}[kind]
-            first = formatting.first_party | _own(formatting, home)
-            self._styles[path] = Style(module, first, formatting.line_length)
+            first = formatting.first_party | (_own(formatting, home) - formatting.third_party)
+            self._styles[path] = Style(
+                module,
+                first,
+                formatting.line_length,
+                formatting.single_line,
+                formatting.mixed,
+                self.comments and self._config(path).comments,
+            )
         return self._styles[path]
 
     def completed(self, mend: Mend) -> Mend:
@@ -84,12 +95,15 @@ class Supports:
         return replace(mend, edits=(*mend.edits, *edits.values())) if edits else mend
 
     def _kind(self, path: str) -> Kind:
-        if self.told is not None:
-            return self.told
+        return self._config(path).support if self.told is None else self.told
+
+    def _config(self, path: str) -> ProjectConfig:
+        """What the project of a file says; where that does not read, its mends import nothing."""
+        folder = os.path.dirname(path)
         try:
-            return read_config(os.path.dirname(path)).support
+            return read_config(folder)
         except BadEntryError:
-            return "inline"
+            return ProjectConfig(folder, support="inline")
 
     def _home(self, path: str) -> Home | None:
         if path not in self._homes:
@@ -100,6 +114,30 @@ class Supports:
                 home = None  # something else has the name
             self._homes[path] = home
         return self._homes[path]
+
+
+def foreign_support(start: str) -> str | None:
+    """That a project imports its support module from no file, because another one has the name; None where it has not.
+
+    `start` is a file or folder of the project.
+    """
+    file = start if start.endswith(".py") else os.path.join(start, "x.py")
+    try:
+        if read_config(os.path.dirname(file)).support != "file":
+            return None
+    except BadEntryError:
+        return None
+    sources = Sources({})
+    for folder in dict.fromkeys((os.path.dirname(os.path.abspath(file)), import_root(file), *project_folders(file))):
+        path = os.path.join(folder, f"{SUPPORT}.py")
+        text = sources.get(path) if os.path.isfile(path) else None
+        if (text is not None and version_of(text) is None) or os.path.isdir(path.removesuffix(".py")):
+            name = path if text is not None else path.removesuffix(".py")
+            return (
+                f"{name} is not GraphMend's, so mended files hold what they would import from it. Rename it, or set "
+                'support = "package" in [tool.graphmend].'
+            )
+    return None
 
 
 def _own(formatting: Formatting, home: Home | None) -> frozenset[str]:
@@ -183,7 +221,7 @@ def _imported_as(path: str, folder: str) -> str | None:
     while top is not None and folder != top and os.path.dirname(folder) != folder:
         above = os.path.dirname(folder)
         parts = [*os.path.relpath(path, above).removesuffix(".py").split(os.sep)]
-        if all(part.isidentifier() for part in parts) and _is_imported(parts, _texts(top)):
+        if all(part.isidentifier() for part in parts) and _is_imported(parts, (text for _, text in project_texts(top))):
             return above
         folder = above
     return None
@@ -194,15 +232,3 @@ def _is_imported(parts: list[str], texts: Iterable[str]) -> bool:
     whole = rf"(?:import|from)\s+{package}\.{module}\b"
     pattern = re.compile(rf"^\s*(?:{whole}|from\s+{package}\s+import\b[^#]*\b{module}\b)", re.MULTILINE)
     return any(pattern.search(text) for text in texts)
-
-
-def _texts(top: str) -> Iterator[str]:
-    """The texts of a project's files, as many as may be looked at."""
-    for number, path in enumerate(python_files((top,))):
-        if number >= _MOST_FILES:
-            return
-        try:
-            if os.path.getsize(path) < _MOST_CHARACTERS:
-                yield Path(path).read_text("utf-8", "replace")
-        except OSError:
-            continue

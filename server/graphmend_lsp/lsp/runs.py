@@ -205,7 +205,7 @@ class Runs:
             paths, texts, entries, roots, settings.device, settings.modes,
             analysis="both" if settings.explore else "real", made_up=settings.guess,
             shown=tuple(dict.fromkeys((*roots, *(str(Path(path).parent) for path in (*paths, *(e.file for e in entries)))))),
-            support=None if workspace.client.creates_files else "inline",
+            support=None if workspace.client.creates_files else "inline", comments=settings.comments,
         )  # fmt: skip
 
     def _is_shown(self, path: str | None) -> bool:

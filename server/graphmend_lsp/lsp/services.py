@@ -91,13 +91,13 @@ class SessionLike(Protocol):
 class Services:
     """The functions of the other rooms. All but `make_session` run on a thread; all but `project_entries`, which reads
     the ``pyproject.toml`` at or above a folder (its entries, and complaints about them), and `propose`, are pure. `propose` is
-    told whether mends may create a file."""
+    told whether mends may create a file, and whether they may write comments."""
 
     find_breaks: Callable[[str, str], tuple[Break, ...]]
     find_entries: Callable[[str, str], tuple[Entry, ...]]
     is_suppressed: Callable[[Break, str], bool]
     ignore_edit: Callable[[str, Break], TextEdit | None]
-    propose: Callable[[Break, Mapping[str, str], bool], tuple[tuple[Mend, ...], tuple[Declined, ...]]]
+    propose: Callable[[Break, Mapping[str, str], bool, bool], tuple[tuple[Mend, ...], tuple[Declined, ...]]]
     explain: Callable[[str], str]
     project_entries: Callable[[str], tuple[tuple[Entry, ...], tuple[str, ...]]]
     make_session: Callable[[WorkerConfig, Callable[[WorkerStatus], None]], SessionLike]
@@ -121,12 +121,14 @@ def real_services() -> Services:
     )
 
 
-def _propose(mender: Mender, site: Break, sources: Mapping[str, str], creates_files: bool = True) -> Proposed:
+def _propose(
+    mender: Mender, site: Break, sources: Mapping[str, str], creates_files: bool = True, comments: bool = True
+) -> Proposed:
     """The mends of a break that no run met; what they import is written, too."""
     from graphmend_lsp.engine.files import Sources
     from graphmend_lsp.engine.support import Supports
 
-    supports = Supports(Sources(sources), None if creates_files else "inline")
+    supports = Supports(Sources(sources), None if creates_files else "inline", comments)
     mends, declined = mender.propose(site, sources, styles={path: supports.style(path) for path in sources})
     return tuple(map(supports.completed, mends)), declined
 
@@ -172,6 +174,7 @@ def explain_rule(rule: str) -> str:
 def project_entries(folder: str) -> tuple[tuple[Entry, ...], tuple[str, ...]]:
     """The entries that the ``pyproject.toml`` at or above a folder names, and complaints about what is none."""
     from graphmend_lsp.engine.entries import BadEntryError, parse_entry, read_config
+    from graphmend_lsp.engine.support import foreign_support
 
     entries: list[Entry] = []
     complaints: list[str] = []
@@ -180,6 +183,8 @@ def project_entries(folder: str) -> tuple[tuple[Entry, ...], tuple[str, ...]]:
     except BadEntryError as error:
         return (), (str(error),)
     complaints += config.complaints
+    if (foreign := foreign_support(folder)) is not None:
+        complaints.append(foreign)
     for written in config.entries:
         try:
             entries.append(parse_entry(written, config.folder))

@@ -20,12 +20,13 @@ class Settings:
     """`graphmend.*`. `timeout` is in seconds, `memory` in MiB.
 
     `explore`: also follow, without data, the sides of branches that the inputs do not take. `guess`: make inputs up for models
-    without an entry.
+    without an entry. `comments`: explain a mend that is not plain in a comment line.
     """
 
     enable: bool = True
     explore: bool = True
     guess: bool = True
+    comments: bool = True
     interpreter: str | None = None
     run: Literal["onSave", "manual", "off"] = "onSave"
     entries: tuple[str, ...] = ()
@@ -112,7 +113,7 @@ def _flat(value: dict[Any, Any], prefix: str = "") -> dict[str, Any]:
 def _read(name: str, given: Any) -> Any:
     if name in _CHOICES:
         return given if given in _CHOICES[name] else _Complaint(" or ".join(_CHOICES[name]))
-    if name in ("enable", "explore", "guess"):
+    if name in ("enable", "explore", "guess", "comments"):
         return given if isinstance(given, bool) else _Complaint("true or false")
     if name == "interpreter":
         if isinstance(given, list) and all(isinstance(part, str) for part in given):

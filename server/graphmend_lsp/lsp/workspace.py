@@ -438,8 +438,8 @@ class Workspace:
         file.proposals = {}
         for known in self.known(file):
             if known.site.evidence in ("static", "recorded"):
-                sources, creates = {document.name: document.text.value}, self.client.creates_files
-                file.proposals[known.site] = await self._slow.run(self.services.propose, known.site, sources, creates)
+                sources, may = {document.name: document.text.value}, (self.client.creates_files, self.settings.comments)
+                file.proposals[known.site] = await self._slow.run(self.services.propose, known.site, sources, *may)
         if file.proposals and file.document is document:
             self.touch()
             self.publish(file)

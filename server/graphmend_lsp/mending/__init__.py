@@ -18,6 +18,7 @@ from graphmend_lsp.mending import rules as rule_folders
 from graphmend_lsp.mending.rule import Declaration, Example, Proposals, Refusal, Request, Style
 from graphmend_lsp.mending.syntax import soundness
 from graphmend_lsp.mending.syntax.break_site import Propose, answers_of
+from graphmend_lsp.mending.syntax.explained import explained
 from graphmend_lsp.mending.syntax.new_names import new_names
 from graphmend_lsp.mending.syntax.source import Source, read
 from graphmend_lsp.mending.syntax.tidy import tidied
@@ -120,13 +121,14 @@ def _sound(rule: Rule, request: Request, mend: Mend) -> Mend | Declined:
 
 
 def _tidied(request: Request, mend: Mend) -> tuple[TextEdit, ...]:
-    """The edits of all files, with the lines broken that they make too long."""
+    """The edits of all files, with the lines broken that they make too long, and with what is to be explained explained."""
     found: list[TextEdit] = []
     for path in dict.fromkeys(edit.path for edit in mend.edits):
         edits = [edit for edit in mend.edits if edit.path == path]
         source = read(path, request.sources.get(path, ""))
         if isinstance(source, Source):
-            edits = list(tidied(replace(source, style=request.style_of(path)), edits))
+            styled = replace(source, style=request.style_of(path))
+            edits = list(explained(styled, tidied(styled, edits)))
         found += edits
     return tuple(found)
 

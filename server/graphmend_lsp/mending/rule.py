@@ -56,12 +56,17 @@ class Style:
 
     `support` is the name under which the file can import the support module; None where mends must hold all they need
     themselves. `first_party` are the top names of modules that the project's import sorter takes for the project's own.
-    `line_length` is how long lines may be; None where nothing says so.
+    `line_length` is how long lines may be; None where nothing says so. `single_line` and `mixed` are how its import sorter
+    writes imports: a statement for each name; ``import`` and ``from`` sorted together. `comments` says whether a mend that is not
+    plain gets a comment line.
     """
 
     support: str | None = SUPPORT
     first_party: frozenset[str] = frozenset((SUPPORT,))
     line_length: int | None = None
+    single_line: bool = False
+    mixed: bool = False
+    comments: bool = True
 
 
 DEFAULT_STYLE = Style()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ from graphmend_lsp.model import (
 from graphmend_lsp.report.words import speed
 
 SCHEMA = 1
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")  # other characters end no line of a patch
 
 
 def check_record(report: Report) -> dict[str, Any]:
@@ -105,10 +107,11 @@ def counts(report: Report) -> dict[str, int]:
 
 
 def diff(path: str, old: str, new: str) -> str:
-    """The change as a unified diff."""
-    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
-    lines = difflib.unified_diff(before, after, f"a/{path.lstrip('/')}", f"b/{path.lstrip('/')}")
-    return "".join(line if line.endswith(("\n", "\r")) else f"{line}\n\\ No newline at end of file\n" for line in lines)
+    """The change as a unified diff, as `git apply` and `patch -p1` take it; of a file that there was not where `old` is empty."""
+    before, after = _LINE.findall(old), _LINE.findall(new)
+    name = path.replace("\\", "/").lstrip("/")
+    lines = difflib.unified_diff(before, after, f"a/{name}" if old else "/dev/null", f"b/{name}")
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
 def _entry(result: EntryResult) -> dict[str, Any]:

@@ -34,14 +34,7 @@ def print_report(console: Console, report: Report, *, unreached: bool = False) -
 def print_plan(console: Console, plan: Plan, *, diffs: bool, written: bool) -> None:
     """Write a mend's result: the diff, what was applied, what remains, and what was compared."""
     if diffs:
-        for path, text in plan.texts.items():
-            if PurePath(path).stem == SUPPORT:
-                how = "updates" if plan.old.get(path) else "creates"
-                words = f"{_short(path)}: --write {how} this file, from which mended files import"
-                console.print(Line(words, style="bold"), soft_wrap=True)
-                continue
-            for line in diff(path, plan.old.get(path, ""), text).splitlines():
-                console.print(Line(line, style=_DIFF.get(line[:1], "")), soft_wrap=True)
+        _print_diffs(console, plan)
     for one in plan.applied:
         place = f"{_short(one.mend.path)}:{one.mend.span.start.line}"
         console.print(
@@ -70,6 +63,21 @@ def print_plan(console: Console, plan: Plan, *, diffs: bool, written: bool) -> N
         console.print(words, soft_wrap=True)
     if plan.texts and not written:
         console.print("No file was changed; --write changes them.")
+
+
+def _print_diffs(console: Console, plan: Plan) -> None:
+    """Write what changes: a terminal gets one line for the support module, a pipe all that a patch needs, unchanged."""
+    for path, text in plan.texts.items():
+        change = diff(_short(path), plan.old.get(path, ""), text)
+        if not console.is_terminal:
+            console.file.write(change)
+        elif PurePath(path).stem == SUPPORT:
+            how = "updates" if plan.old.get(path) else "creates"
+            words = f"{_short(path)}: --write {how} this file, from which mended files import"
+            console.print(Line(words, style="bold"), soft_wrap=True)
+        else:
+            for line in change.splitlines():
+                console.print(Line(line, style=_DIFF.get(line[:1], "")), soft_wrap=True)
 
 
 def print_speed(console: Console, measured: Sequence[Measurement]) -> None:

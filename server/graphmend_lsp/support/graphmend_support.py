@@ -12,21 +12,35 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 import json
 import re
+import threading
 import types
 import zlib
 from typing import Any, Callable, Dict, Type, TypeVar
 
 import torch
 
-__all__ = ["all_rows", "captures", "check", "chosen_rows", "defer", "operator", "runs_deferred", "while_tracing"]
+__all__ = [
+    "all_rows", "captures", "check", "chosen_rows", "defer", "number", "operator", "print_in_graph", "runs_deferred",
+    "while_tracing",
+]
 
-VERSION = 1
+VERSION = 2
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Never change what is in here: copies of other versions use it, too.
 _shared: Dict[str, Any] = vars(torch).setdefault("_graphmend", {"raised": {}, "deferred": None})
+
+
+class _Waiting(threading.local):
+    """The effects that wait in a thread; None where no function under `runs_deferred` is running."""
+
+    effects: Any = None
+
+
+_waiting: Any = _shared.setdefault("waiting 2", _Waiting())
 
 
 def check(holds: Any, error: Type[BaseException], *arguments: Any) -> bool:
@@ -78,32 +92,51 @@ if not hasattr(torch.ops.graphmend, "check_1"):
 
 
 def defer(effect: Callable[[], object]) -> None:
-    """Run an effect when the function under `runs_deferred` is over; at once when none is running."""
-    waiting = _shared["deferred"]
-    if waiting is None:
+    """Run an effect when the function under `runs_deferred` is over; at once when this thread runs none."""
+    effects = _waiting.effects
+    if effects is None:
+        effects = _shared["deferred"]  # that of version 1, which all threads share
+        if effects is not None and effects is _shared.get("lent"):
+            effects = None  # another thread's
+    if effects is None:
         effect()
     else:
-        waiting.append(effect)
+        effects.append(effect)
 
 
 def runs_deferred(function: F) -> F:
-    """Let effects that `function` defers run when it returns or raises, outside of its graphs."""
+    """Let effects that `function` defers run when it returns or raises, outside of its graphs.
+
+    Those that wait when it is called, from a function that lets them run later, run before it.
+    """
 
     @torch.compiler.disable
     def flush(effects: Any) -> None:
-        for effect in effects:
-            effect()
+        now = list(effects)
+        effects.clear()
+        _waiting.effects = None
+        try:
+            for effect in now:
+                effect()
+        finally:
+            _waiting.effects = effects
 
     @torch.compiler.disable(recursive=False)
     def run(args: Any, kwargs: Any) -> Any:
-        if _shared["deferred"] is not None:
-            return function(*args, **kwargs)
-        _shared["deferred"] = []
+        before = _waiting.effects
+        effects = [] if before is None else before
+        flush(effects)
+        if _shared["deferred"] is None:
+            _shared["deferred"] = _shared["lent"] = effects  # where version 1 puts its own
         try:
             return function(*args, **kwargs)
         finally:
-            effects, _shared["deferred"] = _shared["deferred"], None
-            flush(effects)
+            try:
+                flush(effects)
+            finally:
+                _waiting.effects = before
+                if before is None and _shared["deferred"] is effects:
+                    _shared["deferred"] = _shared["lent"] = None
 
     @torch.compiler.disable(recursive=False)
     @functools.wraps(function)
@@ -111,6 +144,14 @@ def runs_deferred(function: F) -> F:
         return run(args, kwargs)
 
     return wrapper
+
+
+def print_in_graph(text: str, *values: Any) -> None:
+    """Print a text with these values; in a graph, an operator of it prints, and a tensor without dimensions is a number."""
+    if torch.compiler.is_compiling() and hasattr(torch._higher_order_ops, "print"):  # torch 2.11 and later
+        torch._higher_order_ops.print(text, *values)
+    else:
+        print(text.format(*values))
 
 
 def while_tracing(function: F) -> F:
@@ -148,14 +189,58 @@ def operator(*changed: str) -> Callable[[F], Any]:
     """
 
     def decorate(function: F) -> Any:
-        file = function.__globals__.get("__file__") or function.__code__.co_filename
-        module = re.sub(r"\W", "_", function.__module__, flags=re.ASCII)
-        name = f"graphmend_{module}_{zlib.crc32(file.encode())}::{function.__name__}"
-        unsafe = getattr(torch.Tag, "cudagraph_unsafe", None)
-        tags = {} if unsafe is None else {"tags": unsafe}
-        return torch.library.custom_op(name, mutates_args=changed, **tags)(function)
+        return torch.library.custom_op(_named(function), mutates_args=changed, **_tags())(function)
 
     return decorate
+
+
+def number(kind: Any, *others: str) -> Callable[[F], F]:
+    """Make a function of tensors that gives a number of Python's one operator of the graph, which runs it uncompiled.
+
+    `kind` is `float` or `int`; or the names of parameters, where it gives a float if one of these is floating-point.
+    """
+
+    def decorate(function: F) -> Any:
+        names = list(inspect.signature(function).parameters)
+
+        def dtype(tensors: Any) -> torch.dtype:
+            if isinstance(kind, str):
+                asked = (kind, *others)
+                floats = any(one.is_floating_point() for name, one in zip(names, tensors) if name in asked)
+            else:
+                floats = kind is float
+            return torch.float64 if floats else torch.int64
+
+        def compute(*tensors: torch.Tensor) -> torch.Tensor:
+            return torch.tensor(function(*tensors), dtype=dtype(tensors), device="cpu")
+
+        def fake(*tensors: torch.Tensor) -> torch.Tensor:
+            return torch.empty((), dtype=dtype(tensors), device="cpu")
+
+        schema = f"({', '.join(f'Tensor {name}' for name in names)}) -> Tensor"
+        made = torch.library.custom_op(_named(function), compute, mutates_args=(), schema=schema, **_tags())
+        made.register_fake(fake)
+
+        @functools.wraps(function)
+        def run(*tensors: Any) -> Any:
+            if torch.compiler.is_compiling():
+                return made(*[one.detach() for one in tensors]).item()
+            return function(*tensors)
+
+        return run
+
+    return decorate
+
+
+def _named(function: Callable[..., Any]) -> str:
+    file = function.__globals__.get("__file__") or function.__code__.co_filename
+    module = re.sub(r"\W", "_", function.__module__, flags=re.ASCII)
+    return f"graphmend_{module}_{zlib.crc32(file.encode())}::{function.__name__}"
+
+
+def _tags() -> Dict[str, Any]:
+    unsafe = getattr(torch.Tag, "cudagraph_unsafe", None)
+    return {} if unsafe is None else {"tags": unsafe}
 
 
 def all_rows(chosen: torch.Tensor) -> torch.Tensor:

@@ -97,7 +97,8 @@ def collect(
         f"`{name}` is copied because it is changed in place later: a grad_fn in the text reads CloneBackward0."
         for name in dict.fromkeys(copied)
     ]
-    changes.append(f"When several threads run `{outer.name}` at the same time their texts are kept in one list.")
+    if not from_support:
+        changes.append(f"When several threads run `{outer.name}` at the same time their texts are kept in one list.")
     around = ((outer_source, outer), *between) if outer is not inner else ()
     said = assumed(source, effect, _behind(source, inner, effect), collected=True, outer=around)
     return Collected((*edits, *wrapped), (*changes, *dict.fromkeys(told)), (*said, *_warned(effect)))

@@ -35,11 +35,14 @@ _NO_FUNCTIONS = frozenset({
 _OURS = "torch._dynamo.config.patch"
 
 
-def decorated(found: Outermost, settings: tuple[str, ...]) -> list[TextEdit]:
-    """The edits that put the decorator on the outermost function, with what it needs."""
+def decorated(found: Outermost, settings: tuple[str, ...], *others: str) -> list[TextEdit]:
+    """The edits that put the decorator on the outermost function, with what it needs.
+
+    `others` are functions of the support module that the same mend imports into the file.
+    """
     source, function = found.source, found.function
     first = function.decorator_list[0] if function.decorator_list else function
-    from_support = supported(source, function, "captures")
+    from_support = supported(source, source.tree, "captures", *others)
     if from_support is not None:
         given = ", ".join(f"{one}=True" for one in settings)
         return [*from_support[1], _above(source, first, f"{from_support[0]['captures']}({given})")]

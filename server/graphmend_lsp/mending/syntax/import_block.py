@@ -53,8 +53,11 @@ def _block(source: Source) -> list[Import]:
     return found
 
 
-def _key(one: Import, style: Style) -> tuple[int, bool, list[tuple[int, str]]]:
-    """What an import sorter sorts by: the section, `import` before `from`, the module's name with its numbers as numbers."""
+def _key(one: Import, style: Style) -> tuple[int, bool, list[tuple[int, str]], bool, str]:
+    """What an import sorter sorts by: the section, `import` before `from`, the module's name with its numbers as numbers.
+
+    Where it sorts both together the name comes first; where a statement imports one name, that counts, too.
+    """
     name = (one.module or "") if isinstance(one, ast.ImportFrom) else one.names[0].name
     top = name.split(".")[0]
     if isinstance(one, ast.ImportFrom) and one.level:
@@ -66,7 +69,9 @@ def _key(one: Import, style: Style) -> tuple[int, bool, list[tuple[int, str]]]:
     else:
         section = _FIRST if top in style.first_party else _THIRD
     parts = [(int(part), "") if part.isdigit() else (-1, part) for part in _DIGITS.split(name.lower())]
-    return section, isinstance(one, ast.ImportFrom), parts
+    is_from = isinstance(one, ast.ImportFrom)
+    name = one.names[0].name if is_from and style.single_line else ""
+    return section, is_from and not style.mixed, parts, is_from, name
 
 
 def _behind(source: Source, one: ast.stmt, text: str) -> TextEdit:

@@ -6,11 +6,13 @@ Files of projects that cannot import it (`Style.support` is None) hold it themse
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
+from dataclasses import replace
 
 from graphmend_lsp.mending.rule import SUPPORT
 from graphmend_lsp.mending.syntax.imports import add_import, binding
 from graphmend_lsp.mending.syntax.source import Source
-from graphmend_lsp.model import TextEdit
+from graphmend_lsp.model import Span, TextEdit
 
 
 def supported(source: Source, at: ast.AST, *names: str) -> tuple[dict[str, str], list[TextEdit]] | None:
@@ -23,8 +25,8 @@ def supported(source: Source, at: ast.AST, *names: str) -> tuple[dict[str, str],
         return None
     spelled: dict[str, str] = {}
     missing: list[str] = []
-    statement = _import(source, module)
-    known = {alias.name: alias.asname or alias.name for alias in statement.names} if statement is not None else {}
+    statements = _imports(source, module)
+    known = {alias.name: alias.asname or alias.name for one in statements for alias in one.names}
     for name in names:
         if name in known and binding(source, known[name], at) == f"{module}.{name}":
             spelled[name] = known[name]
@@ -33,13 +35,26 @@ def supported(source: Source, at: ast.AST, *names: str) -> tuple[dict[str, str],
             missing.append(name)
     if not missing:
         return spelled, []
-    new = [one if spelled[one] == one else f"{one} as {spelled[one]}" for one in missing]
-    if statement is None:
-        return spelled, [add_import(source, f"from {module} import {', '.join(sorted(new))}")]
-    old = [ast.unparse(alias) for alias in statement.names]
-    start, end = source.range(statement)
+    new = sorted(one if spelled[one] == one else f"{one} as {spelled[one]}" for one in missing)
+    if source.style.single_line:
+        return spelled, _together(source, [add_import(source, f"from {module} import {one}") for one in new])
+    if not statements:
+        return spelled, [add_import(source, f"from {module} import {', '.join(new)}")]
+    old = [ast.unparse(alias) for alias in statements[0].names]
+    start, end = source.range(statements[0])
     text = f"from {module} import {', '.join(sorted({*old, *new}))}"
     return spelled, [TextEdit(source.path, source.between(start, end), text)]
+
+
+def _together(source: Source, edits: Iterable[TextEdit]) -> list[TextEdit]:
+    """The edits; those that add lines at one place as one."""
+    found: dict[Span, TextEdit] = {}
+    for one in edits:
+        if one.span in found:
+            before = found[one.span].text.rstrip("\r\n")
+            one = replace(one, text=before + source.newline + one.text.lstrip("\r\n"))
+        found[one.span] = one
+    return list(found.values())
 
 
 def is_supported(source: Source, node: ast.AST, name: str) -> bool:
@@ -72,9 +87,10 @@ def _bound(source: Source) -> frozenset[str]:
     return frozenset(found)
 
 
-def _import(source: Source, module: str) -> ast.ImportFrom | None:
-    """The file's own import from the support module."""
-    for one in source.tree.body:
-        if isinstance(one, ast.ImportFrom) and one.module == module and not one.level and source.starts_line(one):
-            return one
-    return None
+def _imports(source: Source, module: str) -> list[ast.ImportFrom]:
+    """The file's own imports from the support module."""
+    return [
+        one
+        for one in source.tree.body
+        if isinstance(one, ast.ImportFrom) and one.module == module and not one.level and source.starts_line(one)
+    ]

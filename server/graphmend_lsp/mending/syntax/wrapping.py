@@ -22,6 +22,10 @@ def layout(line: str, indent: str, limit: int) -> list[str]:
         return [line]
     base = line[: len(line) - len(line.lstrip(" \t"))]
     text = line.strip()
+    if text.startswith("from ") and not text.endswith(")"):
+        head, word, names = text.partition(" import ")
+        parts = [f"{base}{indent}{one.strip()}," for one in names.split(",")]
+        return [f"{base}{head}{word}(", *parts, f"{base})"]
     found = _expression(text)
     if found is None:
         return _at_brackets(line, indent, limit) or [line]

@@ -6,7 +6,6 @@ No rule's knowledge enters here.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -89,14 +88,29 @@ def _refuse_overrides(request: Request, source: Source, home: ast.ClassDef, call
     own = [getattr(part, "name", "") for part in ast.walk(home)]
     if own.count(callee.name) > 1 or "__call__" in own:
         raise Refused(f"`{home.name}` decides in another way than by the name what is called.")
-    derived = re.compile(rf"\bclass\s+\w+\s*\([^)]*\b{re.escape(home.name)}\b")
-    for path, text in request.sources.items():
-        one = (source if path == source.path else read(path, text)) if derived.search(text) else None
-        for part in ast.walk(one.tree) if isinstance(one, Source) else ():
-            if not isinstance(part, ast.ClassDef) or not any(_last(base) == home.name for base in part.bases):
-                continue
-            if any(getattr(one, "name", "") == callee.name for one in part.body):
-                raise Refused(f"`{part.name}` overrides `{home.name}.{callee.name}` and would get an argument more.")
+    classes = [
+        part
+        for path, text in request.sources.items()
+        if isinstance(one := source if path == source.path else read(path, text), Source)
+        for part in ast.walk(one.tree)
+        if isinstance(part, ast.ClassDef)
+    ]
+    for part in _in_front(classes, home):
+        if any(getattr(one, "name", "") == callee.name for one in part.body):
+            raise Refused(f"`{part.name}` overrides `{home.name}.{callee.name}` and would get an argument more.")
+
+
+def _in_front(classes: list[ast.ClassDef], home: ast.ClassDef) -> list[ast.ClassDef]:
+    """The classes that may be asked for a method before `home`: those derived from it, and their other bases."""
+    derived = {home.name}
+    while True:
+        found = [one for one in classes if one is not home and any(_last(base) in derived for base in one.bases)]
+        if {one.name for one in found} <= derived:
+            break
+        derived |= {one.name for one in found}
+    own = {_last(base) for base in home.bases}
+    beside = {_last(base) for one in found for base in one.bases} - derived - own
+    return [*found, *(one for one in classes if one.name in beside)]
 
 
 def _last(base: ast.expr) -> str:

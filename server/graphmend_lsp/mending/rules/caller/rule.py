@@ -15,10 +15,12 @@ break itself stays, where a number decides which modules run.
 Safety
 ------
 The same expression of the same tensor is computed, a little earlier: what comes before the read in the function only
-gives names to values, and nothing that is evaluated for the call may have an effect. Other callers of the function see
-no change. A function of another class that takes the place of the called one would get an argument that it does not know; that is
-refused where such a class is in sight. A hook that exchanges a submodule's arguments does not change the number; where
-the file has such hooks it is refused, too.
+gives names to values, and nothing that is evaluated for the call may have an effect. Calls without the number work as before.
+A function that takes the place of the called one (an override, a submodule that someone exchanges, a replaced attribute)
+would get an argument that it does not know. So the mend is *unsafe*, with that assumption named, unless the function is local
+or private, each use in its file is a plain call, and no other file of the project has its name. An override in sight is
+refused. A hook that exchanges a submodule's arguments does not change the number; where the file has such hooks the mend is
+refused, too.
 
 When it is refused
 ------------------

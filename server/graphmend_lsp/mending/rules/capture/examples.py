@@ -22,6 +22,7 @@ import torch
 from graphmend_support import captures
 
 
+# TorchDynamo keeps numbers and sizes of tensors in the graph.
 @captures(capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True)
 def fn(x):
     y = x.sin()
@@ -69,6 +70,7 @@ class Net(torch.nn.Module):
         super().__init__()
         self.trim = Trim()
 
+    # TorchDynamo keeps numbers and sizes of tensors in the graph.
     @captures(capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True)
     def forward(self, x, lengths):
         return self.trim(x * 2, lengths).cos()
@@ -98,6 +100,7 @@ import torch
 from graphmend_support import captures
 
 
+# TorchDynamo keeps numbers and sizes of tensors in the graph.
 @captures(capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True)
 def fn(x, mask):
     count = mask.sum().item()
@@ -125,6 +128,7 @@ import torch
 from graphmend_support import captures
 
 
+# TorchDynamo keeps numbers and sizes of tensors in the graph.
 @captures(capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True)
 @torch.compile(dynamic=True)
 @torch.no_grad()
@@ -151,6 +155,7 @@ import torch
 from graphmend_support import captures
 
 
+# TorchDynamo keeps torch.autograd.grad in the graph.
 @captures(trace_autograd_ops=True)
 def fn(x):
     x = x.detach().requires_grad_()

@@ -17,35 +17,25 @@ def fn(x):
     y = x.sin()
     return y * ⟦math.sqrt(x.sum())⟧
 """,
-        after='''\
+        after="""\
 import math
-import zlib
 
 import torch
 
-from graphmend_support import captures
+from graphmend_support import captures, number
 
 
-@torch.library.custom_op(
-    f"{__name__.replace('.', '_')}_{zlib.crc32(__file__.encode())}::_sqrt_operator",
-    mutates_args=(),
-    tags=torch.Tag.cudagraph_unsafe,
-)
-def _sqrt_operator(tensor: torch.Tensor) -> torch.Tensor:
-    """Computed in Python, as one operator of the graph."""
-    return torch.tensor(math.sqrt(tensor), dtype=torch.float64, device="cpu")
-
-
-@_sqrt_operator.register_fake
-def _sqrt_operator_fake(tensor):
-    return torch.empty((), dtype=torch.float64, device="cpu")
+# One operator of the graph: TorchDynamo does not look inside.
+@number(float)
+def _sqrt_operator(tensor: torch.Tensor) -> float:
+    return math.sqrt(tensor)
 
 
 @captures(capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True)
 def fn(x):
     y = x.sin()
-    return y * _sqrt_operator(x.sum().detach()).item()
-''',
+    return y * _sqrt_operator(x.sum())
+""",
         run="""\
 calls = [(torch.arange(1.0, 5.0),), (torch.tensor([0.5, 0.25]),), (torch.arange(2.0, 6.0).half(),)]
 """,
@@ -62,35 +52,24 @@ def fn(x):
     scale = sum(⟦y.tolist()⟧) / 3
     return y / scale, scale
 """,
-        after='''\
-import zlib
-
+        after="""\
 import torch
 
-from graphmend_support import captures
+from graphmend_support import captures, number
 
 
-@torch.library.custom_op(
-    f"{__name__.replace('.', '_')}_{zlib.crc32(__file__.encode())}::_sum_operator",
-    mutates_args=(),
-    tags=torch.Tag.cudagraph_unsafe,
-)
-def _sum_operator(y: torch.Tensor) -> torch.Tensor:
-    """Computed in Python, as one operator of the graph."""
-    return torch.tensor(sum(y.tolist()) / 3, dtype=torch.float64, device="cpu")
-
-
-@_sum_operator.register_fake
-def _sum_operator_fake(y):
-    return torch.empty((), dtype=torch.float64, device="cpu")
+# One operator of the graph: TorchDynamo does not look inside.
+@number(float)
+def _sum_operator(y: torch.Tensor) -> float:
+    return sum(y.tolist()) / 3
 
 
 @captures(capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True)
 def fn(x):
     y = x.exp()
-    scale = _sum_operator(y.detach()).item()
+    scale = _sum_operator(y)
     return y / scale, scale
-''',
+""",
         run="""\
 calls = [(torch.arange(1.0, 5.0),), (torch.tensor([0.5, 0.25]),), (torch.arange(2.0, 6.0).half(),)]
 """,
@@ -107,27 +86,16 @@ WEIGHTS = (0.5, 1.5, 2.0)
 def fn(x):
     return x * WEIGHTS[⟦int(x.min())⟧]
 """,
-        after='''\
-import zlib
-
+        after="""\
 import torch
 
-from graphmend_support import captures
+from graphmend_support import captures, number
 
 
-@torch.library.custom_op(
-    f"{__name__.replace('.', '_')}_{zlib.crc32(__file__.encode())}::_int_operator",
-    mutates_args=(),
-    tags=torch.Tag.cudagraph_unsafe,
-)
-def _int_operator(tensor: torch.Tensor) -> torch.Tensor:
-    """Computed in Python, as one operator of the graph."""
-    return torch.tensor(WEIGHTS[int(tensor)], dtype=torch.float64, device="cpu")
-
-
-@_int_operator.register_fake
-def _int_operator_fake(tensor):
-    return torch.empty((), dtype=torch.float64, device="cpu")
+# One operator of the graph: TorchDynamo does not look inside.
+@number(float)
+def _int_operator(tensor: torch.Tensor) -> float:
+    return WEIGHTS[int(tensor)]
 
 
 WEIGHTS = (0.5, 1.5, 2.0)
@@ -135,8 +103,8 @@ WEIGHTS = (0.5, 1.5, 2.0)
 
 @captures(capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True)
 def fn(x):
-    return x * _int_operator(x.min().detach()).item()
-''',
+    return x * _int_operator(x.min())
+""",
         run="""\
 calls = [(torch.arange(0.0, 5.0),), (torch.tensor([1.5, 2.25]),), (torch.arange(2.0, 6.0).half(),)]
 """,
@@ -164,32 +132,21 @@ class Net(torch.nn.Module):
 
 net = Net()
 """,
-        after='''\
-import zlib
-
+        after="""\
 import torch
 
-from graphmend_support import captures
+from graphmend_support import captures, number
 
 
-@torch.library.custom_op(
-    f"{__name__.replace('.', '_')}_{zlib.crc32(__file__.encode())}::_round_operator",
-    mutates_args=(),
-    tags=torch.Tag.cudagraph_unsafe,
-)
-def _round_operator(tensor: torch.Tensor) -> torch.Tensor:
-    """Computed in Python, as one operator of the graph."""
-    return torch.tensor(round(tensor.item() * 3, 2), dtype=torch.float64, device="cpu")
-
-
-@_round_operator.register_fake
-def _round_operator_fake(tensor):
-    return torch.empty((), dtype=torch.float64, device="cpu")
+# One operator of the graph: TorchDynamo does not look inside.
+@number(float)
+def _round_operator(tensor: torch.Tensor) -> float:
+    return round(tensor.item() * 3, 2)
 
 
 class Scale(torch.nn.Module):
     def forward(self, x):
-        return x * _round_operator(x.float().mean().detach()).item()
+        return x * _round_operator(x.float().mean())
 
 
 class Net(torch.nn.Module):
@@ -203,7 +160,7 @@ class Net(torch.nn.Module):
 
 
 net = Net()
-''',
+""",
         run="""\
 fn = net
 import torch

@@ -3,9 +3,9 @@
 What it does
 ------------
 A Python expression that only computes a number from tensors (``math.sqrt(x.sum())``, ``sum(x.tolist())``,
-``round(x.mean().item(), 2)``, ``int(x.max())``, ``weights[int(x[0])]`` of constants) becomes an operator of its own with
-`torch.library.custom_op`, which runs it as it stands. What it gives is read with ``.item()``, and the outermost function gets the
-decorator of the rule `capture`, so that the number stays in the graph: as a factor, a size, a result.
+``round(x.mean().item(), 2)``, ``int(x.max())``, ``weights[int(x[0])]`` of constants) becomes a function of the file under
+``number``, which makes it an operator of the graph and runs it as it stands. What it gives is read with ``.item()``, and the
+outermost function gets the decorator of the rule `capture`, so that the number stays in the graph: as a factor, a size, a result.
 
 Why it costs
 ------------
@@ -55,6 +55,7 @@ from graphmend_lsp.mending.syntax.operator_names import qualified
 from graphmend_lsp.mending.syntax.outermost import outermost, without_wrappers
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, loaded
+from graphmend_lsp.mending.syntax.support import supported
 from graphmend_lsp.model import Declined, Mend, TextEdit
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
@@ -98,7 +99,8 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
         cautions.append(f"`{text}` may have more than 64 bits, where the operator raises.")
     if (stored := stored_before(source, function, statement)) is not None:
         cautions.append(f"Line {stored} stores a value in front of `{text}`, which is lost where that raises.")
-    spots = [*_edits(source, found), *([] if marked else decorated(outer, DATA))]
+    both = ("captures", "number") if not marked and outer.source is source else ("number",)
+    spots = [*_edits(source, found, both), *([] if marked else decorated(outer, DATA, *both[1:]))]
     spots.sort(key=lambda one: not one.text.lstrip().startswith(("import ", "from ")))
     return (
         Mend(
@@ -220,23 +222,49 @@ def _refuse_unseen(found: _Found) -> None:
         seen.believe(tensor, "a floating-point tensor")
 
 
-def _edits(source: Source, found: _Found) -> list[TextEdit]:
-    operator, added = spell(source, "torch.library.custom_op", source.tree)
-    torch = operator.removesuffix(".library.custom_op")
-    if torch == operator:
-        raise Refused("`custom_op` is imported by its own name; import torch.")
-    reading, indent = found.reading, source.indent
-    names = list(dict.fromkeys(reading.tensors.values()))
-    body = render(source, found.node, reading.exchange)
+def _edits(source: Source, found: _Found, imports: tuple[str, ...]) -> list[TextEdit]:
+    torch, added = spell(source, "torch.Tensor", source.tree)
+    if not torch.endswith(".Tensor"):
+        raise Refused("`Tensor` is imported by its own name; import torch.")
+    torch = torch.removesuffix(".Tensor")
+    names = list(dict.fromkeys(found.reading.tensors.values()))
     _refuse_locals(source, found, names)
+    given = {one: tensor for tensor, one in reversed(found.reading.tensors.items())}
     name = source.fresh(f"_{_word(found.node)}_operator")
+    imported = supported(source, source.tree, *imports)
+    if imported is not None:
+        lines, spots = _by_support(source, found, (name, torch, imported[0]["number"])), imported[1]
+        call = f"{name}({', '.join(render(source, given[one]) for one in names)})"
+    else:
+        lines, spots = _own(source, found, name, torch)
+        call = f"{name}({', '.join(_detached(source, found.reading, given[one]) for one in names)}).item()"
+    spots = [*([added] if added is not None else []), *spots]
+    return [*spots, add_function(source, lines), edits.rewrite(source, found.node, call)]
+
+
+def _by_support(source: Source, found: _Found, words: tuple[str, str, str]) -> list[str]:
+    """The operator as a function under the support module's decorator."""
+    name, torch, number = words
+    names = list(dict.fromkeys(found.reading.tensors.values()))
+    kind = "int" if found.form.kind == "int" else "float"
+    told = [f'"{one}"' for one in names if one in found.form.follows] if found.form.kind == "number" else [kind]
+    takes, indent, limit = ", ".join(f"{one}: {torch}.Tensor" for one in names), source.indent, line_limit(source)
+    head = layout(f"def {name}({takes}) -> {kind}:", indent, limit)
+    body = layout(f"{indent}return {render(source, found.node, found.reading.exchange)}", indent, limit)
+    return [f"@{number}({', '.join(told)})", *head, *body]
+
+
+def _own(source: Source, found: _Found, name: str, torch: str) -> tuple[list[str], list[TextEdit]]:
+    """The operator written out, in a file that cannot import the support module, and the imports that it needs."""
+    names, indent = list(dict.fromkeys(found.reading.tensors.values())), source.indent
+    body = render(source, found.node, found.reading.exchange)
     label, labelled = qualified(source, name)
     dtype = f"{torch}.{'int64' if found.form.kind == 'int' else 'float64'}"
     if found.form.kind == "number":
         asked = " or ".join(f"{one}.is_floating_point()" for one in names if one in found.form.follows)
         dtype = f"{torch}.float64 if {asked} else {torch}.int64"
     lines = [
-        f"@{operator}(",
+        f"@{torch}.library.custom_op(",
         f"{indent}{label},",
         f"{indent}mutates_args=(),",
         f"{indent}tags={torch}.Tag.cudagraph_unsafe,",
@@ -250,10 +278,7 @@ def _edits(source: Source, found: _Found) -> list[TextEdit]:
         f"def {source.fresh(f'{name}_fake')}({', '.join(names)}):",
         f'{indent}return {torch}.empty((), dtype={dtype}, device="cpu")',
     ]
-    given = {one: tensor for tensor, one in reversed(reading.tensors.items())}
-    handed = ", ".join(_detached(source, reading, given[one]) for one in names)
-    spots = [one for one in (added, labelled) if one is not None]
-    return [*spots, add_function(source, lines), edits.rewrite(source, found.node, f"{name}({handed}).item()")]
+    return lines, [labelled] if labelled is not None else []
 
 
 def _detached(source: Source, reading: Reading, tensor: ast.expr) -> str:

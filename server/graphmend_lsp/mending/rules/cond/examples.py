@@ -145,10 +145,8 @@ def fn(x):
 
         if torch.compiler.is_compiling() and not self.training:
             y, scale = torch.cond(x.sum() > 0, positive, otherwise)
-        elif x.sum() > 0:
-            y, scale = positive()
         else:
-            y, scale = otherwise()
+            y, scale = positive() if x.sum() > 0 else otherwise()
         return y * scale
 """,
         run=_RUN_NET,
@@ -195,10 +193,8 @@ def fn(x):
 
         if torch.compiler.is_compiling() and not self.training:
             return torch.cond(x.sum() > 0, positive, otherwise)
-        elif x.sum() > 0:
-            return positive()
         else:
-            return otherwise()
+            return positive() if x.sum() > 0 else otherwise()
 """,
         run=_RUN_NET,
     ),

@@ -106,9 +106,12 @@ class Writer:
         head = "return " if sides.returns else f"{', '.join(sides.results)} = "
         call = f"{head}{self.cond}({self.test.predicate}, {positive}, {second}{operands})"
         lines = [self._guard("if"), *self._inner([call], target)]
-        lines += [f"elif {render(self.source, self.node)}:", *self._inner([f"{head}{positive}({names})"], target)]
+        test, first = render(self.source, self.node), f"{head}{positive}({names})"
         if sides.other:
-            lines += ["else:", *self._inner([f"{head}{otherwise}({names})"], target)]
+            test = f"({test})" if isinstance(self.node, (ast.IfExp, ast.Lambda, ast.NamedExpr)) else test
+            lines += ["else:", *self._inner([f"{first} if {test} else {otherwise}({names})"], target)]
+        else:
+            lines += [f"elif {test}:", *self._inner([first], target)]
         parts.append(newline.join(base + one for one in lines))
         start, end = line_start(self.source, target), edits.end_of_line(self.source, self.source.range(last)[1])
         return [TextEdit(self.source.path, self.source.between(start, end), (newline * 2).join(parts))]

@@ -175,6 +175,7 @@ import torch
 
 from graphmend_support import while_tracing
 
+# Called while TorchDynamo traces, not in the graph.
 _crc32 = while_tracing(lambda text: zlib.crc32(text))
 
 
@@ -211,6 +212,7 @@ import torch
 
 from graphmend_support import while_tracing
 
+# Called while TorchDynamo traces, not in the graph.
 _digest = while_tracing(lambda text: hashlib.sha256(text).hexdigest())
 
 

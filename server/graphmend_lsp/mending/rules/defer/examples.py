@@ -386,6 +386,7 @@ from graphmend_support import defer, runs_deferred
 def f(x):
     for i in range(3):
         x = x + i
+        # Runs after the compiled function: it would break the graph.
         defer(lambda i=i, sum_value=x.sum(): print("round", i, sum_value.item()))
     return x
 """,
@@ -416,6 +417,7 @@ from graphmend_support import defer, runs_deferred
 def f(x):
     for i in range(3):
         x = x + i
+        # Runs after the compiled function: it would break the graph.
         defer(
             lambda condition=x.min() < 0, i=i: (
                 print("negative in round", i) if condition else None
@@ -452,6 +454,7 @@ from graphmend_support import defer, runs_deferred
 @runs_deferred
 def f(x):
     try:
+        # Runs after the compiled function: it would break the graph.
         defer(lambda x=x: print("try", x))
         y = x.sin()
     except ValueError:
@@ -505,6 +508,7 @@ class Block(torch.nn.Module):
 
     def forward(self, x):
         y = x.sin()
+        # Runs after the compiled function: it would break the graph.
         defer(
             lambda name=self.name, mean=y.mean(), y=y: print(f"{name}: {mean:.3f}", y)
         )
@@ -553,6 +557,7 @@ import torch
 
 from graphmend_support import while_tracing
 
+# Called while TorchDynamo traces, not in the graph.
 _logger_warning_once = while_tracing(
     lambda *args, **kwargs: logger.warning_once(*args, **kwargs)
 )
@@ -602,6 +607,7 @@ import torch
 
 from graphmend_support import while_tracing
 
+# Called while TorchDynamo traces, not in the graph.
 _logger_warning_once = while_tracing(
     lambda *args, **kwargs: logger.warning_once(*args, **kwargs)
 )
@@ -645,6 +651,7 @@ import torch
 
 from graphmend_support import while_tracing
 
+# Called while TorchDynamo traces, not in the graph.
 _warnings_warn = while_tracing(lambda *args, **kwargs: warnings.warn(*args, **kwargs))
 
 
@@ -687,6 +694,7 @@ import torch
 
 from graphmend_support import while_tracing
 
+# Called while TorchDynamo traces, not in the graph.
 _logger_warning_once = while_tracing(
     lambda *args, **kwargs: logger.warning_once(*args, **kwargs)
 )
@@ -738,6 +746,7 @@ import torch
 
 from graphmend_support import while_tracing
 
+# Called while TorchDynamo traces, not in the graph.
 _warnings_warn = while_tracing(lambda *args, **kwargs: warnings.warn(*args, **kwargs))
 
 

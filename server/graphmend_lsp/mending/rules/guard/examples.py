@@ -311,6 +311,7 @@ from graphmend_support import check
 
 
 def f(x):
+    # `check` raises, in a graph, too; what it gives is True.
     assert check(x.sum() > 0, AssertionError)
     return x.log()
 """,
@@ -443,6 +444,7 @@ class Block(torch.nn.Module):
     def forward(self, x):
         for _ in range(2):
             x = x * 2
+            # `check` raises, in a graph, too; what it gives is True.
             assert check(torch.isfinite(x).all(), AssertionError, "overflow")
         return x
 

@@ -29,14 +29,23 @@ EXAMPLES: tuple[Example, ...] = (
     Example(
         "the largest element",
         before="def fn(x):\n    return x[⟦x.argmax()⟧] + 1\n".replace("x[⟦x.argmax()⟧]", "⟦x[x.argmax()]⟧"),
-        after="def fn(x):\n    return x[x.argmax().reshape(1)].squeeze(0) + 1\n",
+        after="""\
+def fn(x):
+    # The index stays a tensor: a number would break the graph.
+    return x[x.argmax().reshape(1)].squeeze(0) + 1
+""",
         run=_FLOATS,
         gb_id="GB0033",
     ),
     Example(
         "an index that was made a number",
         before="def fn(x, i):\n    i = i + 0\n    return x.sin()[⟦i.item()⟧] * 2\n",
-        after="def fn(x, i):\n    i = i + 0\n    return x.sin()[i.detach().reshape(()).clone().reshape(1)].squeeze(0) * 2\n",
+        after="""\
+def fn(x, i):
+    i = i + 0
+    # The index stays a tensor: a number would break the graph.
+    return x.sin()[i.detach().reshape(()).clone().reshape(1)].squeeze(0) * 2
+""",
         run=_INDEXED,
         gb_id="GB0124",
     ),
@@ -51,6 +60,7 @@ def fn(x):
         after="""\
 def fn(x):
     best = x.argmax()
+    # The index stays a tensor: a number would break the graph.
     y = x[best.reshape(1)].squeeze(0) + 1
     return y * best
 """,
@@ -60,21 +70,33 @@ def fn(x):
     Example(
         "a column",
         before="def fn(x):\n    return ⟦x[:, x.sum(0).argmax()]⟧ * 2\n",
-        after="def fn(x):\n    return x[:, x.sum(0).argmax().reshape(1)].squeeze(1) * 2\n",
+        after="""\
+def fn(x):
+    # The index stays a tensor: a number would break the graph.
+    return x[:, x.sum(0).argmax().reshape(1)].squeeze(1) * 2
+""",
         run=_MATRIX,
         gb_id="GB0033",
     ),
     Example(
         "the last dimension",
         before="def fn(x):\n    return ⟦x[..., x.sum((0, 1)).argmax()]⟧ * 2\n",
-        after="def fn(x):\n    return x[..., x.sum((0, 1)).argmax().reshape(1)].squeeze(-1) * 2\n",
+        after="""\
+def fn(x):
+    # The index stays a tensor: a number would break the graph.
+    return x[..., x.sum((0, 1)).argmax().reshape(1)].squeeze(-1) * 2
+""",
         run=_CUBE,
         gb_id="GB0033",
     ),
     Example(
         "beside a constant",
         before="def fn(x):\n    return ⟦x[1, :, x[0, 0].argmax()]⟧ * 2\n",
-        after="def fn(x):\n    return x[1, :, :][:, x[0, 0].argmax().reshape(1)].squeeze(1) * 2\n",
+        after="""\
+def fn(x):
+    # The index stays a tensor: a number would break the graph.
+    return x[1, :, :][:, x[0, 0].argmax().reshape(1)].squeeze(1) * 2
+""",
         run=_CUBE,
         gb_id="GB0033",
     ),
@@ -89,6 +111,7 @@ def fn(x):
         after="""\
 def fn(x):
     y = x.clone()
+    # The index stays a tensor: a number would break the graph.
     y[x.argmax().reshape(1)] = 0
     return y + 1
 """,
@@ -106,6 +129,7 @@ def fn(x):
         after="""\
 def fn(x):
     y = x.clone()
+    # The index stays a tensor: a number would break the graph.
     y[x.argmax().reshape(1)] += 3
     return y * 2
 """,
@@ -130,6 +154,7 @@ WEIGHTS = [1.0, 2.0, 3.0, 4.0, 5.0]
 
 
 def fn(x):
+    # The index stays a tensor: a number would break the graph.
     return x + torch.tensor(WEIGHTS)[
         x[0].detach().reshape(()).long().clone().reshape(1)
     ].squeeze(0)
@@ -153,6 +178,7 @@ import torch
 
 def fn(x):
     choices = [x + 1, x * 2, x.sin()]
+    # The index stays a tensor: a number would break the graph.
     return torch.stack(choices)[(x.sum() > 0).long().reshape(1)].squeeze(0) * 2
 """,
         run="calls = [(torch.arange(1.0, 5.0),), (-torch.arange(1.0, 5.0),)]",

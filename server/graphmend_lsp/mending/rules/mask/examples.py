@@ -85,6 +85,7 @@ import torch
 def fn(x, y):
     keep = ~torch.isnan(y)
     mask = keep.reshape(keep.shape + (1,) * (x.dim() - keep.dim())).expand_as(x)
+    # The inner where makes the side that is not chosen harmless.
     return (
         torch.where(
             mask, (torch.where(mask, x, 0) - torch.where(mask, y, 0)).pow(2), 0
@@ -148,6 +149,7 @@ import torch
 
 
 def fn(x):
+    # The inner where makes the side that is not chosen harmless.
     return x * torch.where(x > 1, torch.where(x > 1, x, 0) < 3, False).any()
 """,
         run=_X.replace('float("inf")', "5.0"),
@@ -172,6 +174,7 @@ import torch.nn.functional as F
 def fn(x):
     y = x.round()
     m = y > 0
+    # The inner where makes the side that is not chosen harmless.
     return (
         torch.where(
             m,
@@ -261,6 +264,7 @@ def fn(x):
     y = x.clone()
     kept = [y]
     m = y > 2
+    # The inner where makes the side that is not chosen harmless.
     y.copy_(torch.where(m, torch.where(m, y, 1).sqrt(), y))
     return y + kept[0]
 """,
@@ -332,6 +336,7 @@ import torch
 def fn(x, m):
     y = x.cos()
     mask = m.bool().reshape(m.shape + (1,) * (x.dim() - m.dim())).expand_as(x)
+    # The inner where makes the side that is not chosen harmless.
     return torch.where(
         mask, torch.where(mask, x, 0) * torch.where(mask, y, 0).square(), 0
     ).sum()
@@ -357,6 +362,7 @@ import torch
 def fn(x, m):
     y = x + 1
     mask = m.bool().reshape(m.shape + (1,) * (y.dim() - m.dim())).expand_as(y)
+    # The inner where makes the side that is not chosen harmless.
     y.copy_(torch.where(mask, torch.where(mask, x, 0).tanh(), y))
     return y * 2
 """,

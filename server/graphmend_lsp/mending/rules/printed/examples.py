@@ -22,23 +22,17 @@ def fn(x):
     ⟦print("halfway")⟧
     return y + 1
 """,
-        after='''\
+        after="""\
 import torch
 
-
-def _print_in_graph(text, *values):
-    """Print, also in a graph: a tensor without dimensions as its number."""
-    if torch.compiler.is_compiling():
-        torch._higher_order_ops.print(text, *values)
-    else:
-        print(text.format(*values))
+from graphmend_support import print_in_graph
 
 
 def fn(x):
     y = x.sin()
-    _print_in_graph("halfway")
+    print_in_graph("halfway")
     return y + 1
-''',
+""",
         run=_CALLS,
         gb_id="GB0059",
     ),
@@ -53,23 +47,17 @@ def fn(x):
     ⟦print(f"mean {y.mean().item():.3f} of {y.sum()}", "{}", 3)⟧
     return y + 1
 """,
-        after='''\
+        after="""\
 import torch
 
-
-def _print_in_graph(text, *values):
-    """Print, also in a graph: a tensor without dimensions as its number."""
-    if torch.compiler.is_compiling():
-        torch._higher_order_ops.print(text, *values)
-    else:
-        print(text.format(*values))
+from graphmend_support import print_in_graph
 
 
 def fn(x):
     y = x.sin()
-    _print_in_graph("mean {:.3f} of {} {{}} 3", y.mean(), y.sum())
+    print_in_graph("mean {:.3f} of {} {{}} 3", y.mean(), y.sum())
     return y + 1
-''',
+""",
         run=_CALLS,
         gb_id="GB0059",
     ),
@@ -85,24 +73,18 @@ def fn(x):
         ⟦print("norm", x.norm().item())⟧
     return x
 """,
-        after='''\
+        after="""\
 import torch
 
-
-def _print_in_graph(text, *values):
-    """Print, also in a graph: a tensor without dimensions as its number."""
-    if torch.compiler.is_compiling():
-        torch._higher_order_ops.print(text, *values)
-    else:
-        print(text.format(*values))
+from graphmend_support import print_in_graph
 
 
 def fn(x):
     for _ in range(2):
         x = x * 2
-        _print_in_graph("norm {}", x.norm())
+        print_in_graph("norm {}", x.norm())
     return x
-''',
+""",
         run=_CALLS,
         gb_id="GB0059",
     ),

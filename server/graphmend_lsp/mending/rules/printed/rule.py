@@ -2,8 +2,8 @@
 
 What it does
 ------------
-``print("halfway")`` and ``print(f"mean {x.mean().item():.3f}")`` become a call of a small function of the file, which prints as
-before when it runs uncompiled, and is `torch._higher_order_ops.print` in a graph (torch 2.11 and later).
+``print("halfway")`` and ``print(f"mean {x.mean().item():.3f}")`` become a call of ``print_in_graph``, which prints as before
+when it runs uncompiled, and is `torch._higher_order_ops.print` in a graph (torch 2.11 and later).
 
 Why it costs
 ------------
@@ -39,6 +39,7 @@ from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.imports import add_function, is_builtin, spell
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source
+from graphmend_lsp.mending.syntax.support import is_supported, supported
 from graphmend_lsp.model import Declined, Mend, TextEdit
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
@@ -158,10 +159,28 @@ def _raising(source: Source, statement: ast.stmt) -> list[ast.AST]:
 
 
 def _prints(source: Source, called: ast.expr) -> bool:
-    return is_builtin(source, called, "print") or (isinstance(called, ast.Name) and called.id.startswith(_NAME))
+    ours = is_supported(source, called, "print_in_graph") or (
+        isinstance(called, ast.Name) and called.id.startswith(_NAME)
+    )
+    return ours or is_builtin(source, called, "print")
 
 
 def _mend(source: Source, call: ast.Call, said: _Said) -> Mend:
+    found = supported(source, call, "print_in_graph")
+    name, spots = _own(source) if found is None else (found[0]["print_in_graph"], list(found[1]))
+    spots.append(edits.rewrite(source, call, f"{name}({', '.join((_quoted(said.text), *said.values))})"))
+    return Mend(
+        rule=RULE.name,
+        title="Print in the graph",
+        path=source.path,
+        span=source.span(call),
+        edits=tuple(spots),
+        inductor=True,
+    )
+
+
+def _own(source: Source) -> tuple[str, list[TextEdit]]:
+    """The function written into a file that cannot import it: its name, and the edits."""
     operator, added = spell(source, _OPERATOR, source.tree)
     torch = operator.removesuffix("._higher_order_ops.print")
     if torch == operator:
@@ -180,15 +199,7 @@ def _mend(source: Source, call: ast.Call, said: _Said) -> Mend:
     if name is None:
         name = source.fresh(_NAME)
         spots.append(add_function(source, [lines[0].replace(_NAME, name), *lines[1:]]))
-    spots.append(edits.rewrite(source, call, f"{name}({', '.join((_quoted(said.text), *said.values))})"))
-    return Mend(
-        rule=RULE.name,
-        title="Print in the graph",
-        path=source.path,
-        span=source.span(call),
-        edits=tuple(spots),
-        inductor=True,
-    )
+    return name, spots
 
 
 def _defined(source: Source, lines: list[str]) -> str | None:

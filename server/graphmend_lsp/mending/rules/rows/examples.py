@@ -176,6 +176,7 @@ class Mixture(torch.nn.Module):
         for index, expert in enumerate(self.experts):
             # One expert for each token, and so nothing has to be added up: what the expert gives for it is stored alone.
             rows = flat == index
+            # The inner where makes the side that is not chosen harmless.
             out.copy_(torch.where(rows[:, None], expert(torch.where(rows[:, None], x, 0)), out))
         return out
 """,
@@ -396,6 +397,7 @@ class Model(torch.nn.Module):
         i = keep != 0
         i = i.reshape(len(i))
         out = x * 3
+        # The inner where makes the side that is not chosen harmless.
         out.add_(torch.where(i[:, None], self.up(torch.where(i[:, None], x, 0)), 0))
         return out
 """,

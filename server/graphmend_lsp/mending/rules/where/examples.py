@@ -409,6 +409,7 @@ import torch
 
 def fn(x):
     condition = x.min() > 0
+    # The inner where makes the side that is not chosen harmless.
     y = torch.where(condition, torch.sqrt(torch.where(condition, x, 1)), x * 2)
     return y
 """,
@@ -433,6 +434,7 @@ import torch
 def fn(x):
     total = x.sum()
     condition = total > 0
+    # The inner where makes the side that is not chosen harmless.
     x = torch.where(condition, x / torch.where(condition, total, 1), x)
     return x
 """,

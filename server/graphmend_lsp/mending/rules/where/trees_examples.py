@@ -293,6 +293,7 @@ import torch
 def fn(x):
     at = x.sum().long()
     condition = at < 3
+    # The inner where makes the side that is not chosen harmless.
     y = torch.where(condition, x[torch.where(condition, at, 0)], x[0])
     return y * 2
 """,
@@ -316,6 +317,7 @@ import torch
 def fn(x):
     count = (x > 0).sum()
     condition = count > 0
+    # The inner where makes the side that is not chosen harmless.
     share = torch.where(condition, 100 // torch.where(condition, count, 1), count + 1)
     return x * share
 """,

@@ -77,28 +77,25 @@ def fn(x):
     def forward(self, x):
         h = torch.zeros_like(x)
         change = x.abs().max()
+
+        def turn(change, h):  # until it stays
+            new = torch.tanh(self.inner(h) + x)
+
+            change = (new - h).abs().max()
+            h = new  # the next one
+            return change, h
+
         if (
             torch.compiler.is_compiling()
             and not torch.is_grad_enabled()
             and not self.training
         ):
-
-            def turn(change, h):  # until it stays
-                new = torch.tanh(self.inner(h) + x)
-
-                change = (new - h).abs().max()
-                h = new  # the next one
-                return change, h
-
             change, h = torch.while_loop(
                 lambda change, h: change > self.tolerance, turn, (change, h)
             )
         else:
-            while change > self.tolerance:  # until it stays
-                new = torch.tanh(self.inner(h) + x)
-
-                change = (new - h).abs().max()
-                h = new  # the next one
+            while change > self.tolerance:
+                change, h = turn(change, h)
         return h
 """,
         run=f"torch.manual_seed(0)\nfn = Net().eval()\n{_INFERENCE}"
@@ -161,22 +158,20 @@ import torch
 def fn(x, y):
     n = torch.zeros((), dtype=torch.int64)
     first = x[:]
+
+    def turn(x, n):
+        step = y.abs() + 1
+        x = x + step
+        n = n + 1
+        return x, n
+
     if torch.compiler.is_compiling() and not (
         torch.is_grad_enabled() or x.requires_grad
     ):
-
-        def turn(x, n):
-            step = y.abs() + 1
-            x = x + step
-            n = n + 1
-            return x, n
-
         x, n = torch.while_loop(lambda x, n: x.sum() < 100, turn, (x.clone(), n))
     else:
         while x.sum() < 100:
-            step = y.abs() + 1
-            x = x + step
-            n = n + 1
+            x, n = turn(x, n)
     return x - first, n
 """,
         run=f"{_INFERENCE}calls = [(torch.ones(4), -torch.ones(4)), "

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from graphmend_lsp.mending.lowering.lines import wrapped
 from graphmend_lsp.mending.rules.while_loop.turn import Turn
 from graphmend_lsp.mending.syntax import edits
-from graphmend_lsp.mending.syntax.compiled_branch import behind_colon, line_start
+from graphmend_lsp.mending.syntax.compiled_branch import behind_colon, line_start, space_above
 from graphmend_lsp.mending.syntax.formatting import line_limit, operand, render, verbatim
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source
@@ -33,7 +33,7 @@ class Writer:
     changes: list[str] = field(default_factory=list)
 
     def twin(self) -> TextEdit:
-        """The edit: the turn as a lambda where it is short, else as a function; and the loop as it was.
+        """The edit: the turn as a lambda where it is short, else as a function; and the loop, as it was or calling it.
 
         Raises:
             Refused: where the loop's text cannot move.
@@ -43,9 +43,12 @@ class Writer:
         if edits.comments(self.source, self.source.range(self.loop)[0], behind_colon(self.source, self.loop.test)):
             raise Refused("A comment stands inside the loop's test; put it above the loop.")
         kept = [self.source.indent + one if one else one for one in verbatim(self.source, self.loop)]
-        twin = self._short() or self._with_function()
         copied = [one for one in self.turn.carried if one in self.turn.given_copies | self.turn.taken_copies]
         self.changes += [f"`{one}` is copied where another name may hold the same tensor." for one in copied]
+        twin = self._short()
+        if twin is None and self.turn.counter is None and not self.turn.given_copies:
+            return self._with_shared_function()
+        twin = twin or self._with_function()
         return edits.replace(self.source, self.loop, self.loop, [f"if {self.guard}:", *twin, "else:", *kept])
 
     def _short(self) -> list[str] | None:
@@ -60,14 +63,38 @@ class Writer:
             return None
         return self._inner(self._call(f"{operand(value)}.clone()" if self.turn.given_copies else value))
 
-    def _with_function(self) -> list[str]:
-        """The lines for a turn that is a function."""
+    def _with_shared_function(self) -> TextEdit:
+        """The turn as a function in front, which both forms of the loop call; its lines stay where they are."""
+        source, base = self.source, self.source.indentation(self.loop)
+        name, names = self.fresh("turn"), ", ".join(self.turn.carried)
+        turn = name if len(self.turn.carried) > 1 else f"lambda {names}: ({name}({names}),)"
+        call = self._call(f"{name}({names})", turn)
+        again = f"{names} = {name}({names})"
+        lines = [
+            *self._function(name),
+            "",
+            f"if {self.guard}:",
+            *self._inner(call),
+            "else:",
+            f"{source.indent}while {render(source, self.loop.test)}:",
+            *(source.indent + one for one in self._inner(again)),
+        ]
+        text = space_above(source, self.loop) + source.newline.join(base + one if one else one for one in lines)
+        start, end = line_start(source, self.loop), source.range(self.loop)[1]
+        return TextEdit(source.path, source.between(start, edits.end_of_line(source, end)), text)
+
+    def _function(self, name: str) -> list[str]:
+        """The turn as a function."""
         if not self.source.starts_line(self.loop.body[0]):
             raise Refused("The body of the loop shares the line of its test; give it its own lines.")
-        name, names = self.fresh("turn"), ", ".join(self.turn.carried)
         given = ", ".join(f"{one}.clone()" if one in self.turn.given_copies else one for one in self.turn.carried)
         head, *body = self._body().splitlines()
-        lines = [f"def {name}({names}):{head}", *body, f"{self.source.indent}return {given}"]
+        return [f"def {name}({', '.join(self.turn.carried)}):{head}", *body, f"{self.source.indent}return {given}"]
+
+    def _with_function(self) -> list[str]:
+        """The lines for a turn that is a function, beside the loop as it was."""
+        name, names = self.fresh("turn"), ", ".join(self.turn.carried)
+        lines = self._function(name)
         call = f"{name}({names})"
         twin = self._call(
             call if len(self.turn.carried) == 1 else f"*{call}", name if len(self.turn.carried) > 1 else ""
