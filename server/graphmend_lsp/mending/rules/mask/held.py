@@ -87,7 +87,9 @@ def _uses(source: Source, function: Function, statement: ast.Assign, name: str) 
 
 
 def _is_before(source: Source, node: ast.AST, statement: ast.stmt) -> bool:
-    return source.range(node)[1] <= source.range(statement)[0]  # the statement is in the function's own block: in no loop
+    return (
+        source.range(node)[1] <= source.range(statement)[0]
+    )  # the statement is in the function's own block: in no loop
 
 
 def _fixed(
