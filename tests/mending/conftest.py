@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, cast, get_args
 
 import pytest
 
 from graphmend_lsp.mending import propose
+from graphmend_lsp.mending.syntax.source import Source, read
 from graphmend_lsp.model import Break, Frame, Span
 from graphmend_lsp.text import Text, apply_edits
+from graphmend_lsp.values import NOTHING, Facts, FileFacts, Kind, TensorFact, ValueFact
 
 PATH = "model.py"
 Marked = Callable[..., tuple[str, Break]]
@@ -46,9 +48,28 @@ def _call_of(text: Text, function: str) -> Span:
     return Span(text.position(max(at, 0)), text.position(max(at, 0) + len(function)))
 
 
-def mended(rule: str, source: str, site: Break) -> str:
+def seen_in(source: str, seen: Sequence[tuple[str, str]]) -> Facts:
+    """Facts of every expression that is written so: ``float32 4 3`` is a tensor, ``int`` a Python value."""
+    facts = {}
+    for text, words in seen:
+        kind, *sizes = words.split()
+        shape = tuple(map(int, sizes))
+        tensor = TensorFact((kind,), (len(shape),), shape, (False,), ("cpu",), ("strided",), (True,))
+        python = ValueFact((cast(Kind, kind),))
+        facts[text] = python if kind in get_args(Kind) else ValueFact(("tensor",), ("torch.Tensor",), tensor)
+    read_ = read(PATH, source)
+    assert isinstance(read_, Source)
+    values = {
+        read_.span(one): facts[ast.unparse(one)]
+        for one in ast.walk(read_.tree)
+        if isinstance(one, ast.expr) and ast.unparse(one) in facts
+    }
+    return Facts({PATH: FileFacts(source, values)})
+
+
+def mended(rule: str, source: str, site: Break, facts: Facts = NOTHING) -> str:
     """The program after the rule's best mend, which must be there."""
-    answer = propose(site, {PATH: source}, [rule])
+    answer = propose(site, {PATH: source}, [rule], facts)
     assert answer.mends, [one.reason for one in answer.declined]
     return apply_edits(source, answer.mends[0].edits)
 

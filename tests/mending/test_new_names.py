@@ -10,7 +10,7 @@ from graphmend_lsp.mending import propose, rules_by_name
 from graphmend_lsp.mending.rule import Example
 from graphmend_lsp.mending.syntax.source import Source, assigned, parameters, read
 
-from .conftest import PATH, unmark
+from .conftest import PATH, seen_in, unmark
 
 _EXAMPLES = [(name, one) for name, rule in rules_by_name().items() for one in rule.examples]
 
@@ -18,7 +18,7 @@ _EXAMPLES = [(name, one) for name, rule in rules_by_name().items() for one in ru
 @pytest.mark.parametrize(("rule", "case"), _EXAMPLES, ids=[f"{name}-{case.title}" for name, case in _EXAMPLES])
 def test_names_of_an_example(rule: str, case: Example) -> None:
     text, site = unmark(case.before, case.outermost, case.gb_id)
-    mend = propose(site, {PATH: text}, [rule]).mends[0]
+    mend = propose(site, {PATH: text}, [rule], seen_in(text, case.seen)).mends[0]
     before, after = read(PATH, text), read(PATH, case.after)
     assert isinstance(before, Source) and isinstance(after, Source)
     told = {(name.scope, name.name) for name in mend.names}

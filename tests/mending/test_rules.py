@@ -15,7 +15,7 @@ from graphmend_lsp.mending.rule import Example, Refusal
 from graphmend_lsp.text import Text, apply_edits
 from graphmend_lsp.worker.compiling import leave_guards_untimed
 
-from .conftest import PATH, mended, unmark
+from .conftest import PATH, mended, seen_in, unmark
 
 _EXAMPLES = [(name, one) for name, rule in rules_by_name().items() for one in rule.examples]
 _REFUSALS = [(name, one) for name, rule in rules_by_name().items() for one in rule.refusals]
@@ -29,13 +29,13 @@ def _named(cases: list[Any]) -> Any:
 @_named(_EXAMPLES)
 def test_example(name: str, case: Example) -> None:
     source, site = unmark(case.before, case.outermost, case.gb_id)
-    assert mended(name, source, site) == case.after
+    assert mended(name, source, site, seen_in(source, case.seen)) == case.after
 
 
 @_named(_EXAMPLES)
 def test_example_is_told(name: str, case: Example) -> None:
     source, site = unmark(case.before, case.outermost, case.gb_id)
-    mend = propose(site, {PATH: source}, [name]).mends[0]
+    mend = propose(site, {PATH: source}, [name], seen_in(source, case.seen)).mends[0]
     assert mend.rule == name and mend.title and mend.path == PATH
     assert all(change.endswith((".", "'", "`")) for change in mend.changes)
 
@@ -44,7 +44,7 @@ def test_example_is_told(name: str, case: Example) -> None:
 def test_example_assumes(name: str, case: Example) -> None:
     """What each mend takes for granted, no more and no less; each place is in the original text."""
     source, site = unmark(case.before, case.outermost, case.gb_id)
-    assumed = propose(site, {PATH: source}, [name]).mends[0].assumes
+    assumed = propose(site, {PATH: source}, [name], seen_in(source, case.seen)).mends[0].assumes
     assert tuple(one.kind for one in assumed) == case.assumes
     text = Text(source)
     for one in assumed:
@@ -54,7 +54,7 @@ def test_example_assumes(name: str, case: Example) -> None:
 @_named(_REFUSALS)
 def test_refusal(name: str, case: Refusal) -> None:
     source, site = unmark(case.source, case.outermost, case.gb_id)
-    answer = propose(site, {PATH: source}, [name])
+    answer = propose(site, {PATH: source}, [name], seen_in(source, case.seen))
     assert not answer.mends, apply_edits(source, answer.mends[0].edits)
     assert any(case.reason in one.reason for one in answer.declined), [one.reason for one in answer.declined]
 

@@ -101,6 +101,7 @@ class Example:
     with the break is called by another compiled function, `outermost`, named here. `run` is Python that binds
     `fn` and `calls` (a list of argument tuples) with which before and after are compared; None where a run says nothing.
     `assumes` are the kinds of what the best mend takes for granted, in order.
+    `seen` is what a run showed: expressions, each with a dtype and sizes (``float32 4``), or the kind of a Python value.
     """
 
     title: str
@@ -110,17 +111,19 @@ class Example:
     outermost: str | None = None
     gb_id: str = "GB0170"
     assumes: tuple[AssumptionKind, ...] = ()
+    seen: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A program that the rule declines, and a part of the reason it must give. Marks as in `Example`."""
+    """A program that the rule declines, and a part of the reason it must give. Marks and `seen` as in `Example`."""
 
     title: str
     source: str
     reason: str
     outermost: str | None = None
     gb_id: str = "GB0170"
+    seen: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -182,14 +182,37 @@ def captures(**settings: bool) -> Callable[[F], F]:
     return decorate
 
 
-def operator(*changed: str) -> Callable[[F], Any]:
-    """Make a function one operator of the graph, which runs uncompiled and changes these of its parameters in place.
+def operator(*changed: str, like: Callable[..., Any] = None) -> Callable[[F], Any]:
+    """Make a function one operator of the graph, which runs uncompiled. Uncompiled code calls the function as it is.
 
+    It changes the parameters `changed` in place, or gives tensors like those that `like` gives for the same arguments: of
+    their shapes, dtypes and strides, and in memory of their own. Its gradients are those of the function, which a backward
+    pass runs again. Under autocast nothing is an operator.
     Its name holds a checksum of the file's path: two files may be loaded under one name.
     """
 
     def decorate(function: F) -> Any:
-        return torch.library.custom_op(_named(function), mutates_args=changed, **_tags())(function)
+        if like is None:
+            return torch.library.custom_op(_named(function), mutates_args=changed, **_tags())(function)
+        taken, given = torch.library.infer_schema(function, mutates_args=()).rsplit(") -> ", 1)
+        taken = taken + (", " if len(taken) > 1 else "") + "bool gradients)"
+
+        def alone(*arguments: Any) -> Any:
+            with torch.set_grad_enabled(arguments[-1]):
+                return function(*arguments[:-1])
+
+        made = _differentiable(_named(function), f"{taken} -> {given}", alone, lambda *arguments: like(*arguments[:-1]))
+
+        @functools.wraps(function)
+        def call(*arguments: Any) -> Any:
+            if not torch.compiler.is_compiling() and not vars(torch).get("_graphmend_operators"):
+                return function(*arguments)
+            for one in arguments:
+                if isinstance(one, torch.Tensor) and torch.is_autocast_enabled(one.device.type):
+                    return function(*arguments)
+            return made(*arguments, torch.is_grad_enabled())
+
+        return call
 
     return decorate
 
@@ -241,6 +264,143 @@ def _named(function: Callable[..., Any]) -> str:
 def _tags() -> Dict[str, Any]:
     unsafe = getattr(torch.Tag, "cudagraph_unsafe", None)
     return {} if unsafe is None else {"tags": unsafe}
+
+
+def _differentiable(name: str, schema: str, function: Callable[..., Any], like: Callable[..., Any]) -> Any:
+    """An operator of a function of tensors, lists of tensors and Python values; its gradient is another such operator."""
+
+    def run(*arguments: Any) -> Any:
+        asked = bool(number) and any(one.requires_grad for one in _tensors(arguments))
+        with _whole_dispatch(), torch.set_grad_enabled(asked):
+            tensors = [one.detach().requires_grad_(asked and one.requires_grad) for one in _tensors(arguments)]
+            before = [one._version for one in tensors]
+            arguments = _exchanged(arguments, tensors)
+            results = function(*arguments)
+            later["constant"] = [asked and not one.requires_grad for one in _tensors(results)]
+            results = _new(results, like(*arguments), arguments)
+            if before != [one._version for one in tensors]:
+                raise RuntimeError("graphmend_support.operator: the function changes what it is given")
+            return results
+
+    def fake(*arguments: Any) -> Any:
+        return _exchanged(like(*arguments), [torch.empty_like(one) for one in _tensors(like(*arguments))])
+
+    def gradients(out: Any, *arguments: Any) -> Any:
+        *arguments, needed = arguments
+        history = torch.is_grad_enabled()
+        with torch.enable_grad():
+            inputs = [
+                one.detach().requires_grad_() if need and not one.requires_grad else one
+                for one, need in zip(_tensors(arguments), needed)
+            ]
+            results = [one for one in _tensors(function(*_exchanged(arguments, inputs))) if _has_gradients(one)]
+        wanted = [one for one, need in zip(inputs, needed) if need]
+        pairs = [(one, gradient) for one, gradient in zip(results, out) if one.requires_grad]
+        found = [None] * len(wanted)
+        if pairs:
+            found = torch.autograd.grad(
+                [one for one, _ in pairs], wanted, [one for _, one in pairs], allow_unused=True, create_graph=history
+            )
+        return [torch.zeros_like(one) if gradient is None else gradient for one, gradient in zip(wanted, found)]
+
+    def like_gradients(out: Any, *arguments: Any) -> Any:
+        return [one for one, need in zip(_tensors(arguments[:-1]), arguments[-1]) if need]
+
+    def keep(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.save_for_backward(*_tensors(inputs))
+        ctx.arguments = _exchanged(inputs, [None] * len(_tensors(inputs)))
+        ctx.places = [isinstance(one, (list, tuple)) for one in inputs], [len(_tensors([one])) for one in inputs]
+        constant = later.pop("constant", [])  # a gradient that is the same for every input
+        ctx.mark_non_differentiable(*[one for one, fixed in zip(_tensors(output), constant) if fixed])
+        ctx.has_gradients = [_has_gradients(one) for one in _tensors(output)]
+
+    def backward(ctx: Any, *out: Any) -> Any:
+        listed, counts = ctx.places
+        saved = iter(ctx.saved_tensors)
+        arguments = [
+            one if not count else [next(saved) for _ in range(count)] if many else next(saved)
+            for one, many, count in zip(ctx.arguments, listed, counts)
+        ]
+        flags = [
+            bool(one)
+            for flag, many, count in zip(ctx.needs_input_grad, listed, counts)
+            if count
+            for one in (flag if many else [flag])
+        ]
+        out = [one for one, has in zip(_tensors(out), ctx.has_gradients) if has]
+        if "gradient" not in later:
+            taken = schema.rsplit(") -> ", 1)[0].lstrip("(")
+            later["gradient"] = _differentiable(
+                f"{name}_gradient", f"(Tensor[] out{number}, {taken}, bool[] needed{number}) -> Tensor[]", gradients, like_gradients
+            )
+        found = iter(later["gradient"](out, *arguments, flags))
+        flag = iter(flags)
+        result = []
+        for many, count in zip(listed, counts):
+            own = [next(found) if next(flag) else None for _ in range(count)]
+            result.append((own if many else own[0]) if own else None)
+        return tuple(result)
+
+    later: Dict[str, Any] = {}
+    number = schema.count(" needed")
+    made = torch.library.custom_op(name, run, mutates_args=(), schema=schema, **_tags())
+    made.register_fake(fake)
+    made.register_autograd(backward, setup_context=keep)
+    return made
+
+
+def _whole_dispatch() -> Any:
+    """Lets operators that are called inside of one have gradients of their own."""
+    excluded = torch._C._dispatch_tls_local_exclude_set()
+    for name in dir(torch._C.DispatchKey):
+        if name.startswith("Autograd") or name == "ADInplaceOrView":
+            key = getattr(torch._C.DispatchKey, name)
+            excluded = excluded.remove(key) if excluded.has(key) else excluded
+    return torch._C._ForceDispatchKeyGuard(torch._C._dispatch_tls_local_include_set(), excluded)
+
+
+def _has_gradients(one: torch.Tensor) -> bool:
+    return one.is_floating_point() or one.is_complex()
+
+
+def _tensors(values: Any) -> Any:
+    """The tensors among values, and of lists among them."""
+    if isinstance(values, torch.Tensor):
+        return [values]
+    return [one for value in values if isinstance(value, (torch.Tensor, list, tuple)) for one in _tensors(value)]
+
+
+def _exchanged(values: Any, tensors: Any) -> Any:
+    """The values with other tensors, in order."""
+    rest = iter(tensors)
+
+    def exchanged(value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            return next(rest)
+        return type(value)(map(exchanged, value)) if isinstance(value, (list, tuple)) else value
+
+    return exchanged(values)
+
+
+def _new(results: Any, like: Any, arguments: Any) -> Any:
+    """The results in memory of their own, laid out as it was said."""
+    known = {one.untyped_storage()._cdata for one in _tensors(arguments)}
+    given, said = _tensors(results), _tensors(like)
+    made = []
+    for one, wanted in zip(given, said):
+        if (one.shape, one.dtype, one.device) != (wanted.shape, wanted.dtype, wanted.device):
+            words = [f"{tuple(each.shape)} {each.dtype} on {each.device}" for each in (one, wanted)]
+            raise RuntimeError(f"graphmend_support.operator: the result is {words[0]}, and {words[1]} was said")
+        new = one.detach()
+        memory = one.untyped_storage()._cdata
+        expected = torch.empty_like(wanted)
+        if memory in known or new.stride() != expected.stride():
+            new = expected.copy_(new)
+        known.add(new.untyped_storage()._cdata)
+        made.append(new)
+    if len(given) != len(said):
+        raise RuntimeError(f"graphmend_support.operator: {len(given)} results, and {len(said)} were said")
+    return made[0] if isinstance(results, torch.Tensor) else type(like)(made)
 
 
 def all_rows(chosen: torch.Tensor) -> torch.Tensor:

@@ -52,6 +52,11 @@ _BACKENDS: Mapping[Way, str] = {
 }  # fmt: skip
 
 
+OPERATORS = "_graphmend_operators"
+"""The support module's mark in torch: operators are operators in uncompiled code, too, so that uncompiled runs and probes show
+what they do."""
+
+
 @dataclass
 class Loaded:
     """A program whose modules are imported and whose entry was not run yet.
@@ -340,6 +345,7 @@ def _recipes_of(way: Way, chosen: Plan) -> Sequence[Recipe]:
 
 def _prepare(origin: Origin, loaded: Loaded, way: Way) -> tuple[Subject, list[Arguments], Listener]:
     params = origin.params
+    vars(torch)[OPERATORS] = True
     if origin.built is not None:
         program, listener = origin.built.program, origin.built.listener
         listener.resume()

@@ -46,7 +46,8 @@ class Masked:
     safe: int | None = None
     linear: bool = True
     bare: list[ast.expr] = field(default_factory=list)
-    setup: list[TextEdit] = field(default_factory=list)
+    setup: list[str] = field(default_factory=list)
+    """Statements that must stand before the one with the elements."""
 
     def __post_init__(self) -> None:
         self.scalars = Scalars(self.source, self.kinds)
@@ -196,21 +197,35 @@ class Masked:
             raise Refused(
                 f"`{render(self.source, like.tensor)}` may have more dimensions than the mask; give it a name first."
             )
+        own = ""
         name, mask = of_which(self.source, like), operand(render(self.source, self.first.mask))
         if not isinstance(self.first.mask, (ast.Name, ast.Attribute)):
-            raise Refused(f"`{mask}` may have fewer dimensions than `{name}`; give it a name first.")
+            self._refuse_earlier()
+            text = mask = own = self._above(text)
         shaped = f"{operand(text)}.reshape({mask}.shape + (1,) * ({name}.dim() - {mask}.dim())).expand_as({name})"
-        return self._above(shaped)
+        return self._above(shaped, own)
 
-    def _above(self, text: str) -> str:
+    def _above(self, text: str, name_of_mask: str = "") -> str:
         """A name for a mask, given in a statement of its own before the one it is used in."""
         statement = self.source.statement(self.first.node)
         simple = (ast.Assign, ast.Return, ast.Expr, ast.AugAssign, ast.AnnAssign)
         if not isinstance(statement, simple):
             raise Refused("The mask may have fewer dimensions than the tensor; use it in its own statement.")
-        name = self.source.fresh("mask")
-        self.setup.append(edits.insert_before(self.source, statement, [f"{name} = {text}"]))
+        name = name_of_mask or self.source.fresh("mask")
+        self.setup.append(f"{name} = {text}")
         return name
+
+    def _refuse_earlier(self) -> None:
+        """Refuse where the mask would be computed before something in its statement that could change it."""
+        for hazard in hazards(self.source, self.source.statement(self.first.node) or self.first.node):
+            if hazard.kind in ("effect", "random"):
+                raise Refused(f"`{render(self.source, hazard.node)}` {hazard.words}; give the mask a name first.")
+
+    def above(self) -> list[TextEdit]:
+        """The edit that puts the statements of `setup` in place."""
+        statement = self.source.statement(self.first.node)
+        assert statement is not None
+        return [edits.insert_before(self.source, statement, self.setup)] if self.setup else []
 
     def is_full(self) -> bool:
         """Whether mask and tensors surely have the same shape (or broadcast as the original's do)."""

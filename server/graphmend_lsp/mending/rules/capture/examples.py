@@ -278,4 +278,10 @@ scripted = torch.jit.script(fn)
         "torch.jit",
         gb_id="GB0124",
     ),
+    Refusal(
+        "the number of turns of a loop",
+        "import torch\n\n\ndef fn(x):\n    while ⟦x.sum().item()⟧ < 100:\n        x = x * 2\n    return x + 1\n",
+        "decides how often a loop runs",
+        gb_id="GB0124",
+    ),
 )

@@ -43,6 +43,7 @@ The mend names a product of two of them, because a graph computes with 64 bits, 
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -85,6 +86,7 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
     if place.request.site.evidence == "static":
         raise Refused("Which function TorchDynamo compiles is known when the program is run.")
     _refuse_moved(place)
+    _refuse_loop(place)
     found = outermost(place.request, place.source, place.function)
     if isinstance(found, str):
         raise Refused(found)
@@ -108,6 +110,13 @@ def _mend(place: Place, found: Outermost, settings: tuple[str, ...]) -> Mend:
         changes=(_TOLD[settings], reaches(found.function.name)),
         inductor=True,
     )
+
+
+def _refuse_loop(place: Place) -> None:
+    """Refuse a number that decides how often a loop runs: TorchDynamo traces no such loop, with any setting."""
+    tests = [one.test for one in place.source.ancestors(place.node) if isinstance(one, ast.While)]
+    if any(place.node is one or place.node in ast.walk(one) for one in tests):
+        raise Refused("The number decides how often a loop runs, and TorchDynamo traces no such loop.")
 
 
 def _refuse_moved(place: Place) -> None:

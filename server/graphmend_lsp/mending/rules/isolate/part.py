@@ -9,7 +9,8 @@ import ast
 
 from graphmend_lsp.mending.facts.liveness import read_after_block
 from graphmend_lsp.mending.facts.purity import TENSOR_METHODS
-from graphmend_lsp.mending.rules.isolate.run import Run, in_comprehension, run_of
+from graphmend_lsp.mending.lowering.outlined import Run, run_of
+from graphmend_lsp.mending.rules.isolate.run import in_comprehension
 from graphmend_lsp.mending.syntax.contexts import is_resumed, may_swallow
 from graphmend_lsp.mending.syntax.endings import leaving, surely_leaves
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin

@@ -34,11 +34,12 @@ import ast
 from dataclasses import replace
 
 from graphmend_lsp.mending.facts.effects import effect_of
+from graphmend_lsp.mending.lowering.outlined import Run, text_of
 from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.rules.isolate import RULE
 from graphmend_lsp.mending.rules.isolate.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.rules.isolate.part import part_in
-from graphmend_lsp.mending.rules.isolate.run import Run, is_all, run_around, text_of
+from graphmend_lsp.mending.rules.isolate.run import is_all, run_around
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.mending.syntax.imports import add_function, spell

@@ -6,44 +6,21 @@ Pure reading of `Source`. Which statements break is judged by what they say, on 
 from __future__ import annotations
 
 import ast
-import builtins
-from dataclasses import dataclass
 
-from graphmend_lsp.mending.facts.bindings import is_bound
 from graphmend_lsp.mending.facts.calls import kind_of
 from graphmend_lsp.mending.facts.effects import effect_of
-from graphmend_lsp.mending.facts.liveness import read_after_block
-from graphmend_lsp.mending.syntax import edits
-from graphmend_lsp.mending.syntax.contexts import is_resumed
-from graphmend_lsp.mending.syntax.endings import leaving, sets, surely_leaves
-from graphmend_lsp.mending.syntax.formatting import first_line, verbatim
+from graphmend_lsp.mending.lowering.outlined import Run, run_of, unresumed
+from graphmend_lsp.mending.syntax.endings import leaving, surely_leaves
+from graphmend_lsp.mending.syntax.formatting import first_line
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
-from graphmend_lsp.mending.syntax.source import Function, Site, Source, assigned, free_names, loaded, local_names
+from graphmend_lsp.mending.syntax.source import Function, Site, Source
 
 _READS = frozenset(("item", "tolist", "numpy", "backward", "requires_grad_", "register_hook", "nonzero", "unique"))
 _SYSTEM = ("numpy.", "random.", "time.", "os.", "io.", "json.", "subprocess.", "pickle.", "open", "datetime.", "torch.save",
            "torch.load", "torch.autograd.grad", "warnings.", "gc.", "threading.", "copy.")  # fmt: skip
-_OF_THE_FRAME = frozenset(("super", "__class__", "locals", "globals", "vars", "dir", "eval", "exec"))
 _APART = 2
 """How many statements that do not break may lie between two that do, to be put behind the boundary with them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """A run of statements of one block. `lines` are theirs without indentation; `takes` and `gives` are names.
-
-    `returns` says that the function ends with them, so that what they return is returned. `part` is a run inside
-    that is a compiled function of its own. `calls` says that they call what Dynamo may compile.
-    """
-
-    first: ast.stmt
-    last: ast.stmt
-    lines: tuple[str, ...]
-    takes: tuple[str, ...]
-    gives: tuple[str, ...]
-    returns: bool = False
-    calls: bool = False
 
 
 def run_around(source: Source, place: Site) -> Run | None:
@@ -54,7 +31,7 @@ def run_around(source: Source, place: Site) -> Run | None:
     """
     function = place.function
     assert function is not None
-    holder = _outermost(source, place)
+    holder = unresumed(source, place)
     block = source.block(holder)
     at = block.index(holder)
     breaking = [one is holder or _breaks(source, one) for one in block]
@@ -94,16 +71,6 @@ def in_comprehension(source: Source, place: Site) -> bool:
         for one in (place.node, *source.ancestors(place.node))
         if source.statement(one) is place.statement
     )
-
-
-def _outermost(source: Source, place: Site) -> ast.stmt:
-    """The outermost statement around a break out of which no break can be resumed; the break's own when there is none."""
-    around = [one for one in (*place.loops, *place.tries, *place.withs) if not is_resumed(source, one)]
-    if isinstance(place.statement, (ast.While, ast.For, ast.With)) and not is_resumed(source, place.statement):
-        around.append(place.statement)
-    if not around:
-        return place.statement
-    return min(around, key=lambda one: source.range(one)[0])
 
 
 def _end(source: Source, function: Function, block: list[ast.stmt], last: int) -> int:
@@ -154,158 +121,3 @@ def _is_break(source: Source, node: ast.AST) -> bool:
     if isinstance(node.func, ast.Attribute):
         return node.func.attr in _READS
     return any(is_builtin(source, node.func, one) for one in ("open", "exec", "input", "breakpoint"))
-
-
-def run_of(source: Source, function: Function, run: list[ast.stmt], *, returns: bool = False) -> Run:
-    """Statements of one block as a function's body.
-
-    Raises:
-        Refused: when they cannot be one.
-    """
-    for one in run:
-        _refuse(source, one, returns)
-    if not all(source.starts_line(one) for one in run):
-        raise Refused("The statements share a line with others; put each on its own line.")
-    inside = {id(node) for one in run for node in ast.walk(one)}
-    locals_ = _locals(source, function)
-    stored = frozenset(name for one in run for name in assigned(one))
-    _refuse_shared(source, function, run, stored)
-    read = [name for name in sorted(stored) if _is_read(source, function, run, name, inside)]
-    gives = () if returns else tuple(read)
-    certain: set[str] = set()
-    takes: list[str] = []
-    for one in run:
-        takes += sorted((loaded(one) | _augmented(one)) & locals_ - certain - set(takes))
-        certain |= sets(source, one)
-    if not returns and _in_loop(source, function, run):  # what a turn leaves for the next one
-        gives = tuple(sorted({*gives, *(name for name in takes if name in stored)}))
-    takes += [name for name in gives if name not in certain and name not in takes]
-    for name in takes:
-        bound = _is_bound(source, function, name, run[0])
-        begin = source.range(run[0])[0]
-        maybe = any(name in assigned(one) and source.range(one)[0] < begin for one in function.body)
-        if not bound and (maybe or not any(name in assigned(one) for one in run)):
-            raise Refused(f"`{name}` may have no value before `{first_line(source, run[0])}`.")
-    known = [name for name in takes if _is_bound(source, function, name, run[0])]
-    missing = [name for name in gives if name not in known and name not in certain]
-    if missing:
-        raise Refused(f"`{missing[0]}` may have no value behind these statements.")
-    order = (["self"] if "self" in known else []) + [name for name in known if name != "self"]
-    calls = any(_calls_code(source, one) for statement in run for one in ast.walk(statement))
-    return Run(run[0], run[-1], _text(source, run), tuple(order), gives, returns, calls)
-
-
-def _refuse_shared(source: Source, function: Function, run: list[ast.stmt], stored: frozenset[str]) -> None:
-    """Refuse names that something else than these statements may change or read while they run."""
-    top = function
-    while (around := source.function(top)) is not None:
-        top = around
-    used = stored | {name for one in run for name in loaded(one)}
-    for node in ast.walk(top):
-        names = set(node.names) if isinstance(node, (ast.Global, ast.Nonlocal)) else set()
-        if name := next(iter(sorted(names & (used if isinstance(node, ast.Nonlocal) else stored))), None):
-            raise Refused(
-                f"`{name}` is {type(node).__name__.lower()} and would be another name in a function of its own."
-            )
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) and source.function(node) is function:
-            names = set(free_names(node))
-        elif isinstance(node, ast.GeneratorExp) and not isinstance(source.parents[node], ast.Call):
-            names = set(loaded(node))
-        if name := next(iter(sorted(names & stored)), None):
-            raise Refused(f"`{name}` is read by a function inside `{function.name}`, which would not see it change.")
-
-
-def _locals(source: Source, function: Function) -> frozenset[str]:
-    """The names that a function at the module's level would not see: the function's own and those of functions around."""
-    found = local_names(function)
-    around = source.function(function)
-    return found if around is None else found | _locals(source, around)
-
-
-def _is_bound(source: Source, function: Function, name: str, before: ast.stmt) -> bool:
-    around = source.function(function)
-    own = name in local_names(function)
-    return is_bound(source, name, before) if own or around is None else _is_bound(source, around, name, function)
-
-
-def _is_read(source: Source, function: Function, run: list[ast.stmt], name: str, inside: set[int]) -> bool:
-    if read_after_block(source, run[-1], name):
-        return True
-    return _in_loop(source, function, run) and any(
-        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load) and id(node) not in inside
-        for node in ast.walk(function)
-    )
-
-
-def _in_loop(source: Source, function: Function, run: list[ast.stmt]) -> bool:
-    for one in source.ancestors(run[0]):
-        if one is function:
-            return False
-        if isinstance(one, (ast.For, ast.While)):
-            return True
-    return False
-
-
-def _calls_code(source: Source, node: ast.AST) -> bool:
-    """Whether a node is the call of a module or a function of the program, of whose value something is made."""
-    if not isinstance(node, ast.Call) or isinstance(source.parents[node], ast.Expr):
-        return False
-    root: ast.expr = node.func
-    while isinstance(root, (ast.Attribute, ast.Subscript)):
-        root = root.value
-    if not isinstance(root, ast.Name):
-        return False
-    if root.id == "self":
-        return root is not node.func
-    whole = node.func
-    while isinstance(whole, ast.Subscript):
-        whole = whole.value
-    known = dotted(source, root) is not None or hasattr(builtins, root.id)
-    return isinstance(whole, ast.Name) and not known
-
-
-def _augmented(statement: ast.stmt) -> frozenset[str]:
-    return frozenset(
-        one.target.id
-        for one in ast.walk(statement)
-        if isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name)
-    )
-
-
-def _refuse(source: Source, statement: ast.stmt, returns: bool) -> None:
-    out = {id(one) for one in leaving(statement) if not (returns and isinstance(one, ast.Return))}
-    for one in ast.walk(statement):
-        if id(one) in out or isinstance(one, (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)):
-            raise Refused(
-                f"`{first_line(source, one)}` leaves the statements, which a function of their own cannot do."
-            )
-        if isinstance(
-            one, (ast.Global, ast.Nonlocal, ast.FunctionDef, ast.ClassDef, ast.Delete, ast.Import, ast.ImportFrom)
-        ):
-            raise Refused(f"`{first_line(source, one)}` would mean something else in a function of its own.")
-        if isinstance(one, ast.Name) and one.id in _OF_THE_FRAME:
-            raise Refused(f"`{one.id}` would mean something else in a function of its own.")
-        name = one.attr if isinstance(one, ast.Attribute) else one.id if isinstance(one, ast.Name) else ""
-        if name.startswith("__") and not name.endswith("__"):
-            raise Refused(f"`{name}` is private to its class and would mean something else outside of it.")
-
-
-def text_of(source: Source, run: Run, inner: Run, call: str) -> tuple[str, ...]:
-    """The lines of a run, without indentation, with a call in place of the statements of a run inside it."""
-    begin, end = source.range(run.first)[0], source.range(run.last)[1]
-    start, stop = source.range(inner.first)[0], source.range(inner.last)[1]
-    value = source.text.value
-    return _dedented(source, run.first, value[begin:start] + call + value[stop:end])
-
-
-def _text(source: Source, run: list[ast.stmt]) -> tuple[str, ...]:
-    """The lines of the statements with the comments between them, without their indentation."""
-    for one in run:
-        verbatim(source, one)  # refuses strings over several lines
-    return _dedented(source, run[0], source.text.value[source.range(run[0])[0] : source.range(run[-1])[1]])
-
-
-def _dedented(source: Source, first: ast.stmt, piece: str) -> tuple[str, ...]:
-    indent = edits.block_indentation(source, first)
-    start, *rest = piece.replace("\r\n", "\n").split("\n")
-    return (start, *(line.removeprefix(indent).rstrip() for line in rest))

@@ -510,6 +510,56 @@ def fn(x):
         run=_X,
         gb_id=_ID,
     ),
+    Example(
+        "a mask without a name, of two tensors",
+        before="""\
+import torch
+
+
+def fn(x, y):
+    return (⟦x[x > 2]⟧ * y[x > 2]).sum()
+""",
+        after="""\
+import torch
+
+
+def fn(x, y):
+    mask = x > 2
+    mask = mask.reshape(mask.shape + (1,) * (x.dim() - mask.dim())).expand_as(x)
+    return torch.where(mask, torch.where(mask, x, 0) * torch.where(mask, y, 0), 0).sum()
+""",
+        run=_XY,
+        gb_id=_ID,
+    ),
+    Example(
+        "chosen elements of a tensor that is bound anew",
+        before="""\
+import torch
+
+
+def fn(x):
+    x = x.sin()
+    kept = ⟦x[x > 0]⟧
+    x = x + 1
+    return x + kept.sum()
+""",
+        after="""\
+import torch
+
+
+def fn(x):
+    x = x.sin()
+    kept_values = x
+    kept_mask = x > 0
+    x = x + 1
+    mask = kept_mask.reshape(
+        kept_mask.shape + (1,) * (kept_values.dim() - kept_mask.dim())
+    ).expand_as(kept_values)
+    return x + torch.where(mask, kept_values, 0).sum()
+""",
+        run=_X,
+        gb_id=_ID,
+    ),
 )
 
 REFUSALS: tuple[Refusal, ...] = (
@@ -542,6 +592,18 @@ REFUSALS: tuple[Refusal, ...] = (
         "a list beside the mask",
         "def fn(x, m, i):\n    return ⟦x[m, i]⟧.sum() + 1\n",
         "only when the mask comes first and behind it are",
+        gb_id=_ID,
+    ),
+    Refusal(
+        "a name that may hold something else",
+        "def fn(x, y):\n    kept = ⟦x[x > 0]⟧\n    if y.sum() > 0:\n        kept = y\n    return kept.sum()\n",
+        "Line 5: `kept` may hold another value there",
+        gb_id=_ID,
+    ),
+    Refusal(
+        "a mask without a name behind a call",
+        "def fn(x, y, f):\n    return f(x) + (⟦x[x > 0]⟧ * y[x > 0]).sum()\n",
+        "give the mask a name first",
         gb_id=_ID,
     ),
     Refusal(

@@ -67,7 +67,7 @@ def reduced(request: Request, source: Source, kinds: Kinds, first: Chosen) -> Me
         or isinstance(parent, (ast.Assign, ast.Return, ast.keyword))
         or not text.endswith(f" / {operand(mask)}.sum()")
     )
-    spots: list[TextEdit] = [*([imported] if imported is not None else []), *masked.setup]
+    spots: list[TextEdit] = [*([imported] if imported is not None else []), *masked.above()]
     spots.append(rewritten(source, call, text if alone else f"({text})"))
     return Mend(NAME, _TITLE, source.path, source.span(call), tuple(spots), cautions=cautions)
 

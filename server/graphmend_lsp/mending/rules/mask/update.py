@@ -61,8 +61,7 @@ def updated(source: Source, kinds: Kinds, statement: ast.Assign | ast.AugAssign,
     line = f"{target} = {text}" if own else f"{target}.copy_({text})"
     base = edits.block_indentation(source, statement)
     lines = [one.removeprefix(base) for one in layout(base + line, source.indent, line_limit(source))]
-    if masked.setup:
-        lines = [masked.setup[0].text.strip(), *lines]
+    lines = [*masked.setup, *lines]
     spots: list[TextEdit] = [imported] if imported is not None else []
     spots.append(edits.replace(source, statement, statement, lines))
     return Mend(NAME, _TITLE, source.path, source.span(statement), tuple(spots))

@@ -5,8 +5,8 @@ from graphmend_lsp.mending.rule import Declaration
 RULE = Declaration(
     name="opaque",
     order=170,
-    tier="first choice",
-    breaks=frozenset({"GB0036", "GB0124", "GB0170", "GB0033", "GB0109", "GB7000"}),
-    what_breaks="a loop that fills tensors as data says",
+    tier="second choice",
+    breaks=None,
+    what_breaks="what takes tensors and gives tensors of known shapes: a loop as data says, a library's function",
     becomes="one operator in the graph, uncompiled",
 )

@@ -7,6 +7,11 @@ from graphmend_lsp.mending.rule import Example, Refusal
 _CALLS = """\
 calls = [(torch.tensor(one),) for one in ([[3, 1, 2, 3, 7, 3], [3, 1, 1, 3, 3, 9]], [[1] * 6, [1, 3] * 3])]
 """
+_FLOATS = """\
+import torch
+
+calls = [(torch.arange(1.0, 5.0),), (-torch.arange(1.0, 5.0),), (torch.tensor([0.5, 2.5, 30.0, 90.0]),)]
+"""
 
 EXAMPLES: tuple[Example, ...] = (
     Example(
@@ -191,6 +196,154 @@ def fn(x):
         outermost="fn",
         gb_id="GB0124",
     ),
+    Example(
+        "a loop as long as data says",
+        before="""\
+import torch
+
+
+def grown(y):
+    steps = 0
+    while ⟦y.sum().item()⟧ < 100:
+        y = y * 2
+        steps += 1
+    return y + steps
+
+
+def fn(x):
+    return grown(x.sin() + 2).cos()
+""",
+        after='''\
+import torch
+
+from graphmend_support import operator
+
+
+@operator(like=lambda steps, y: y)
+def _grown_operator(steps: int, y: torch.Tensor) -> torch.Tensor:
+    """Runs uncompiled, as one operator of the graph."""
+    while y.sum().item() < 100:
+        y = y * 2
+        steps += 1
+    return y + steps
+
+
+def grown(y):
+    steps = 0
+    return _grown_operator(steps, y)
+
+
+def fn(x):
+    return grown(x.sin() + 2).cos()
+''',
+        run=_FLOATS,
+        outermost="fn",
+        gb_id="GB0124",
+        assumes=("shapes",),
+        seen=(("y", "float32 4"), ("steps", "int"), ("y + steps", "float32 4")),
+    ),
+    Example(
+        "gradients inside",
+        before="""\
+import torch
+
+
+def fn(x):
+    y = ⟦x.detach().clone().requires_grad_()⟧
+    (y * y.cos()).sum().backward()
+    slope = y.grad
+    return slope + x
+""",
+        after='''\
+import torch
+
+from graphmend_support import operator
+
+
+@operator(like=lambda x: x)
+def _fn_operator(x: torch.Tensor) -> torch.Tensor:
+    """Runs uncompiled, as one operator of the graph."""
+    y = x.detach().clone().requires_grad_()
+    (y * y.cos()).sum().backward()
+    slope = y.grad
+    return slope
+
+
+def fn(x):
+    slope = _fn_operator(x.detach())
+    return slope + x
+''',
+        run=_FLOATS,
+        gb_id="GB8985",
+        assumes=("shapes",),
+        seen=(("x", "float32 4"), ("slope", "float32 4")),
+    ),
+    Example(
+        "several results of other shapes, and an attribute of the module",
+        before="""\
+import torch
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("scale", torch.arange(1.0, 4.0))
+
+    def forward(self, x):
+        rows = []
+        for row in ⟦x.long().tolist()⟧:
+            rows.append(self.scale * row if row > 0 else self.scale)
+        table = torch.stack(rows)
+        largest = max(one.sum() for one in rows)
+        return table * x[:, None], largest.sin()
+
+
+fn = Net()
+""",
+        after='''\
+import torch
+
+from graphmend_support import operator
+
+
+@operator(
+    like=lambda x, scale: (x.new_empty(()), x.new_empty((x.shape[0], scale.shape[0])))
+)
+def _forward_operator(
+    x: torch.Tensor, scale: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Runs uncompiled, as one operator of the graph."""
+    rows = []
+    for row in x.long().tolist():
+        rows.append(scale * row if row > 0 else scale)
+    table = torch.stack(rows)
+    largest = max(one.sum() for one in rows)
+    return largest, table
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("scale", torch.arange(1.0, 4.0))
+
+    def forward(self, x):
+        largest, table = _forward_operator(x.detach(), self.scale)
+        return table * x[:, None], largest.sin()
+
+
+fn = Net()
+''',
+        run=_FLOATS,
+        gb_id="GB0109",
+        assumes=("shapes",),
+        seen=(
+            ("x", "float32 4"),
+            ("self.scale", "float32 3"),
+            ("rows", "list"),
+            ("table", "float32 4 3"),
+            ("largest", "float32"),
+        ),
+    ),
 )
 
 REFUSALS: tuple[Refusal, ...] = (
@@ -324,5 +477,257 @@ def fn(ids):
 """,
         "`return out` gives what data decides",
         gb_id="GB0036",
+    ),
+    Refusal(
+        "a number that is read in another block",
+        """\
+import torch
+
+
+def fn(x):
+    if len(x) > 2:
+        count = ⟦x.sum().item()⟧
+    return x.sin() + count
+""",
+        "is read behind the statements",
+        gb_id="GB0124",
+        seen=(("x", "float32 4"), ("y", "float32 4"), ("count", "float")),
+    ),
+    Refusal(
+        "random numbers in the loop",
+        """\
+import torch
+
+
+def fn(x):
+    y = x.sin()
+    while ⟦y.sum() < 100⟧:
+        y = y + torch.rand(4)
+    return y.cos()
+""",
+        "draws random numbers",
+        gb_id="GB0007",
+        seen=(("x", "float32 4"), ("y", "float32 4")),
+    ),
+    Refusal(
+        "a message in the loop",
+        """\
+import torch
+
+
+def fn(x):
+    y = x.sin()
+    while ⟦y.sum() < 100⟧:
+        y = y * 2
+        print('again')
+    return y.cos()
+""",
+        "may do more than giving a value",
+        gb_id="GB0007",
+        seen=(("x", "float32 4"), ("y", "float32 4")),
+    ),
+    Refusal(
+        "a change of what is handed in",
+        """\
+import torch
+
+
+def fn(x):
+    y = x.sin()
+    while ⟦y.sum() < 100⟧:
+        y.mul_(2)
+    return y.cos()
+""",
+        "may do more than giving a value",
+        gb_id="GB0007",
+        seen=(("x", "float32 4"), ("y", "float32 4")),
+    ),
+    Refusal(
+        "a sum in place",
+        """\
+import torch
+
+
+def fn(x):
+    y = x.sin()
+    while ⟦y.sum() < 100⟧:
+        y += 2
+    return y.cos()
+""",
+        "changes in place what others may hold",
+        gb_id="GB0007",
+        seen=(("x", "float32 4"), ("y", "float32 4")),
+    ),
+    Refusal(
+        "a store in a list of others",
+        """\
+import torch
+
+
+def fn(x, kept):
+    y = x.sin()
+    while ⟦y.sum() < 100⟧:
+        y = y * 2
+        kept[0] = 1
+    return y.cos()
+""",
+        "is stored in what others may hold",
+        gb_id="GB0007",
+        seen=(("x", "float32 4"), ("y", "float32 4"), ("kept", "int")),
+    ),
+    Refusal(
+        "a global that may change",
+        """\
+import torch
+
+state = {"scale": 2}
+
+
+def fn(x):
+    y = x.sin()
+    while ⟦y.sum() < 100⟧:
+        y = y * state["scale"]
+    return y.cos()
+""",
+        "comes from outside of the function",
+        gb_id="GB0007",
+        seen=(("x", "float32 4"), ("y", "float32 4")),
+    ),
+    Refusal(
+        "a function of the file with an effect",
+        """\
+import torch
+
+calls = []
+
+
+def twice(y):
+    calls.append(1)
+    return y * 2
+
+
+def fn(x):
+    y = x.sin()
+    while ⟦y.sum() < 100⟧:
+        y = twice(y)
+    return y.cos()
+""",
+        "may do more than giving a value",
+        gb_id="GB0007",
+        seen=(("x", "float32 4"), ("y", "float32 4")),
+    ),
+    Refusal(
+        "what tells of gradients",
+        """\
+import torch
+
+
+def fn(x):
+    y = x.sin()
+    while ⟦y.sum() < 100⟧:
+        y = y * 2 if y.requires_grad else y + 2
+    return y.cos()
+""",
+        "tells of gradients",
+        gb_id="GB0007",
+        seen=(("x", "float32 4"), ("y", "float32 4")),
+    ),
+    Refusal(
+        "the text of a tensor",
+        """\
+import torch
+
+
+def fn(x):
+    y = ⟦x + len(repr(x))⟧
+    return y.cos()
+""",
+        "tells of gradients",
+        gb_id="GB0007",
+        seen=(("x", "float32 4"), ("y", "float32 4")),
+    ),
+    Refusal(
+        "a check in the loop",
+        """\
+import torch
+
+
+def fn(x):
+    y = x.sin()
+    while ⟦y.sum() < 100⟧:
+        y = y * 2
+        assert len(y) > 2
+    return y.cos()
+""",
+        "mend the check by itself",
+        gb_id="GB0007",
+        seen=(("x", "float32 4"), ("y", "float32 4")),
+    ),
+    Refusal(
+        "a return from the loop",
+        """\
+import torch
+
+
+def fn(x):
+    y = x.sin()
+    while ⟦y.sum() < 100⟧:
+        y = y * 2
+        if len(y) > 2:
+            return y
+    return y.cos()
+""",
+        "leaves the statements",
+        gb_id="GB0007",
+        seen=(("x", "float32 4"), ("y", "float32 4")),
+    ),
+    Refusal(
+        "a module that is called",
+        """\
+import torch
+
+
+def fn(self, x):
+    y = x.sin()
+    while ⟦y.sum() < 100⟧:
+        y = self.layer(y)
+    return y.cos()
+""",
+        "may do more than giving a value",
+        gb_id="GB0007",
+        seen=(("x", "float32 4"), ("y", "float32 4")),
+    ),
+    Refusal(
+        "a view that is changed",
+        """\
+import torch
+
+
+def fn(x):
+    y = x.sin()
+    while ⟦y.sum() < 100⟧:
+        v = y[0]
+        v[0] = 1
+    return y.cos()
+""",
+        "is stored in what others may hold",
+        gb_id="GB0007",
+        seen=(("x", "float32 4"), ("y", "float32 4")),
+    ),
+    Refusal(
+        "what nothing shows to be a tensor",
+        """\
+import torch
+
+
+def fn(x, other):
+    y = x.sin()
+    while ⟦y.sum() < 100⟧:
+        y = y * other
+    return y.cos()
+""",
+        "is not known to be a tensor or a number",
+        gb_id="GB0007",
+        seen=(("x", "float32 4"), ("y", "float32 4")),
     ),
 )

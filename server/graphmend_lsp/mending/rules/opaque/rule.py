@@ -26,9 +26,13 @@ neither a tensor nor a whole number; and inside other loops.
 
 from __future__ import annotations
 
-from graphmend_lsp.mending.rule import Request
+import ast
+
+from graphmend_lsp.mending.facts.effects import effect_of
+from graphmend_lsp.mending.rule import SUPPORT, Request
 from graphmend_lsp.mending.rules.opaque import RULE
 from graphmend_lsp.mending.rules.opaque.examples import EXAMPLES, REFUSALS
+from graphmend_lsp.mending.rules.opaque.region import Region, region_at
 from graphmend_lsp.mending.rules.opaque.run import Run, run_at
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.break_site import Place
@@ -38,21 +42,88 @@ from graphmend_lsp.mending.syntax.operator_names import qualified
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source
 from graphmend_lsp.mending.syntax.support import supported
-from graphmend_lsp.model import Declined, Mend, TextEdit
+from graphmend_lsp.model import Assumption, Declined, Mend, TextEdit
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
+_WRITES = frozenset({"GB0036", "GB0124", "GB0170", "GB0033", "GB0109", "GB7000"})
 _DOC = '"""Runs uncompiled, as one operator of the graph."""'
 
 
 def propose(place: Place) -> tuple[Mend | Declined, ...]:
-    """The operator around a break; empty when the break is about no statements that only write in tensors."""
-    request = place.request
+    """The operator around a break; empty when the break is what only says something, or stands in an operator."""
     source = place.source
     if place.function is None or _is_operator(source, place.function):
         return ()
-    run = run_at(source, place.site)
-    return () if run is None else (_mend(request, source, place.function, run),)
+    if effect_of(source, place.site.statement) is not None or isinstance(place.site.statement, (ast.Raise, ast.Assert)):
+        return ()
+    writes = place.gb_ids & _WRITES
+    why = None
+    try:
+        run = run_at(source, place.site) if writes else None
+    except Refused as refused:
+        run, why = None, refused
+    if run is not None:
+        return (_mend(place.request, source, place.function, run),)
+    try:
+        region = region_at(source, place.site)
+    except Refused as refused:
+        raise (why or refused) from refused
+    return (_of_region(place.request, source, place.function, region),)
+
+
+def _of_region(request: Request, source: Source, function: Function, region: Region) -> Mend:
+    name = source.fresh(f"_{function.name.strip('_')}_operator")
+    torch, added = spell(source, "torch.Tensor", source.tree)
+    if not torch.endswith(".Tensor"):
+        raise Refused("`Tensor` is imported by its own name; import torch.")
+    torch = torch.removesuffix(".Tensor")
+    found = supported(source, source.tree, "operator")
+    if found is None:
+        raise Refused(f"An operator with gradients needs the module `{SUPPORT}`, which the settings keep away.")
+    parameters = ", ".join(one.name for one in region.takes)
+    like = ", ".join(region.like).replace("torch.", f"{torch}.")
+    like = f"({like})" if len(region.like) > 1 else like
+    annotated = [f"{one.name}: {one.annotation.replace('Tensor', f'{torch}.Tensor')}" for one in region.takes]
+    results = [f"{torch}.Tensor"] * len(region.like)
+    given = results[0] if len(results) == 1 else f"tuple[{', '.join(results)}]"
+    limit = line_limit(source)
+    mark = f"@{found[0]['operator']}(like=lambda {parameters}: {like})"
+    ending = [] if region.returns else [f"return {', '.join(region.gives)}"]
+    lines = [
+        *layout(mark, source.indent, limit),
+        *_signature(source, name, annotated, given),
+        source.indent + _DOC,
+        *(source.indent + line if line else "" for line in (*region.lines, *ending)),
+    ]
+    call = f"{name}({', '.join(one.text for one in region.takes)})"
+    call = f"return {call}" if region.returns else f"{', '.join(region.gives)} = {call}"
+    first, last = source.span(region.first).start.line, source.span(region.last).end.line
+    where = f"line {first}" if first == last else f"lines {first} to {last}"
+    return Mend(
+        rule=RULE.name,
+        title=f"Run {where} as one operator in the graph",
+        path=source.path,
+        span=request.site.span,
+        edits=(
+            *((added,) if added is not None else ()),
+            *found[1],
+            add_function(source, lines),
+            edits.replace(source, region.first, region.last, [call]),
+        ),
+        changes=(
+            f"{where.capitalize()} run uncompiled, as one operator that the compiler cannot fuse; "
+            "the backward pass runs them again.",
+        ),
+        assumes=(Assumption("shapes", "", ((source.path, source.span(region.first)),)),),
+        cautions=(
+            (f"`{region.known}` may be a tensor that other code holds, too; compiled, it is a copy.",)
+            if region.known
+            else ()
+        ),
+        conditions=region.conditions,
+        inductor=True,
+    )
 
 
 def _mend(request: Request, source: Source, function: Function, run: Run) -> Mend:
@@ -104,14 +175,14 @@ def _marks(source: Source, name: str, torch: str, run: Run) -> tuple[list[str], 
     return lines, [labelled] if labelled is not None else []
 
 
-def _signature(source: Source, name: str, takes: list[str]) -> list[str]:
+def _signature(source: Source, name: str, takes: list[str], gives: str = "None") -> list[str]:
     """The first line of the operator, or its lines when it is long."""
-    line = f"def {name}({', '.join(takes)}) -> None:"
+    line = f"def {name}({', '.join(takes)}) -> {gives}:"
     if len(line) <= line_limit(source):
         return [line]
     whole = source.indent + ", ".join(takes)
     inner = [whole] if len(whole) <= line_limit(source) else [f"{source.indent}{one}," for one in takes]
-    return [f"def {name}(", *inner, ") -> None:"]
+    return [f"def {name}(", *inner, f") -> {gives}:"]
 
 
 def _places(source: Source, run: Run) -> str:

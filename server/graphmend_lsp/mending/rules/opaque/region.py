@@ -1,0 +1,427 @@
+"""Any statements that take tensors and give tensors whose shapes follow from what they take: as few as hold the break.
+
+Pure reading of `Source` and of the facts of a run, which say what kinds and shapes values have. What the statements may do
+is judged in `effects`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from graphmend_lsp.mending.facts.bindings import is_kept, last_value, makes_tensor
+from graphmend_lsp.mending.facts.effects import changed_by
+from graphmend_lsp.mending.facts.kinds import Kinds
+from graphmend_lsp.mending.facts.seen import Seen
+from graphmend_lsp.mending.lowering.outlined import Run, run_of, unresumed
+from graphmend_lsp.mending.rules.opaque.effects import Judge
+from graphmend_lsp.mending.syntax import edits
+from graphmend_lsp.mending.syntax.formatting import first_line
+from graphmend_lsp.mending.syntax.imports import is_builtin
+from graphmend_lsp.mending.syntax.refused import Refused
+from graphmend_lsp.mending.syntax.source import Function, Site, Source, assigned, loaded
+from graphmend_lsp.model import Span
+from graphmend_lsp.values import TensorFact, ValueFact
+
+_NUMBERS = ("int", "float", "bool", "str")
+_CUT = frozenset((
+    "item", "tolist", "numpy", "detach", "size", "dim", "numel", "nelement", "shape", "dtype", "device", "ndim", "data",
+    "argmax", "argmin", "nonzero", "new_zeros", "new_ones", "new_empty", "new_tensor", "bool", "long", "int",
+))  # fmt: skip
+"""What is read of a tensor by these has no gradient of it."""
+_HISTORY = frozenset(
+    ("grad", "backward", "register_hook", "requires_grad_", "retain_grad", "requires_grad", "is_leaf", "grad_fn")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """What the operator takes: its parameter, the annotation that torch reads, and the text that is handed to it."""
+
+    name: str
+    annotation: str
+    text: str
+    fact: TensorFact | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """The statements from `first` to `last` of one block; `lines` are their text without indentation.
+
+    `gives` are the names that they bind, empty when they return. `like` are texts of tensors like the results.
+    `known` is a result that may be a tensor that there is already, where that may be seen; "" for none.
+    """
+
+    first: ast.stmt
+    last: ast.stmt
+    lines: tuple[str, ...]
+    takes: tuple[Handed, ...]
+    gives: tuple[str, ...]
+    like: tuple[str, ...]
+    known: str
+    conditions: tuple[tuple[str, Span], ...]
+    returns: bool
+
+
+def region_at(source: Source, place: Site) -> Region:
+    """The statements around a break as an operator.
+
+    Raises:
+        Refused: when they cannot be one.
+    """
+    function = place.function
+    assert function is not None
+    holder = unresumed(source, place)
+    block = source.block(holder)
+    first = last = block.index(holder)
+    for _ in range(2 * len(block) + 1):
+        run = _run(source, function, block, first, last)
+        if (behind := _needed_behind(source, run, block, last)) is not None:
+            last = behind
+        elif (before := _needed_before(source, run, block, first)) is not None:
+            first = before
+        else:
+            break
+    if any(isinstance(one, ast.Try) for one in source.ancestors(run.first)):
+        raise Refused("The statements stand in a `try`, and an operator raises outside of it.")
+    Judge(source, function, block[first : last + 1]).refuse()
+    takes, exchange = _taken(source, run)
+    inside = block[first : last + 1]
+    results = _results(source, run, block[last])
+    facts = {one.name: one.fact for one in takes if one.fact is not None}
+    return Region(
+        run.first,
+        run.last,
+        _lines(source, run, exchange),
+        takes,
+        run.gives,
+        tuple(_like(source, facts, one, inside) for one in results),
+        _known_elsewhere(source, function, run, inside),
+        _conditions(source, inside),
+        run.returns,
+    )
+
+
+def _conditions(source: Source, statements: Sequence[ast.stmt]) -> tuple[tuple[str, Span], ...]:
+    """What decides in the statements: each result must be seen on both sides."""
+    tests = [
+        one.test
+        for statement in statements
+        for one in ast.walk(statement)
+        if isinstance(one, (ast.If, ast.While, ast.IfExp))
+    ]
+    return tuple((source.path, source.span(one)) for one in tests)
+
+
+def _known_elsewhere(source: Source, function: Function, run: Run, statements: Sequence[ast.stmt]) -> str:
+    """A result that may be a tensor that there is already, where somebody may see that it is one; "" for none."""
+    last = statements[-1]
+    if run.returns and isinstance(last, ast.Return) and last.value is not None:
+        parts = last.value.elts if isinstance(last.value, ast.Tuple) else [last.value]
+        return next((source.code(one) for one in parts if not _is_new(source, run, statements, one)), "")
+    end = source.range(run.last)[1]
+    behind = [
+        one for one in ast.walk(function) if isinstance(one, (ast.expr, ast.stmt)) and source.range(one)[0] >= end
+    ]
+    changed = any(changed_by(one) for one in behind)
+    for name in run.gives:
+        if _is_new(source, run, statements, ast.Name(name, ast.Load())):
+            continue
+        uses = [one for one in behind if isinstance(one, ast.Name) and one.id == name]
+        seen = any(is_kept(source, one) or isinstance(source.parents.get(one), ast.Return) for one in uses)
+        if seen or changed or any(isinstance(one, (ast.For, ast.While)) for one in source.ancestors(run.first)):
+            return name
+    return ""
+
+
+def _is_new(source: Source, run: Run, statements: Sequence[ast.stmt], value: ast.expr) -> bool:
+    """Whether a result is surely made by the statements, and by no other name of theirs."""
+    if not isinstance(value, ast.Name):
+        return makes_tensor(source, value)
+    stored = [
+        one for part in statements for one in ast.walk(part)
+        if isinstance(one, ast.Name) and one.id == value.id and isinstance(one.ctx, ast.Store)
+    ]  # fmt: skip
+    made = [source.parents.get(one) for one in stored]
+    plain = [one.value for one in made if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name)]
+    return value.id not in run.takes and len(plain) == len(stored) and all(makes_tensor(source, one) for one in plain)
+
+
+def _run(source: Source, function: Function, block: Sequence[ast.stmt], first: int, last: int) -> Run:
+    run = list(block[first : last + 1])
+    leaves = [one for statement in run for one in ast.walk(statement) if isinstance(one, ast.Return)]
+    if leaves and (leaves != [run[-1]] or block is not function.body):
+        raise Refused(
+            f"`{first_line(source, leaves[0])}` leaves the statements; an operator gives its values at its end."
+        )
+    return run_of(source, function, run, returns=bool(leaves))
+
+
+def _needed_behind(source: Source, run: Run, block: Sequence[ast.stmt], last: int) -> int | None:
+    """The last statement behind a run that reads what it binds and what is no tensor that an operator can give."""
+    found = last
+    for name in run.gives:
+        if (why := _is_no_result(source, run, name)) is None:
+            continue
+        readers = [at for at in range(last + 1, len(block)) if name in loaded(block[at]) | _augmented(block[at])]
+        if not readers:
+            raise Refused(f"`{name}` {why}, and is read behind the statements.")
+        found = max(found, *readers)
+    return found if found > last else None
+
+
+def _needed_before(source: Source, run: Run, block: Sequence[ast.stmt], first: int) -> int | None:
+    """The statement in front of a run that makes what an operator cannot take."""
+    found = first
+    for name in run.takes:
+        if name == "self" or _annotation(source, _first_load(source, run, name)) is not None:
+            continue
+        made = [at for at in range(first) if name in assigned(block[at])]
+        if not made:
+            raise Refused(f"`{name}` is not known to be a tensor or a number, which is what an operator takes.")
+        found = min(found, made[-1])
+    return found if found < first else None
+
+
+def _is_no_result(source: Source, run: Run, name: str) -> str | None:
+    """Why a name's value cannot be what an operator gives, in words; None when it can."""
+    begin, end = source.range(run.first)[0], source.range(run.last)[1]
+    function = source.function(run.first)
+    behind = [
+        one
+        for one in (ast.walk(function) if function is not None else ())
+        if isinstance(one, ast.Name) and one.id == name and source.range(one)[0] >= end
+    ]
+    for one in behind:
+        parent = source.parents.get(one)
+        asked = isinstance(parent, ast.Attribute) and parent.attr in _HISTORY
+        call = next((each for each in source.ancestors(one) if isinstance(each, ast.Call)), None)
+        if asked or (call is not None and source.code(call.func).endswith("autograd.grad")):
+            return "is asked for its gradient"
+    if any(begin <= source.range(one)[0] < end for one in _marked(source, run, name)):
+        return "is made to ask for its gradient"
+    fact = _fact(source, run, name)
+    if fact is not None and not fact.is_tensor:
+        return "is no tensor"
+    if fact is None and Kinds(source).of(behind[0] if behind else run.first) != "tensor":
+        return "is not known to be a tensor"
+    return None
+
+
+def _marked(source: Source, run: Run, name: str) -> list[ast.Assign]:
+    """The assignments of a name to what is told to have a gradient."""
+    function = source.function(run.first)
+    return [
+        one
+        for one in (ast.walk(function) if function is not None else ())
+        if isinstance(one, ast.Assign)
+        and name in assigned(one)
+        and any(
+            (isinstance(each, ast.Attribute) and each.attr == "requires_grad_")
+            or (isinstance(each, ast.keyword) and each.arg == "requires_grad")
+            for each in ast.walk(one.value)
+        )
+    ]
+
+
+def _fact(source: Source, run: Run, name: str) -> ValueFact | None:
+    """What a run saw of a name behind the statements, or of what they bind to it."""
+    seen, end = Seen(source), source.range(run.last)[1]
+    function = source.function(run.first)
+    names = [one for one in (ast.walk(function) if function is not None else ()) if isinstance(one, ast.Name)]
+    mine = [one for one in names if one.id == name]
+    behind = [fact for one in mine if source.range(one)[0] >= end and (fact := seen.of(one)) is not None]
+    return behind[0] if behind else None
+
+
+def _results(source: Source, run: Run, last: ast.stmt) -> list[tuple[str, ValueFact | None]]:
+    """The results with what was seen of them: of names behind the statements, of what is returned there."""
+    if not run.returns:
+        return [(name, _fact(source, run, name)) for name in run.gives]
+    assert isinstance(last, ast.Return)
+    if last.value is None:
+        raise Refused("The statements return nothing.")
+    parts = last.value.elts if isinstance(last.value, ast.Tuple) else [last.value]
+    return [(source.code(one), Seen(source).of(one)) for one in parts]
+
+
+# -- what is taken ------------------------------------------------------------------------------------------------
+
+
+def _annotation(source: Source, node: ast.expr) -> str | None:
+    """The annotation of a parameter for a value; None where an operator cannot take it."""
+    fact = Seen(source).of(node)
+    if fact is not None:
+        items = fact.items or ((fact.element,) if fact.element is not None else ())
+        if fact.kinds in (("list",), ("tuple",)) and items and all(one.is_tensor for one in items):
+            return "list[Tensor]" if fact.kinds == ("list",) else None
+        if fact.is_tensor:
+            Seen(source).believe(node, "a tensor")
+            return "Tensor"
+        if len(fact.kinds) == 1 and fact.kinds[0] in _NUMBERS:
+            Seen(source).believe(node, f"of type {fact.kinds[0]}")
+            return fact.kinds[0]
+        return None
+    if Kinds(source).of(node) == "tensor":
+        return "Tensor"
+    statement = source.statement(node)
+    value = last_value(source, node.id, statement) if isinstance(node, ast.Name) and statement is not None else None
+    return (
+        type(value.value).__name__
+        if isinstance(value, ast.Constant) and type(value.value) in (int, float, bool)
+        else None
+    )
+
+
+def _first_load(source: Source, run: Run, name: str) -> ast.expr:
+    return next(one for one in _loads(source, run) if isinstance(one, ast.Name) and one.id == name)
+
+
+def _loads(source: Source, run: Run) -> Iterable[ast.expr]:
+    begin, end = source.range(run.first)[0], source.range(run.last)[1]
+    function = source.function(run.first)
+    inside = [
+        one
+        for one in (ast.walk(function) if function is not None else ())
+        if isinstance(one, (ast.Name, ast.Attribute)) and begin <= source.range(one)[0] < end
+    ]
+    return sorted(inside, key=lambda one: (source.range(one)[0], isinstance(one.ctx, ast.Store)))
+
+
+def _taken(source: Source, run: Run) -> tuple[tuple[Handed, ...], dict[ast.AST, str]]:
+    """What the operator takes, and the parameters that stand for attributes of ``self`` in its text."""
+    found: list[Handed] = []
+    exchange: dict[ast.AST, str] = {}
+    for name in run.takes:
+        if name == "self":
+            continue
+        annotation = _annotation(source, _first_load(source, run, name))
+        assert annotation is not None
+        uses = [one for one in _loads(source, run) if isinstance(one, ast.Name) and one.id == name]
+        cut = annotation == "Tensor" and all(_is_cut(source, one) for one in uses if isinstance(one.ctx, ast.Load))
+        fact = _tensor(source, _first_load(source, run, name))
+        found.append(Handed(name, annotation, f"{name}.detach()" if cut else name, fact))
+    for one in _loads(source, run):
+        if not (isinstance(one, ast.Name) and one.id == "self"):
+            continue
+        attribute = source.parents.get(one)
+        if not isinstance(attribute, ast.Attribute) or not isinstance(attribute.ctx, ast.Load):
+            raise Refused("The statements hand on `self`, which an operator cannot take.")
+        call = source.parents.get(attribute)
+        annotation = None if isinstance(call, ast.Call) and call.func is attribute else _annotation(source, attribute)
+        text = source.code(attribute)
+        if annotation is None:
+            raise Refused(f"`{text}` is not known to be a tensor or a number, which is what an operator takes.")
+        known = next((each.name for each in found if each.text == text), None)
+        if known is None:
+            used = {each.id for each in ast.walk(source.tree) if isinstance(each, ast.Name)}
+            free = attribute.attr not in used and all(attribute.attr != each.name for each in found)
+            known = attribute.attr if free else source.fresh(attribute.attr, frozenset(each.name for each in found))
+            found.append(Handed(known, annotation, text, _tensor(source, attribute)))
+        exchange[attribute] = known
+    if not any("Tensor" in one.annotation for one in found):
+        raise Refused("The statements take no tensor; compute this outside of the compiled function.")
+    return tuple(found), exchange
+
+
+def _tensor(source: Source, node: ast.expr) -> TensorFact | None:
+    fact = Seen(source).of(node)
+    return fact.tensor if fact is not None and fact.is_tensor else None
+
+
+def _is_cut(source: Source, node: ast.AST) -> bool:
+    """Whether what is made of a tensor here has no gradient of it."""
+    for one in source.ancestors(node):
+        if isinstance(one, ast.Attribute) and one.attr in _CUT:
+            return True
+        if isinstance(one, (ast.Compare, ast.If, ast.While, ast.Assert)):
+            return True
+        if isinstance(one, ast.Subscript) and node in ast.walk(one.slice):
+            return True
+        if isinstance(one, ast.Call) and any(
+            is_builtin(source, one.func, name) for name in ("int", "float", "bool", "len", "repr", "str", "range")
+        ):
+            return True
+        if isinstance(one, ast.stmt):
+            return False
+    return False
+
+
+# -- what is given ------------------------------------------------------------------------------------------------
+
+
+def _like(
+    source: Source,
+    taken: Mapping[str, TensorFact],
+    result: tuple[str, ValueFact | None],
+    statements: Sequence[ast.stmt],
+) -> str:
+    """The text of a tensor like a result, made of what the operator takes.
+
+    Raises:
+        Refused: when no run shows what the result is like.
+    """
+    text, fact = result
+    if fact is None or not fact.is_tensor or fact.tensor is None:
+        raise Refused(f"No run shows which shape `{text}` has.")
+    tensor = fact.tensor
+    if len(tensor.dtypes) != 1 or len(tensor.ranks) != 1 or len(tensor.devices) != 1 or tensor.layouts != ("strided",):
+        raise Refused(f"`{text}` is not the same kind of tensor in every call.")
+    Seen(source).believe(_shown(source, statements, text), f"a tensor of {tensor.ranks[0]} dimensions")
+    return _made_like(text, tensor, {name: one for name, one in taken.items() if one.devices == tensor.devices})
+
+
+def _shown(source: Source, statements: Sequence[ast.stmt], text: str) -> ast.AST:
+    found = [
+        one for part in statements for one in ast.walk(part) if isinstance(one, ast.expr) and source.code(one) == text
+    ]
+    return found[-1] if found else statements[-1]
+
+
+def _made_like(text: str, wanted: TensorFact, taken: Mapping[str, TensorFact]) -> str:
+    order = sorted(taken, key=lambda name: (name != text, taken[name].dtypes != wanted.dtypes))
+    dtype = f"torch.{wanted.dtypes[0]}"
+    for name in order:
+        one = taken[name]
+        if one.ranks == wanted.ranks and one.shape == wanted.shape and (one.shape is not None or name == text):
+            return name if one.dtypes == wanted.dtypes else f"torch.empty_like({name}, dtype={dtype})"
+    if not order:
+        raise Refused(f"The statements take no tensor on the device of `{text}`.")
+    source_of = next((name for name in order if taken[name].dtypes == wanted.dtypes), None)
+    maker = source_of or order[0]
+    more = "" if source_of is not None else f", dtype={dtype}"
+    if wanted.ranks == (0,):
+        return f"{maker}.new_empty((){more})"
+    if wanted.shape is None:
+        raise Refused(f"No run shows what the shape of `{text}` follows from.")
+    sizes: list[str] = []
+    for at, size in enumerate(wanted.shape):
+        same = [(name, axis) for name in order for axis, one in enumerate(taken[name].shape or ()) if one == size]
+        best = min(same, key=lambda one: (one[1] != at, order.index(one[0])), default=None)
+        sizes.append(f"{best[0]}.shape[{best[1]}]" if best is not None else str(size))
+    return f"{maker}.new_empty(({', '.join(sizes)}{',' if len(sizes) == 1 else ''}){more})"
+
+
+# -- text ---------------------------------------------------------------------------------------------------------
+
+
+def _lines(source: Source, run: Run, exchange: dict[ast.AST, str]) -> tuple[str, ...]:
+    if not exchange:
+        return run.lines
+    begin, end = source.range(run.first)[0], source.range(run.last)[1]
+    piece = source.text.value[begin:end]
+    for node in sorted(exchange, key=lambda one: -source.range(one)[0]):
+        start, stop = source.range(node)
+        piece = piece[: start - begin] + exchange[node] + piece[stop - begin :]
+    indent = edits.block_indentation(source, run.first)
+    first, *rest = piece.replace("\r\n", "\n").split("\n")
+    return (first, *(line.removeprefix(indent).rstrip() for line in rest))
+
+
+def _augmented(statement: ast.stmt) -> frozenset[str]:
+    return frozenset(
+        one.target.id
+        for one in ast.walk(statement)
+        if isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name)
+    )
