@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from graphmend_lsp.engine.ahead import Ahead, Judged, judging
 from graphmend_lsp.engine.client import WorkerFailedError
 from graphmend_lsp.engine.config import CheckRequest, WorkerConfig
+from graphmend_lsp.engine.prove import prove
 from graphmend_lsp.engine.runs import Run
 from graphmend_lsp.engine.session import Session
 from graphmend_lsp.model import (
@@ -216,3 +219,62 @@ async def test_an_entry_that_loaded_none_of_the_files_is_not_asked(
     runs = {(ENTRY, "eval"): Run(), (OTHER, "eval"): Run(loaded=frozenset(loaded))}
     await session.prove(REQUEST, with_other(), runs=runs)
     assert len(session._client.asked) == asked  # type: ignore[attr-defined]
+
+
+async def test_a_mend_all_asks_for_no_verdict_twice(session: Session) -> None:
+    with judging(Judged()):
+        first = await session.prove(REQUEST, report())
+        again = await session.prove(REQUEST, report())
+        assert again.findings == first.findings
+        await session.prove(replace(REQUEST, texts={PATH: f"{TEXT}c\n"}), report())
+    await session.prove(REQUEST, report())
+    asked = [len(params["candidates"]) for _, params in session._client.asked]  # type: ignore[attr-defined]
+    assert asked == [3, 3, 3]  # of other texts, and in other work, everything is asked for anew
+
+
+async def test_what_is_known_of_some_is_not_asked_for_beside_others(session: Session) -> None:
+    whole = report()
+    with judging(Judged()):
+        await session.prove(REQUEST, replace(whole, findings=whole.findings[:1]))
+        await session.prove(REQUEST, whole)
+    asked = [
+        [one["texts"][PATH] for one in params["candidates"]]
+        for _, params in session._client.asked  # type: ignore[attr-defined]
+    ]
+    assert asked == [["x\nb\n", "y\nb\n"], ["a\nz\n"]]
+
+
+@pytest.mark.parametrize("same", [True, False])
+async def test_what_was_proven_ahead_is_not_proven_again(session: Session, same: bool) -> None:
+    early = report() if same else replace(report(), findings=(finding(1, mend(1, "other")),))
+
+    async def work() -> None:
+        await prove(session, REQUEST, early, None, None, {})
+
+    session._ahead = Ahead(REQUEST, work)
+    session._ahead.report = early
+    await asyncio.sleep(0)
+    proven = await session.prove(REQUEST, report())
+    assert [[one.safety for one in each.candidates] for each in proven.findings] == [["safe", "safe"]] * 2
+    texts = [
+        one["texts"][PATH]
+        for _, params in session._client.asked  # type: ignore[attr-defined]
+        for one in params["candidates"]
+    ]
+    assert texts[-3:] == ["x\nb\n", "y\nb\n", "a\nz\n"] and ("other\nb\n" in texts) is not same
+
+
+async def test_proofs_that_are_made_ahead_end_with_their_run(session: Session) -> None:
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    async def work() -> None:
+        begun.set()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.set()
+
+    session._ahead = Ahead(REQUEST, work)
+    await begun.wait()
+    await session.check(replace(REQUEST, analysis="fake"))
+    assert ended.is_set() and session._ahead is None

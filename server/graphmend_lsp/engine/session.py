@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, cast
 
+from graphmend_lsp.engine.ahead import Ahead, Judged, judged_so_far, judging
 from graphmend_lsp.engine.cache import Cache
 from graphmend_lsp.engine.cached_client import CACHED, CachedClient
 from graphmend_lsp.engine.client import WorkerFailedError, failure_of
@@ -70,6 +71,7 @@ class Session:
         self._mender = Mender()
         self._mending = asyncio.Lock()
         self._checked: tuple[CheckRequest, dict[Key, Run]] | None = None
+        self._ahead: Ahead | None = None
         self._small: set[Key] = set()  # entries that no fake run showed to be too large for memory
         self._folder = config.cwd or os.getcwd()
 
@@ -84,6 +86,7 @@ class Session:
         The fake runs come first: they tell which entry is too large to be run. Where they said before that none is, the
         real runs come first and `on_real` is told what they show, when they meet it and when they have ended.
         """
+        await self._forget_ahead()
         fake, real = request.analysis != "real", request.analysis != "fake"
         early = on_real is not None and fake and real and self._small.issuperset(self._keys(request))
         explored = await self.explore(request, None, on_progress) if fake and not early else {}
@@ -100,6 +103,7 @@ class Session:
         self._checked = (request, runs)
         if early and on_real is not None:
             await self._tell_early(request, on_real, runs)
+            self._ahead = Ahead(request, partial(self._prove_ahead, request, runs))
             explored = await self.explore(
                 request, [key for key, run in runs.items() if not _is_stuck(run)], on_progress
             )
@@ -122,7 +126,21 @@ class Session:
         """
         if runs is None and self._checked is not None and self._checked[0] == request:
             runs = self._checked[1]
-        return await prove(self, request, report, on_finding, on_progress, runs or {})
+        known = await self._ahead.judged(request, report) if self._ahead is not None else None
+        with judging(known):
+            return await prove(self, request, report, on_finding, on_progress, runs or {})
+
+    async def _prove_ahead(self, request: CheckRequest, runs: Mapping[Key, Run]) -> None:
+        """Prove what the rules propose for what real runs show, while the runs without data go on."""
+        report = await self.report(request, runs)
+        if self._ahead is not None:
+            self._ahead.report = report
+        await prove(self, request, report, None, None, runs)
+
+    async def _forget_ahead(self) -> None:
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None:
+            await ahead.cancel()
 
     async def recall(self, request: CheckRequest) -> Report | None:
         """The check and its proofs as far as they are kept; None when some entry's run is not. Runs nothing."""
@@ -142,7 +160,8 @@ class Session:
     ) -> Plan:
         """Mend everything that can be mended (safely, or also unsafely when asked), to the fixpoint, or in that time."""
         await self._start_mender()
-        return await mend_all(self, request, on_progress, report, seconds)
+        with judging(Judged()):
+            return await mend_all(self, request, on_progress, report, seconds)
 
     async def measure(
         self,
@@ -184,11 +203,13 @@ class Session:
 
     async def restart(self) -> None:
         """Kill the worker; the next request starts a new one."""
+        await self._forget_ahead()
         await self._client.kill()
         self._on_status(WorkerStatus("stopped"))
 
     async def close(self) -> None:
         """Kill the worker and wait until no process of it is left, and what was found is kept."""
+        await self._forget_ahead()
         await self._client.kill()
         self._mender.close()
         await self._client.settle()
@@ -369,6 +390,20 @@ class Session:
             params["reached"] = True
         elif len(_keys(request)) == 1:
             params["alone"] = True
+        judged = None if reached else judged_so_far()
+        if judged is None:
+            return await self._measured(params, on_progress)
+        known, failure = judged.recall(params)
+        params["candidates"] = [one for one in candidates if one["id"] not in known]
+        if failure is not None or not params["candidates"]:
+            return known, failure
+        results, failure = await self._measured(params, on_progress)
+        judged.keep(params, results, failure)
+        return ({**known, **results}, None) if failure is None else ({}, failure)
+
+    async def _measured(
+        self, params: VerifyParams, on_progress: OnProgress | None
+    ) -> tuple[dict[str, CandidateResult], Failure | None]:
         try:
             answer = cast(VerifyResult, await self._ask("verify", params, on_progress))
         except WorkerFailedError as error:

@@ -48,6 +48,7 @@ class Watch:
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
+        self._left: tuple[str, ...] = ()
         self._begun = time.time_ns()
         self._seen: dict[tuple[Any, ...], None] = {}
         self._odd: list[str] = []
@@ -70,6 +71,10 @@ class Watch:
         self.settle()
         self._folder, self._begun = folder, time.time_ns()
         self._mark()
+
+    def leave(self, folder: str) -> None:
+        """What is touched in there is of no interest."""
+        self._left = (*self._left, folder)
 
     def settle(self) -> None:
         """What was touched so far comes before every request that forks of this process carry out."""
@@ -211,7 +216,7 @@ class Watch:
 
     def _is_nothing(self, path: str) -> bool:
         """Whether a file needs no record: the run's own, Python's, torch's (they are part of what stands)."""
-        if path.startswith((*_NOT_FILES, self._folder)) or path.endswith(".pyc"):
+        if path.startswith((*_NOT_FILES, self._folder, *self._left)) or path.endswith(".pyc"):
             return True
         kind = kind_of(path)
         return kind in ("stdlib", "worker") or (kind == "torch" and path not in self._modules)

@@ -13,6 +13,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -24,11 +25,12 @@ from .isolate import TICK, Child, new_pump, step
 from .preloads import Grown, Preloads
 from .processes import Process, can_fork, reap_strangers
 from .spare import Spare
-from .tasks import carry_out, hello, passing_folder, rehearse, warm_up
+from .tasks import carry_out, hello, passing_folder, rehearse, uncollected, warm_up
 from .wire import AnalyseParams, AnalyseResult, FailureData, Hello, Limits, MeasureParams, MeasureResult, VerifyParams
 
 STDIN = "stdin"
 LINE_LIMIT = 256 * 1024 * 1024
+SOON = 3.0  # seconds that a proof has the machine for itself
 IDLE = 1.0  # seconds between looks whether the process that started us is still there
 METHODS: Mapping[str, frozenset[str]] = {  # what each must be given
     "analyse": AnalyseParams.__required_keys__, "verify": VerifyParams.__required_keys__,
@@ -50,6 +52,7 @@ class Running:
     method: str
     params: dict[str, Any]
     grown: Grown | None
+    begun: float = field(default_factory=time.monotonic)
     imported: tuple[object] | None = None  # what it told of its imports, once it has
 
 
@@ -58,6 +61,7 @@ class Server:
     """The requests at hand. `say` writes one message; `refusal` says why no request can be carried out, if so.
 
     Requests in `cold` are run from this process: from one with packages imported they did not fare as they should.
+    `compiled` is the folder of what was compiled for them, once there is one.
     In `ending` are processes of cancelled ones, killed but not yet gone, with their folders.
     """
 
@@ -73,6 +77,7 @@ class Server:
     running: dict[int, Running] = field(default_factory=dict)
     ending: list[tuple[Process, str]] = field(default_factory=list)
     analyses: int = 0  # that were begun so far
+    compiled: str = ""
 
     def handle(self, line: bytes) -> None:
         """One line of input.
@@ -137,7 +142,7 @@ class Server:
                 events=[], graphs=[], skipped=[], calls=0, device="cpu", seconds=0.0, failure=None
             )  # fmt: skip
             child: Child[Any] = Child(
-                partial(carry_out, method, params, folder),
+                partial(carry_out, method, params, folder, compiled=self.compiled_for(method, params)),
                 _limits(params),
                 self.pump,
                 stage="load",
@@ -157,6 +162,13 @@ class Server:
                     self.preloads.drop(grown)
                 self.run_cold(number)
 
+    def compiled_for(self, method: str, params: dict[str, Any]) -> str:
+        """The folder of compiled code for a request that compiles some; empty for others."""
+        if method != "verify" or not can_fork() or not any(map(_compiles, params["candidates"])):
+            return ""
+        self.compiled = self.compiled or tempfile.mkdtemp(prefix="graphmend-")
+        return self.compiled
+
     @property
     def descriptors(self) -> tuple[int, ...]:
         """What no child needs."""
@@ -165,9 +177,13 @@ class Server:
     def prepare(self) -> None:
         """While nobody waits for an analysis: have a child ready for the next one, also beside a proof.
 
-        Not beside the first proof: a command analyses once, proves, and ends.
+        Not beside the first proof: a command analyses once, proves, and ends. Nor beside one that may be done in a moment,
+        which somebody waits for.
         """
-        busy = any(request.method == "analyse" or self.analyses < 2 for request in self.running.values())
+        busy = any(
+            request.method == "analyse" or self.analyses < 2 or time.monotonic() - request.begun < SOON
+            for request in self.running.values()
+        )
         if self.spare is None and not self.waiting and not busy and self.refusal is None and can_fork():
             with contextlib.suppress(OSError):
                 self.spare = Spare(self.descriptors, rehearse)
@@ -264,6 +280,8 @@ class Server:
             self.spare.close()
             self.spare = None
         self.reap()
+        if self.compiled:
+            shutil.rmtree(self.compiled, ignore_errors=True)
 
 
 def serve(path: list[str]) -> int:
@@ -276,7 +294,7 @@ def serve(path: list[str]) -> int:
     pump = new_pump()
     server: Server | None = None
     try:
-        with passing_folder():
+        with passing_folder(), uncollected():
             said = hello()
             sys.path[:] = path
             say({"hello": said})
@@ -370,6 +388,10 @@ def _failed(method: object, why: FailureData, so_far: AnalyseResult | None) -> d
         events=[], graphs=[], skipped=[], calls=0, device="cpu", seconds=0.0, failure=None
     )  # fmt: skip
     return {**base, "failure": why}
+
+
+def _compiles(candidate: object) -> bool:
+    return isinstance(candidate, dict) and candidate.get("inductor") is True
 
 
 def _refusal(said: Hello) -> FailureData | None:

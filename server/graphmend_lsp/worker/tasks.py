@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any, cast
 
+from . import inductor
 from .compiling import leave_guards_untimed
 from .failures import failure
 from .loaded import Watch, loaded_of
@@ -27,9 +28,18 @@ OLDEST = (2, 9)
 NO_TORCH = "This interpreter has no torch: {}"
 
 
-def carry_out(method: str, params: dict[str, Any], folder: str, post: Post, preloaded: Preloaded | None = None) -> Any:
+def carry_out(
+    method: str,
+    params: dict[str, Any],
+    folder: str,
+    post: Post,
+    preloaded: Preloaded | None = None,
+    *,
+    compiled: str = "",
+) -> Any:
     """The result of one request, as plain data; a failure of the program is part of it.
 
+    `folder` is the request's own, `compiled` one in which all requests keep what a C++ compiler made, where there is such.
     An analysis also posts ``("imported", what)``: see `preload.Learner.told`.
     """
     tempfile.tempdir = folder
@@ -42,6 +52,9 @@ def carry_out(method: str, params: dict[str, Any], folder: str, post: Post, prel
     else:
         watch = Watch(folder)
         watch.install()
+    if compiled:
+        watch.leave(compiled)
+        inductor.share(compiled)
     standing = params.get("standing") is True
     if method == "analyse":
         from .analyse import analyse
@@ -62,6 +75,18 @@ def carry_out(method: str, params: dict[str, Any], folder: str, post: Post, prel
     if can_fork():  # else what its processes touch is not known
         verdict["needs"] = watch.needs(standing=standing)
     return verdict
+
+
+@contextlib.contextmanager
+def uncollected() -> Iterator[None]:
+    """Garbage stays while torch is loaded and warmed up: to look for the little there is takes a sixth of that time."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()
 
 
 @contextlib.contextmanager
@@ -140,7 +165,6 @@ def warm_up() -> None:
         warming.warm()
     except Exception as error:
         print(f"graphmend worker: warming up failed: {type(error).__name__}: {error}", file=sys.stderr)
-    gc.collect()
     gc.freeze()  # collections in children then leave the shared pages alone
 
 

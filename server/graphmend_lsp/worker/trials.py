@@ -19,6 +19,7 @@ from typing import Any, Literal
 import torch
 import torch._dynamo
 
+from . import inductor
 from .compiling import compiled, force_backend, uncompiled, without_compiling
 from .double import watched, widen_modules, widened
 from .effects import Listener
@@ -78,11 +79,21 @@ class Loaded:
 
 
 @dataclass(frozen=True)
+class Imported:
+    """Modules by where they stand: in files that were named, elsewhere in the program. `names` are all that were looked at."""
+
+    names: frozenset[str] = frozenset()
+    named: tuple[ModuleType, ...] = ()
+    others: tuple[ModuleType, ...] = ()
+
+
+@dataclass(frozen=True)
 class Built:
-    """A program as its entry made it, not called yet, and the listener that heard it being made."""
+    """A program as its entry made it, not called yet, the listener that heard it being made, and what was imported by then."""
 
     program: Program
     listener: Listener
+    imported: Imported
 
 
 @dataclass(frozen=True)
@@ -177,7 +188,7 @@ def build_once(origin: Origin) -> Origin:
         program = build(loaded.module, params["entry"], params["device"], params["mode"])
     if not listener.is_in_place():
         raise UnsharedError
-    return replace(origin, built=Built(program, listener))
+    return replace(origin, built=Built(program, listener, _imported(loaded, Imported())))
 
 
 def plan(origin: Origin, conditions: Sequence[Place], places: Sequence[Place] = ()) -> Planned:
@@ -355,18 +366,11 @@ def _prepare(origin: Origin, loaded: Loaded, way: Way) -> tuple[Subject, list[Ar
         program = build(loaded.module, params["entry"], params["device"], params["mode"])
     set_threads(PROGRAMS_AT_ONCE)
     if way == "inductor":
-        _compile_here()
-    files = _own_modules(loaded)
+        inductor.compile_here()
+    files = _own_modules(_imported(loaded, origin.built.imported if origin.built is not None else Imported()))
     modules = find_modules(program.callable)
     function = uncompiled(program.callable) if way == "uncompiled" else compiled(program.callable, BACKEND)
     return Subject(function, modules, files), [(call.args, call.kwargs) for call in program.calls], listener
-
-
-def _compile_here() -> None:
-    """Inductor compiles in this process: a pool of its own would outlive the trial."""
-    from torch._inductor import config
-
-    config.compile_threads = 1
 
 
 def _with_copies(
@@ -398,22 +402,33 @@ def _recompiles(observations: Sequence[Observation], graphs: Sequence[GraphData]
     return sum(graph["call"] in later for graph in graphs)
 
 
-def _own_modules(loaded: Loaded) -> tuple[ModuleType, ...]:
+def _imported(loaded: Loaded, known: Imported) -> Imported:
+    """The modules that the program has imported by now; of those that are `known` nothing is looked at again."""
+    named = list(known.named)
+    others = list(known.others)
+    names = loaded.names
+    modules = dict(sys.modules)
+    for name, module in modules.items():
+        if name in known.names:
+            continue
+        file = getattr(module, "__file__", None) if isinstance(module, ModuleType) else None
+        if not isinstance(module, ModuleType) or not file or not os.path.isabs(file):  # torch.ops call themselves files
+            continue
+        is_named = os.path.basename(file) in names and canonical(file) in loaded.files
+        if not is_named and (name in loaded.known or {"site-packages", "dist-packages"} & set(file.split(os.sep))):
+            continue
+        if SUPPORT in (module.__doc__ or ""):  # what mends import is no state of the program
+            continue
+        if is_named:
+            named.append(module)
+        else:
+            others += [module] if kind_of(file) == "code" else []
+    return Imported(frozenset(modules), tuple(named), tuple(others))
+
+
+def _own_modules(imported: Imported) -> tuple[ModuleType, ...]:
     """The modules whose globals are the program's state: those whose files were named, and the user's that are not installed.
 
     Of a large package in the user's folders only the named files: to look at all of it in every call takes too long.
     """
-    named: list[ModuleType] = []
-    others: list[ModuleType] = []
-    names = loaded.names
-    for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None) if isinstance(module, ModuleType) else None
-        if not isinstance(module, ModuleType) or not file or not os.path.isabs(file):  # torch.ops call themselves files
-            continue
-        if SUPPORT in (module.__doc__ or ""):  # what mends import is no state of the program
-            continue
-        if os.path.basename(file) in names and canonical(file) in loaded.files:
-            named.append(module)
-        elif name not in loaded.known and not {"site-packages", "dist-packages"} & set(file.split(os.sep)):
-            others += [module] if kind_of(file) == "code" else []
-    return (*named, *(others if len(others) <= MOST_MODULES else ()))
+    return (*imported.named, *(imported.others if len(imported.others) <= MOST_MODULES else ()))

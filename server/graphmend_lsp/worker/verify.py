@@ -93,6 +93,10 @@ def verify(params: VerifyParams, progress: Callable[[str], None], watch: Watch |
             original, *mended = _all(request, conditions, candidates)
         if original.failed is not None:
             return VerifyResult(candidates=[], failure=original.failed)
+        ahead: tuple[Trial, ...] = ()
+        if len(candidates) == 1 and candidates[0].get("inductor") and not _is_decided(request, original, mended[0]):
+            progress("running both compiled with inductor")
+            mended[0], ahead = _by_inductor(request, candidates[0], original, mended[0])
         progress("comparing them")
         wanted = dict.fromkeys(
             (way, recipes)
@@ -100,6 +104,9 @@ def verify(params: VerifyParams, progress: Callable[[str], None], watch: Watch |
             if not is_wrong(original.trials, one.trials)  # the original is run compiled only to judge what may be right
             for way, recipes in trials_wanted(original, one, params.get("before"), _has_checks(params["texts"]))
         )
+        known = {(trial.way, trial.recipes): trial for trial in ahead}
+        original = replace(original, trials=(*original.trials, *(known[one] for one in wanted if one in known)))
+        wanted = {one: None for one in wanted if one not in known}
         if wanted and original.planned is not None:
             progress("running the original compiled")
             (again,) = _side_by_side(request, [partial(_compiled, request, original.planned, tuple(wanted))])
@@ -248,7 +255,7 @@ def _in_stages(request: Request, candidate: Candidate, origin: Origin, chosen: P
     stages: list[tuple[Way, ...]] = (
         [first, ("aot_eager",)] if several else [("eager", "aot_eager", "uncompiled")]
     )  # the longest first
-    stages += [("inductor",)] if candidate.get("inductor") else []
+    stages += [("inductor",)] if candidate.get("inductor") and several else []
     ran = Ran(())
     for number, ways in enumerate(stages):
         if number and _is_settled(request, ran):
@@ -259,6 +266,34 @@ def _in_stages(request: Request, candidate: Candidate, origin: Origin, chosen: P
         if ran.failed is not None:
             break
     return ran
+
+
+def _by_inductor(request: Request, candidate: Candidate, original: Ran, mended: Ran) -> tuple[Ran, tuple[Trial, ...]]:
+    """An only mended program with its trial under inductor; and the original's, made beside it, where that came to an end.
+
+    Inductor takes long, and nearly always the original must be compiled by it as well.
+    """
+    assert original.planned is not None
+    texts = request.params["texts"]
+    sides = ({**texts, **candidate["texts"]}, texts)
+    jobs = [partial(_inductor, request, side, original.planned.plan) for side in sides]
+    new, old = _side_by_side(request, jobs)
+    return replace(mended, trials=(*mended.trials, *new.trials), failed=new.failed), old.trials
+
+
+def _inductor(request: Request, texts: Mapping[str, str], chosen: Plan) -> Ran:
+    """In a process of one program: its trial under inductor."""
+    try:
+        origin = _origin(request, texts)
+    except FailedError as error:
+        return Ran((), failed=error.failure)
+    return _ways(request, {"inductor": partial(run, origin, "inductor", chosen)})
+
+
+def _is_decided(request: Request, original: Ran, mended: Ran) -> bool:
+    """Whether an only mended program need not be run in more ways."""
+    alone = request.params.get("alone") and gains_nothing(request.params.get("before"), mended.trials)
+    return bool(alone) or mended.failed is not None or is_wrong(original.trials, mended.trials)
 
 
 def _is_settled(request: Request, ran: Ran) -> bool:

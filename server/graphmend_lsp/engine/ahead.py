@@ -1,0 +1,105 @@
+"""What the worker measured of candidates, for as long as one piece of work goes on: nothing is asked for twice in it.
+
+A mend-all comes to the same programs in several rounds; a save has what the real runs show proven while the runs without
+data still go on. Beyond that what is known may be out of date: files that nobody has open can change (`cached_needs`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+from graphmend_lsp.engine.config import CheckRequest
+from graphmend_lsp.model import Failure, Mend, Report
+from graphmend_lsp.worker.wire import Candidate, CandidateResult, VerifyParams
+
+
+@dataclass
+class Judged:
+    """Results by what was asked; and why there are none for what was asked together."""
+
+    _results: dict[str, CandidateResult] = field(default_factory=dict)
+    _failed: dict[frozenset[str], Failure] = field(default_factory=dict)
+
+    def recall(self, params: VerifyParams) -> tuple[dict[str, CandidateResult], Failure | None]:
+        """What is known of a request's candidates, by their ids; or the failure that all of them ended with."""
+        asked = {one["id"]: _question(params, one) for one in params["candidates"]}
+        if (failure := self._failed.get(frozenset(asked.values()))) is not None:
+            return {}, failure
+        return {
+            number: {**self._results[one], "id": number} for number, one in asked.items() if one in self._results
+        }, None
+
+    def keep(self, params: VerifyParams, results: Mapping[str, CandidateResult], failure: Failure | None) -> None:
+        """Remember what came of a request: results that came to their end, failures that came of themselves."""
+        asked = {one["id"]: _question(params, one) for one in params["candidates"]}
+        if failure is None:
+            self._results |= {asked[number]: one for number, one in results.items() if one["failure"] is None}
+        elif failure.kind != "cancelled":
+            self._failed[frozenset(asked.values())] = failure
+
+
+_JUDGED: ContextVar[Judged | None] = ContextVar("judged", default=None)
+
+
+@contextlib.contextmanager
+def judging(known: Judged | None) -> Iterator[None]:
+    """In the context results are remembered, beside what is `known`; None changes nothing."""
+    token = _JUDGED.set(_JUDGED.get() if known is None else known)
+    try:
+        yield
+    finally:
+        _JUDGED.reset(token)
+
+
+def judged_so_far() -> Judged | None:
+    """What is known, to be read and added to; None where nothing is remembered."""
+    return _JUDGED.get()
+
+
+def _question(params: VerifyParams, candidate: Candidate) -> str:
+    """All that a candidate's result depends on, but for its number and the time that there is."""
+    rest = {name: value for name, value in params.items() if name not in ("candidates", "limits")}
+    return json.dumps([rest, {**candidate, "id": ""}], sort_keys=True)
+
+
+class Ahead:
+    """Proofs that are made before the report of their request is whole. `report` is what they are of, once it is there."""
+
+    def __init__(self, request: CheckRequest, work: Callable[[], Awaitable[None]]) -> None:
+        self._request = request
+        self._known = Judged()
+        self.report: Report | None = None
+        self._task = asyncio.create_task(self._run(work))
+
+    async def _run(self, work: Callable[[], Awaitable[None]]) -> None:
+        with judging(self._known):
+            await work()
+
+    async def judged(self, request: CheckRequest, report: Report) -> Judged | None:
+        """What they show of a report of the request; None of another. They are ended where they are of no use to it."""
+        if request != self._request:
+            return None
+        if self.report is not None and not _mends(report) & _mends(self.report):
+            await self.cancel()
+        try:
+            await asyncio.wait([self._task])
+        except asyncio.CancelledError:
+            await self.cancel()
+            raise
+        return self._known
+
+    async def cancel(self) -> None:
+        """End them."""
+        self._task.cancel()
+        await asyncio.wait([self._task])
+        if not self._task.cancelled():
+            self._task.exception()  # what it failed with is told by the proofs that are made in its place
+
+
+def _mends(report: Report) -> frozenset[Mend]:
+    return frozenset(candidate.mend for finding in report.findings for candidate in finding.candidates)
