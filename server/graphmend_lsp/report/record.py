@@ -13,15 +13,18 @@ from graphmend_lsp.model import (
     EntryResult,
     Failure,
     Finding,
+    Graph,
     Measurement,
     Plan,
     Report,
     ShardMark,
+    Stop,
     Verdict,
 )
 from graphmend_lsp.report.words import speed
 
 SCHEMA = 1
+OUTSIDE = ("function", "path", "line", "end_line")
 
 
 def check_record(report: Report) -> dict[str, Any]:
@@ -126,6 +129,27 @@ def _entry(result: EntryResult) -> dict[str, Any]:
         "ops": list(result.ops),
         "seconds": round(result.seconds, 3),
         "error": None if result.error is None else _failure(result.error),
+        **({"strip": list(map(_piece, result.strip))} if result.strip else {}),
+    }
+
+
+def _piece(piece: Graph | Stop) -> dict[str, Any]:
+    """A graph of a strip, or what ends one; how the program came there its break says."""
+    if isinstance(piece, Graph):
+        return {"ops": piece.ops, "function": piece.function, "path": piece.path, "line": piece.line}
+    start, end = piece.span.start, piece.span.end
+    return {
+        "path": piece.path,
+        "line": start.line,
+        "column": start.column,
+        "end_line": end.line,
+        "end_column": end.column,
+        "gb_id": piece.code,
+        "gb_type": piece.gb_type,
+        "outcome": piece.outcome,
+        "text": piece.text,
+        "intended": piece.intended,
+        "outside": piece.outside and dict(zip(OUTSIDE, piece.outside, strict=True)),
     }
 
 

@@ -80,13 +80,14 @@ class Recorder:
         self.graphs: list[GraphData] = []
         self.skipped: list[SkipData] = []
         self.refusing = False
+        self._begun = 0  # how many events there were when the compilation under way began
         self._on_record = on_record
 
     def restart(self, refusing: bool) -> None:
         """Forget all, and tell nobody what comes."""
         for records in (self.events, self.graphs, self.skipped):
             records.clear()
-        self.call, self.refusing, self._on_record = 0, refusing, None
+        self.call, self._begun, self.refusing, self._on_record = 0, 0, refusing, None
 
     def install(self) -> None:
         """Tap torch._dynamo from now on, for as long as this process lives."""
@@ -135,6 +136,7 @@ class Recorder:
 
         @functools.wraps(original)
         def _compile(code: CodeType, *args: Any, **kwargs: Any) -> Any:
+            self._begun = len(self.events)
             try:
                 return original(code, *args, **kwargs)
             except exc.TorchDynamoException as error:
@@ -165,6 +167,8 @@ class Recorder:
                 file=code.co_filename if code else "",
                 line=code.co_firstlineno if code else 0,
                 call=self.call,
+                events=len(self.events),
+                ends=max(len(self.events) - self._begun, 0),
             )
             self.graphs.append(data)
             self._tell("graph", data)
@@ -193,6 +197,8 @@ class Recorder:
             compiled=original_name(name_of(code)),
             call=self.call,
         )
+        if data["compiled"] != name_of(code):
+            data["resuming"] = True
         self.events.append(data)
         self._tell("event", data)
         if outcome in ("frame skipped", "refused"):
