@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 PROJECT = ("entries", "device", "mode", "python", "assume", "support")
 SERVER = (
-    "enable", "interpreter", "run", "entries", "device", "mode", "explore", "guess", "logLevel",
+    "enable", "interpreter", "run", "entries", "device", "mode", "explore", "guess", "codeLens", "inlayHints", "logLevel",
     "worker.command", "worker.pathMapping", "worker.timeout", "worker.memory",
 )  # fmt: skip
 EXTENSION = ("path", "args", "importStrategy", "environment.source", "showNotifications", "trace.server")

@@ -20,12 +20,14 @@ class Settings:
     """`graphmend.*`. `timeout` is in seconds, `memory` in MiB.
 
     `explore`: also follow, without data, the sides of branches that the inputs do not take. `guess`: make inputs up for models
-    without an entry.
+    without an entry. `code_lens`: show lenses above entries and models that ran. `inlay_hints`: mark where graphs begin.
     """
 
     enable: bool = True
     explore: bool = True
     guess: bool = True
+    code_lens: bool = True
+    inlay_hints: bool = False
     interpreter: str | None = None
     run: Literal["onSave", "manual", "off"] = "onSave"
     entries: tuple[str, ...] = ()
@@ -44,6 +46,7 @@ class Settings:
 
 
 _KEYS = {"logLevel": "log_level", "worker.command": "worker_command", "worker.timeout": "worker_timeout"}
+_KEYS |= {"codeLens": "code_lens", "inlayHints": "inlay_hints"}
 _KEYS |= {"worker.memory": "worker_memory", "worker.pathMapping": "worker_path_mapping"}
 _CHOICES = {
     "run": ("onSave", "manual", "off"),
@@ -112,7 +115,7 @@ def _flat(value: dict[Any, Any], prefix: str = "") -> dict[str, Any]:
 def _read(name: str, given: Any) -> Any:
     if name in _CHOICES:
         return given if given in _CHOICES[name] else _Complaint(" or ".join(_CHOICES[name]))
-    if name in ("enable", "explore", "guess"):
+    if name in ("enable", "explore", "guess", "code_lens", "inlay_hints"):
         return given if isinstance(given, bool) else _Complaint("true or false")
     if name == "interpreter":
         if isinstance(given, list) and all(isinstance(part, str) for part in given):
