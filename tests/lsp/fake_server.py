@@ -68,7 +68,7 @@ def strip_of(entry: Entry, findings: Iterable[Finding]) -> tuple[Graph | Stop, .
     pieces: list[Graph | Stop] = [Graph(3, "inner", entry.file, 1)]
     for site in met:
         stop = Stop(site.path, site.span, site.code, site.gb_type, "resumed", "foo", chain=site.chain)
-        pieces += [stop, Graph(4, "inner", entry.file, 1)]
+        pieces += [stop, Graph(4, "inner", entry.file, site.span.start.line)]
     return tuple(pieces)
 
 

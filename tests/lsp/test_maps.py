@@ -60,6 +60,7 @@ def test_a_mend_is_shown_before_beside_after_until_the_text_is_another(start: St
     assert [(one["state"], one["graphs"]) for one in told["programs"][0]["strips"]] == [("before", 2), ("after", 1)]
     assert told["mended"]["safety"] == "safe"
     assert [place["linked"] for place in told["places"]] == [False, False]  # those lines are no longer there
+    assert lenses(client, uri)[0][1] == "1 graph, no graph breaks"
     client.change(uri, 3, [{"text": TEXT.replace("foo", "baz")}])
     assert data(client, uri)["mended"] is None
 

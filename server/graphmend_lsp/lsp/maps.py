@@ -38,6 +38,7 @@ class Cut:
         strip = {piece.path for piece in self.result.strip}
         return {self.result.entry.file, *strip, *(finding.site.path for finding in self.met)} - {""}
 
+    @property
     def counts(self) -> tuple[int, int]:
         """Graphs, and places that break them in a run with data."""
         return self.result.graphs, sum(finding.site.is_met for finding in self.met)
@@ -64,6 +65,14 @@ class Maps:
         """What is known of the entries that a file has, or that come through it; in its own entries' case these alone."""
         own = tuple(cut for cut in self._cuts.values() if cut.result.entry.file == path)
         return own or tuple(cut for cut in self._cuts.values() if path in cut.files)
+
+    def counts(self, cut: Cut, now: Now) -> tuple[int, int]:
+        """`Cut.counts`, of the mended program where its text stands in the files now and no run has come since."""
+        if self._plan is not None and _state(self._plan, now):
+            for result in self._plan.after.entries:
+                if (result.entry, result.mode) == (cut.result.entry, cut.result.mode):
+                    return Cut(cut.run, result, self._plan.after).counts
+        return cut.counts
 
     def data(self, path: str, now: Now) -> dict[str, Any]:
         """The graph map of a file's entries, at the places where the breaks are now."""

@@ -93,6 +93,7 @@ async def _mend_all(ls: GraphMendServer, file: OpenFile, token: int | str | None
     edit, told = await _mended(ls, file, token)
     if edit is not None:
         await apply_edit(ls, "Mend all graph breaks", edit)
+        ls.state.refresh_lenses()  # and a graph map, which now shows before beside after
     ls.state.show("info", f"GraphMend: {told}")
 
 

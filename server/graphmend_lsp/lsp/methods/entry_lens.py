@@ -30,7 +30,7 @@ def entry_lenses(ls: GraphMendServer, file: OpenFile) -> list[types.CodeLens]:
         for name in dict.fromkeys(_names(cut, file.document.path)):
             line = definition_line(text, name)
             if line > 1 or name in text.line(1):
-                places.setdefault(line, {})[cut.result.mode] = cut.counts()
+                places.setdefault(line, {})[cut.result.mode] = ls.state.maps.counts(cut, ls.state.text_at)
     return [lens for line, counts in places.items() for lens in _at(ls, file, line, counts)]
 
 

@@ -54,7 +54,8 @@ def _write(name: str, data: dict[str, Any]) -> Path:
 
     kept = cache_folder(os.environ)
     folder = kept / "maps" if kept is not None else Path(tempfile.mkdtemp(prefix="graphmend-map-"))
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.parent.mkdir(0o700, parents=True, exist_ok=True)
+    folder.mkdir(0o700, exist_ok=True)
     path = folder / f"{Path(name).stem}-{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}.html"
     path.write_text(page(data, f"Graph map of {Path(name).name}"), "ascii")
     return path

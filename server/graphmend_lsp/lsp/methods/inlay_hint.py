@@ -10,7 +10,7 @@ from lsprotocol import types
 from graphmend_lsp.lsp.maps import Cut
 from graphmend_lsp.lsp.units import to_range
 from graphmend_lsp.lsp.workspace import OpenFile
-from graphmend_lsp.model import Graph, Position, Span, Stop
+from graphmend_lsp.model import Graph, Position, Span
 
 if TYPE_CHECKING:
     from graphmend_lsp.lsp.language_server import GraphMendServer
@@ -37,25 +37,14 @@ def inlay_hint(ls: GraphMendServer, params: types.InlayHintParams) -> list[types
 
 
 def _begins(cut: Cut, file: OpenFile, path: str) -> Iterator[tuple[int, str]]:
-    """The lines in which graphs begin, as far as they are in this file and read as in the run: a function's first, or the one
-    that ended the graph before."""
-    total, number = sum(isinstance(piece, Graph) for piece in cut.result.strip), 0
-    before: Stop | None = None
-    for piece in cut.result.strip:
-        if isinstance(piece, Stop):
-            before = piece
+    """The lines in which graphs begin, as far as they are in this file and read as in the run: a function's first, or that of
+    the break before."""
+    graphs = [piece for piece in cut.result.strip if isinstance(piece, Graph)]
+    then = cut.run.text(path)
+    for number, graph in enumerate(graphs, 1):
+        if graph.path != path or then is None or graph.line > then.line_count:
             continue
-        number += 1
-        words = f"graph {number} of {total}: {piece.ops} operator{'s' * (piece.ops != 1)}"
-        line = Span.of(piece.line, 1, piece.line, 1)
-        resumed = before is not None and before.outcome == "resumed" and _function(before) == piece.function
-        where, span = (before.path, before.span) if before is not None and resumed else (piece.path, line)
-        if where != path or cut.run.text(path) is None:
-            continue
-        moved = cut.run.moved(path, span, file.document.text)
+        line = Span.of(graph.line, 1, graph.line, len(then.line(graph.line)) + 1)
+        moved = cut.run.moved(path, line, file.document.text)
         if moved is not None:
-            yield moved.end.line, words
-
-
-def _function(stop: Stop) -> str:
-    return stop.chain[-1].function if stop.chain else ""
+            yield moved.end.line, f"graph {number} of {len(graphs)}: {graph.ops} operator{'s' * (graph.ops != 1)}"
