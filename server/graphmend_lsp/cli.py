@@ -322,6 +322,7 @@ def _request(arguments: argparse.Namespace) -> tuple[CheckRequest, WorkerConfig]
         analysis=getattr(arguments, "run", "real"),
         shard=_shard(arguments),
         assume=config.assume,
+        timed=arguments.command == "check" and arguments.format == "html",
     )
     return request, WorkerConfig(
         python=arguments.python or config.python,

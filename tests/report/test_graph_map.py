@@ -55,7 +55,7 @@ STOP = Stop(PATH, HERE, "GB0170", "Data-dependent branching", "resumed", "x > 0"
 STRIP = (
     Graph(3, "forward", PATH, 5),
     STOP,
-    Graph(20, "forward", PATH, 5),
+    Graph(20, "forward", PATH, 5, 0.25),
     replace(STOP, span=THERE, outcome="frame skipped", text="y.item()", outside=("helper", PATH, 10, 14)),
     Stop(PATH, ASKED, "GB0025", "graph_break", "resumed", "torch._dynamo.graph_break()", intended=True),
     Graph(1, "last", PATH, 20),

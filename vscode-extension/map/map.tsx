@@ -5,8 +5,8 @@ import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Frame, GraphMap, Mend, Piece, Place, Program, Strip } from "./shape";
 import {
-  breakWords, codeParts, graphWords, many, nameOf, numbered, outsidesOf, outsideWords, saving, stripTitle, stripWords, timesOf, whereOf,
-  widthOf,
+  breakWords, codeParts, graphWords, many, nameOf, numbered, outsidesOf, outsideWords, percent, saving, stripTitle, stripWords, timesOf,
+  timeWords, whereOf, widthOf,
 } from "./words";
 
 interface Source {
@@ -126,6 +126,7 @@ function StripView({ strip, map, host, numbers, chosen, choose }: StripProps) {
   return (
     <div class={`strip ${strip.state}`}>
       <h3>{title}: <span class="quiet">{stripWords(strip)}</span></h3>
+      {timeWords(strip) !== "" && <p class="quiet">{timeWords(strip)}</p>}
       {strip.note !== "" && <p class="quiet">{strip.note}</p>}
       {strip.error !== null && <p class="error">{strip.error}</p>}
       {!strip.in_order && <p class="quiet">The order of graphs and breaks is not known for this run.</p>}
@@ -180,7 +181,7 @@ function PieceView({ piece, numbers, words, inTabOrder, isChosen, onFocus, onCli
         type="button" class={isChosen ? "piece chosen" : "piece"} style={style} title={words} aria-label={words}
         tabIndex={inTabOrder ? 0 : -1} {...{ onFocus, onClick }}
       >
-        {piece.kind === "graph" && piece.ops}
+        {piece.kind === "graph" && <>{piece.ops}{piece.share !== null && <small>{percent(piece.share)}</small>}</>}
         {piece.kind === "break" && numbers.get(piece.place)}
         {piece.kind === "outside" && piece.function.split(".").at(-1)}
       </button>

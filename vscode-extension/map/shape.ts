@@ -41,6 +41,8 @@ export interface Graph {
   readonly function: string;
   readonly path: string;
   readonly line: number;
+  /** Of the time of the call, from 0 to 1; null where it was not measured. */
+  readonly share: number | null;
 }
 
 export interface Break {

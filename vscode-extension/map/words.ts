@@ -22,7 +22,19 @@ export function stripWords(strip: Strip): string {
 
 export function graphWords(graph: Graph, number: number, of: number): string {
   const where = graph.path === "" ? "" : ` in ${graph.function}, ${whereOf(graph)}`;
-  return `Graph ${number} of ${of}: ${many(graph.ops, "operator")}${where}`;
+  const share = graph.share === null ? "" : `, ${percent(graph.share)} of the time`;
+  return `Graph ${number} of ${of}: ${many(graph.ops, "operator")}${where}${share}`;
+}
+
+export const percent = (share: number): string => (share > 0 && share < 0.005 ? "<1%" : `${Math.round(share * 100)}%`);
+
+/** What the time is spent in, where every graph was measured: the rest is Python between and around the graphs. */
+export function timeWords(strip: Strip): string {
+  const shares = strip.pieces.flatMap((piece) => (piece.kind === "graph" ? [piece.share] : []));
+  if (shares.length === 0 || shares.some((share) => share === null)) return "";
+  const inside = Math.min(shares.reduce<number>((sum, share) => sum + (share ?? 0), 0), 1);
+  const what = strip.mode === "train" ? "the forward pass" : "the call";
+  return `${percent(inside)} of the time of ${what} is in the graphs, ${percent(1 - inside)} outside of any graph (with eager operators)`;
 }
 
 export function breakWords(place: Place, number: number): string {

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { test } from "node:test";
 import type { Break, Graph, Mend, Outside, Place, Strip } from "../map/shape";
-import { breakWords, codeParts, graphWords, numbered, outsidesOf, saving, stripTitle, stripWords, timesOf, widthOf } from "../map/words";
+import { breakWords, codeParts, graphWords, numbered, outsidesOf, saving, stripTitle, stripWords, timesOf, timeWords, widthOf } from "../map/words";
 
 const extension = join(__dirname, "../..");
 const built = (name: string): string => readFileSync(join(extension, "../server/graphmend_lsp/report/assets", name), "utf8");
@@ -29,7 +29,7 @@ test("the map is small, loads nothing, and names what it contains", () => {
   assert.doesNotMatch(built("map.css"), /url\(|@import|<\/style/);
 });
 
-const graph = (ops: number): Graph => ({ kind: "graph", ops, function: "Net.forward", path: "/p/net.py", line: 4 });
+const graph = (ops: number): Graph => ({ kind: "graph", ops, function: "Net.forward", path: "/p/net.py", line: 4, share: null });
 const stop = (place: number): Break => ({ kind: "break", place });
 const rest: Outside = { kind: "outside", place: 7, function: "helper", path: "/p/net.py", line: 8, end_line: 12 };
 const strip: Strip = {
@@ -44,6 +44,10 @@ const mend: Mend = {
 const SAID: readonly (readonly [string, unknown, unknown])[] = [
   ["a graph", graphWords(graph(1), 2, 3), "Graph 2 of 3: 1 operator in Net.forward, net.py:4"],
   ["a graph of an unknown function", graphWords({ ...graph(2), path: "" }, 1, 1), "Graph 1 of 1: 2 operators"],
+  ["a graph that was timed", graphWords({ ...graph(1), share: 0.256 }, 2, 3), "Graph 2 of 3: 1 operator in Net.forward, net.py:4, 26% of the time"],
+  ["a strip that was timed", timeWords({ ...strip, pieces: [{ ...graph(1), share: 0.25 }, stop(7), { ...graph(1), share: 0.5 }] }),
+    "75% of the time of the call is in the graphs, 25% outside of any graph (with eager operators)"],
+  ["a strip that was timed in part", timeWords({ ...strip, pieces: [{ ...graph(1), share: 0.25 }, graph(2)] }), ""],
   ["a break", breakWords(place, 4), "Graph break 4: GB0170, net.py:7, x > 0"],
   ["a strip", stripWords(strip), "3 graphs (24 operators), 2 graph breaks, 1 skipped frame"],
   ["a strip that failed", stripWords({ ...strip, error: "no" }), "did not run to its end"],

@@ -61,6 +61,7 @@ class CheckRequest:
     shard: Shard | None = None  # run this part of the entries only
     assume: tuple[str, ...] = ()
     support: Literal["file", "package", "inline"] | None = None
+    timed: bool = False  # also what share of the time each graph takes, for which the calls are made again
 
 
 @dataclass(frozen=True, slots=True)

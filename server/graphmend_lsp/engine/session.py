@@ -396,6 +396,8 @@ class Session:
             entry=_spec(key[0]), texts=dict(request.texts), roots=list(request.roots),
             device=request.device, mode=key[1], limits=self._limits(), run=kind, live=live is not None,
         )  # fmt: skip
+        if request.timed and kind == "real":
+            params["timed"] = True
 
         def heard(what: str, data: Any) -> None:
             if what == "event" and live is not None:

@@ -41,7 +41,7 @@ class Strips:
     def _piece(self, one: GraphData | BreakData) -> Graph | Stop:
         if "ops" in one:
             graph = cast(GraphData, one)
-            return Graph(graph["ops"], graph["function"], graph["file"], graph["line"])
+            return Graph(graph["ops"], graph["function"], graph["file"], graph["line"], graph.get("share"))
         return self._stop(one)
 
     def _stop(self, event: BreakData) -> Stop:

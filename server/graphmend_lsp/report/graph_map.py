@@ -112,7 +112,9 @@ def _strip(
         for piece in result.strip:
             pieces += _pieces(piece, state, found, places, linked)
     else:
-        pieces = [{"kind": "graph", "ops": ops, "function": "", "path": "", "line": 0} for ops in result.ops]
+        pieces = [
+            {"kind": "graph", "ops": ops, "function": "", "path": "", "line": 0, "share": None} for ops in result.ops
+        ]
     met = [
         _number(finding.site, state, found, places, linked)
         for finding in found.values()
@@ -141,7 +143,8 @@ def _pieces(
 ) -> Iterable[dict[str, Any]]:
     if isinstance(piece, Graph):
         yield {
-            "kind": "graph", "ops": piece.ops, "function": piece.function, "path": piece.path, "line": piece.line
+            "kind": "graph", "ops": piece.ops, "function": piece.function, "path": piece.path, "line": piece.line,
+            "share": piece.share,
         }  # fmt: skip
         return
     number = _number(piece, state, found, places, linked)

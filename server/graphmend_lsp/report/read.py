@@ -98,7 +98,7 @@ def _entry(data: Mapping[str, Any]) -> EntryResult:
 
 def _piece(data: Mapping[str, Any]) -> Graph | Stop:
     if "ops" in data:
-        return Graph(data["ops"], data["function"], data["path"], data["line"])
+        return Graph(data["ops"], data["function"], data["path"], data["line"], data.get("share"))
     outside = data["outside"] and tuple(data["outside"][name] for name in OUTSIDE)
     span = Span.of(data["line"], data["column"], data["end_line"], data["end_column"])
     return Stop(

@@ -136,7 +136,8 @@ def _entry(result: EntryResult) -> dict[str, Any]:
 def _piece(piece: Graph | Stop) -> dict[str, Any]:
     """A graph of a strip, or what ends one; how the program came there its break says."""
     if isinstance(piece, Graph):
-        return {"ops": piece.ops, "function": piece.function, "path": piece.path, "line": piece.line}
+        share = {} if piece.share is None else {"share": piece.share}
+        return {"ops": piece.ops, "function": piece.function, "path": piece.path, "line": piece.line, **share}
     start, end = piece.span.start, piece.span.end
     return {
         "path": piece.path,

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import CodeType
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from .failures import said_by
 from .stacks import above, carried, inlined, joined, name_of, original_name, raised_in, translators
@@ -33,6 +33,22 @@ HOOKS = {
 _CANNOT_RESUME = "Encountered graph break that we cannot resume"
 _FRAME_GIVEN_UP = "Failed to handle graph break gracefully"
 _Outcome = Literal["resumed", "rest skipped", "frame skipped", "raised", "refused"]
+
+
+class Clock(Protocol):
+    """Times what the backend made of graphs (`shares`)."""
+
+    on_cuda: bool
+    running: bool
+    graphs: dict[int, float]
+
+    def timed(self, number: int, compiled: Callable[..., Any]) -> Callable[..., Any]:
+        """What the backend made of graph `number`, under this clock."""
+        ...
+
+    def now(self) -> float:
+        """Seconds."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -80,6 +96,7 @@ class Recorder:
         self.graphs: list[GraphData] = []
         self.skipped: list[SkipData] = []
         self.refusing = False
+        self.clock: Clock | None = None  # set before the first call where graphs are to be timed
         self._begun = 0  # how many events there were when the compilation under way began
         self._on_record = on_record
 
@@ -172,7 +189,8 @@ class Recorder:
             )
             self.graphs.append(data)
             self._tell("graph", data)
-            return original(graph, module, *args, **kwargs)
+            made = original(graph, module, *args, **kwargs)
+            return made if self.clock is None else self.clock.timed(len(self.graphs) - 1, made)
 
         output_graph.call_user_compiler = call_user_compiler
 

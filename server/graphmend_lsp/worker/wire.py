@@ -134,6 +134,7 @@ def is_intended(event: BreakData) -> bool:
 
 class _Ordered(TypedDict, total=False):
     events: int  # break events that were recorded before it, in all calls that are told
+    share: float  # of the time of its call, from 0 to 1, where that was asked for
     ends: int  # how many of the last of these are of the same compilation: they come after it in the program
 
 
@@ -239,7 +240,11 @@ class _Live(TypedDict, total=False):
     live: bool  # whether each break is told when it is met: a message with the request's id and `event`, a BreakData
 
 
-class AnalyseParams(_Fake, _Sent, _Kept, _Live):
+class _Timed(TypedDict, total=False):
+    timed: bool  # of a real run: whether the graphs' shares of the time are wanted, for which the calls are made again
+
+
+class AnalyseParams(_Fake, _Sent, _Kept, _Live, _Timed):
     """Run one entry under Dynamo. `texts` are unsaved files by path; `roots` are put on sys.path in front."""
 
     entry: EntrySpec
