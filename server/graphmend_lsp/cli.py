@@ -118,6 +118,11 @@ def _print(report: Report, form: str, file: TextIO, *, unreached: bool = False) 
         from graphmend_lsp.report.formats import github
 
         print(github(report, unreached=unreached), file=file)
+    elif form == "html":
+        from graphmend_lsp.report.graph_map import graph_map
+        from graphmend_lsp.report.page import page
+
+        print(page(graph_map(report)), file=file)
     elif form == "sarif":
         from graphmend_lsp.report.formats import sarif
 
@@ -182,6 +187,11 @@ def _mend(arguments: argparse.Namespace) -> int:
         from graphmend_lsp.report.record import mend_record
 
         _print_json(mend_record(plan, measured))
+    elif arguments.format == "html":
+        from graphmend_lsp.report.graph_map import plan_map
+        from graphmend_lsp.report.page import page
+
+        print(page(plan_map(plan, written=arguments.write), "Graph map of a mend"))
     else:
         from graphmend_lsp.report.text import print_plan, print_speed
 
@@ -315,6 +325,7 @@ def _request(arguments: argparse.Namespace) -> tuple[CheckRequest, WorkerConfig]
         analysis=getattr(arguments, "run", "real"),
         shard=_shard(arguments),
         assume=config.assume,
+        timed=arguments.command == "check" and arguments.format == "html",
     )
     return request, WorkerConfig(
         python=arguments.python or config.python,

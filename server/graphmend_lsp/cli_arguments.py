@@ -26,7 +26,7 @@ def parser() -> argparse.ArgumentParser:
     looks: dict[str, Any] = {"epilog": _EPILOG, "formatter_class": argparse.RawDescriptionHelpFormatter}
     check = commands.add_parser("check", help="show every graph break", **looks)
     _common(check)
-    check.add_argument("--format", choices=("text", "json", "sarif", "github"), default="text")
+    check.add_argument("--format", choices=("text", "json", "sarif", "github", "html"), default="text")
     check.add_argument("--json", dest="format", action="store_const", const="json", help="short for --format json")
     check.add_argument(
         "--verify", "--prove", dest="prove", action="store_true", help="also verify every possible mend; change no file"
@@ -47,13 +47,13 @@ def parser() -> argparse.ArgumentParser:
     check.set_defaults(command="check")
     merge = commands.add_parser("merge", help="join the records of a check's shards into one report", **looks)
     merge.add_argument("records", nargs="+", metavar="RECORD", help="a file that check --shard I/N --json wrote")
-    merge.add_argument("--format", choices=("text", "json", "sarif", "github"), default="text")
+    merge.add_argument("--format", choices=("text", "json", "sarif", "github", "html"), default="text")
     merge.add_argument("--json", dest="format", action="store_const", const="json", help="short for --format json")
     _all(merge)
     merge.set_defaults(command="merge")
     mend = commands.add_parser("mend", help="rewrite the source by verified mends", **looks)
     _common(mend)
-    mend.add_argument("--format", choices=("text", "json"), default="text")
+    mend.add_argument("--format", choices=("text", "json", "html"), default="text")
     mend.add_argument("--json", dest="format", action="store_const", const="json", help="short for --format json")
     what = mend.add_mutually_exclusive_group()
     what.add_argument("--diff", action="store_true", help="print the diff and change no file (default)")
@@ -88,7 +88,7 @@ def parser() -> argparse.ArgumentParser:
     record.add_argument("--out", metavar="FILE", help="also write the report to this file")
     record.add_argument(
         "--format",
-        choices=("text", "json", "sarif", "github"),
+        choices=("text", "json", "sarif", "github", "html"),
         default="json",
         help="format of that file (default json)",
     )

@@ -384,8 +384,45 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
+class Graph:
+    """A compiled graph of a strip: its operators, and the function whose code it is, with the line (1-based) it begins in.
+
+    `share` is the part of the time of its call that it takes, from 0 to 1, where that was measured.
+    """
+
+    ops: int
+    function: str
+    path: str
+    line: int
+    share: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Where a graph of a strip ends, or none could begin: a break event.
+
+    `path` and `span` are where its `Break` is shown, if it has one: breaks that the author asked for (`intended`) or
+    silenced have none. `text` is the source there. `outside` is what runs uncompiled because of it besides the span itself:
+    a function's name, its file, first and last line (1-based, inclusive).
+    """
+
+    path: str
+    span: Span
+    code: str
+    gb_type: str
+    outcome: Outcome
+    text: str = ""
+    intended: bool = False
+    outside: tuple[str, str, int, int] | None = None
+    chain: tuple[Frame, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class EntryResult:
     """How one entry fared: graphs compiled, operators in each, frames skipped because of breaks, or a failure.
+
+    `strip` is how its program is cut, in the order in which it was compiled, of the call that compiled most graphs; empty
+    where that order is not known.
 
     `note` is what else the user is told of the run, as a clause; may be empty. `cached`: not run now, as nothing that it
     loaded has changed.
@@ -402,6 +439,7 @@ class EntryResult:
     run: RunKind = "real"
     note: str = ""
     cached: bool = False
+    strip: tuple[Graph | Stop, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Writes docs/img/quick-fix.png and docs/img/mended.png, from a run of the workbench test.
+# Writes the pictures of docs/img/, from runs of the workbench tests.
 set -eu
 cd "$(dirname "$0")/../.."
 mkdir -p docs/img
-GRAPHMEND_SCREENSHOTS=$PWD/docs/img exec "${PYTHON:-.venv/bin/python}" -m pytest tests/e2e/test_vscode.py -k a_break_is_seen_mended_and_gone
+GRAPHMEND_SCREENSHOTS=$PWD/docs/img exec "${PYTHON:-.venv/bin/python}" -m pytest tests/e2e/test_vscode.py -k "a_break_is_seen_mended_and_gone or graph_map"

@@ -60,6 +60,17 @@ def test_a_break_is_seen_mended_and_gone(workbench: Run) -> None:
     )
 
 
+def test_the_graph_map_is_drawn_goes_to_the_source_and_shows_the_mend(workbench: Run) -> None:
+    workbench(
+        "graph_map.mjs",
+        lens=r"^3 graphs, 2 graph breaks: Mend all$",
+        shown="GB0170",
+        text=BREAK_TEXT,
+        line=BREAK["line"],
+        screenshots=os.environ.get("GRAPHMEND_SCREENSHOTS"),
+    )
+
+
 def test_the_api_of_the_extension_host_shows_and_mends(workbench: Run, tmp_path: Path) -> None:
     workbench(
         "extension_host.mjs",

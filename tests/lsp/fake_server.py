@@ -28,6 +28,7 @@ from graphmend_lsp.model import (
     Failure,
     Finding,
     Frame,
+    Graph,
     Measurement,
     Mend,
     Mode,
@@ -36,6 +37,7 @@ from graphmend_lsp.model import (
     Progress,
     Report,
     Span,
+    Stop,
     TextEdit,
     Verdict,
 )
@@ -58,6 +60,16 @@ def sites(source: str, path: str, evidence: Any) -> tuple[Break, ...]:
         site = Break(path, span, "GB0170", "Data-dependent branching", "foo breaks the graph", evidence, graphs=graphs)
         found.append(site if evidence == "static" else with_chain(site, chain))
     return tuple(found)
+
+
+def strip_of(entry: Entry, findings: Iterable[Finding]) -> tuple[Graph | Stop, ...]:
+    """A graph before and after each break of the entry."""
+    met = [finding.site for finding in findings if entry.name in finding.site.entries]
+    pieces: list[Graph | Stop] = [Graph(3, "inner", entry.file, 1)]
+    for site in met:
+        stop = Stop(site.path, site.span, site.code, site.gb_type, "resumed", "foo", chain=site.chain)
+        pieces += [stop, Graph(4, "inner", entry.file, site.span.start.line)]
+    return tuple(pieces)
 
 
 def with_chain(site: Break, chain: tuple[Frame, ...], file: str = "") -> Break:
@@ -190,7 +202,9 @@ class FakeSession:
             elsewhere = Break("/no/such/file.py", beyond, None, "made up", "lie", "dynamo")
             here = Break(request.paths[0], beyond, "GB" + "9" * 50, "made up", "", "dynamo", graphs=-4)
             findings += (Finding(elsewhere), Finding(here, (Candidate(mend_of(elsewhere)),)))
-        ran = tuple(EntryResult(entry, "eval", 2, 0, (3, 4)) for entry in request.entries)
+        ran = tuple(
+            EntryResult(entry, "eval", 2, 0, (3, 4), strip=strip_of(entry, findings)) for entry in request.entries
+        )
         return Report("2.13.0", "3.11", "cpu", ran, findings)
 
     async def prove(
@@ -262,7 +276,7 @@ class FakeSession:
                 texts[path] = apply_edits(text, edits)
         if "create file" in told:
             texts[str(Path(request.paths[0]).with_name("made_new.py"))] = "made = 1\n"
-        after = replace(report, findings=(), entries=tuple(replace(one, graphs=1) for one in report.entries))
+        after = replace(report, findings=(), entries=tuple(replace(one, graphs=1, strip=()) for one in report.entries))
         return Plan(report, after if texts else report, (), texts, verdict("\n".join(request.texts.values())))
 
     async def measure(

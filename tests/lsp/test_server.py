@@ -39,6 +39,7 @@ FEATURES = {
     "codeAction/resolve",
     "textDocument/codeLens",
     "textDocument/hover",
+    "textDocument/inlayHint",
     "workspace/executeCommand",
     "workspace/didChangeConfiguration",
     "workspace/didChangeWorkspaceFolders",

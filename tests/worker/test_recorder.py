@@ -144,6 +144,33 @@ def test_recompiling_too_often_is_a_break(worker: Worker) -> None:
     assert [graph["call"] for graph in result["graphs"]] == [0, 1]
 
 
+def test_graphs_and_breaks_have_an_order(worker: Worker) -> None:
+    body = """
+def inner(x):
+    print('b')
+    return x * 3
+
+def f(x):
+    x = x + 1
+    print('a')
+    x = x.sin() * 2
+    inner(x)
+    for _ in range(2):
+        if x.sum() > 9:
+            x = x - 1
+    return x
+
+def graphmend_entry(): return f, torch.ones(2)
+"""
+    result = analyse(worker, body)
+    graphs = [(graph["function"], graph["ops"], graph["events"], graph["ends"]) for graph in result["graphs"]]
+    # `print('a')` ends the graph of `x + 1`, `print('b')` that of f's next two; it is met again in inner, before its graph;
+    # the rest of f is left to Python
+    assert graphs == [("f", 1, 1, 1), ("f", 2, 2, 1), ("inner", 1, 3, 0)]
+    assert [event["compiled"] for event in result["events"]] == ["f", "f", "inner", "f"]
+    assert [event.get("resuming", False) for event in result["events"]] == [False, True, False, True]
+
+
 def test_what_cannot_be_recorded_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     from torch._dynamo import symbolic_convert
 

@@ -113,8 +113,10 @@ def analyse_params(
     mode: str = "eval",
     seconds: float = 60,
     memory_mb: int | None = None,
+    timed: bool = False,
 ) -> dict[str, Any]:
     return {
+        "timed": timed,
         "entry": {"file": str(file), "function": function, "kind": kind},
         "texts": {**(texts or {}), **({str(file): text} if text is not None else {})},
         "roots": list(roots),

@@ -9,6 +9,7 @@ import type { Launch } from "./launch";
 import type { WorkerStatus } from "./status";
 
 export const STATUS_NOTIFICATION = "graphmend/status";
+export const MAP_NOTIFICATION = "graphmend/mapChanged";
 
 /** How long a server may take to end before it is killed. */
 const STOP_MS = 3_000;
@@ -23,6 +24,8 @@ export interface Wiring {
   readonly log: vscode.LogOutputChannel;
   readonly serverLog: vscode.LogOutputChannel;
   readonly onStatus: (status: WorkerStatus) => void;
+  /** What the graph map shows is another. */
+  readonly onMap: () => void;
   /** The server that was running ended by itself. */
   readonly onEnd: () => void;
 }
@@ -40,6 +43,7 @@ export async function startClient(wiring: Wiring): Promise<LanguageClient> {
   };
   const client = new Client("graphmend", "GraphMend", { run: server, debug: server }, options(wiring, ended));
   client.onNotification(STATUS_NOTIFICATION, (status: WorkerStatus) => wiring.onStatus(status));
+  client.onNotification(MAP_NOTIFICATION, () => wiring.onMap());
   try {
     await client.start();
     running = true;
@@ -70,7 +74,7 @@ function options(wiring: Wiring, ended: () => void): LanguageClientOptions {
     outputChannel: wiring.serverLog,
     traceOutputChannel: wiring.serverLog,
     revealOutputChannelOn: RevealOutputChannelOn.Never,
-    initializationOptions: () => ({ trusted: wiring.trusted, settings: wiring.settings() }),
+    initializationOptions: () => ({ trusted: wiring.trusted, graphMap: true, settings: wiring.settings() }),
     initializationFailedHandler: () => false,
     markdown: { isTrusted: false, supportHtml: false },
     middleware: {
@@ -119,5 +123,6 @@ class Client extends LanguageClient {
 /** The commands of the extension; those that the server has too are passed on to it. */
 export const OWN_COMMANDS: ReadonlySet<string> = new Set([
   "graphmend.restart", "graphmend.showLogs", "graphmend.showServerLogs", "graphmend.runNow", "graphmend.mendAll",
-  "graphmend.measure", "graphmend.readTrace", "graphmend.createEnvironment", "graphmend.debugInformation",
+  "graphmend.measure", "graphmend.readTrace", "graphmend.createEnvironment", "graphmend.debugInformation", "graphmend.graphMap",
+  "graphmend.mapData",
 ]);

@@ -7,6 +7,8 @@ import * as vscode from "vscode";
 import { ExecuteCommandRequest, type LanguageClient, LSPErrorCodes, ResponseError, WorkDoneProgress } from "vscode-languageclient/node";
 import { startClient, stopClient, tellSettings } from "./client";
 import { bundledServer, createEnvironment } from "./environment";
+import { MapPanel } from "./map";
+import type { GraphMap } from "../map/shape";
 import { findInterpreter, findServer, recent, type Host, type Launch, type Missing, type Remedy } from "./launch";
 import { activePython, isProgram, onActivePythonChange, probe, which } from "./python";
 import { MOST_RESTARTS, Restarts } from "./restarts";
@@ -37,6 +39,7 @@ class Extension {
   private readonly serverLog: vscode.LogOutputChannel;
   private readonly status: StatusItem;
   private readonly restarts = new Restarts();
+  private readonly map: MapPanel;
   private readonly host: Host;
   private client: LanguageClient | undefined;
   private launch: Launch | Missing | undefined;
@@ -62,18 +65,21 @@ class Extension {
       managed: path.join(context.globalStorageUri.fsPath, "environment"),
       folders: () => (vscode.workspace.workspaceFolders ?? []).map((folder) => folder.uri.fsPath),
     };
+    this.map = new MapPanel(context.extensionPath, (uri) => this.mapOf(uri), this.log);
     const command = (name: string, run: (...args: unknown[]) => unknown): vscode.Disposable =>
       vscode.commands.registerCommand(`graphmend.${name}`, run);
     context.subscriptions.push(
       this.log,
       this.serverLog,
       item,
+      this.map,
       command("restart", () => this.restart()),
       command("showLogs", () => this.log.show()),
       command("showServerLogs", () => this.serverLog.show()),
       command("runNow", (...args) => this.passOn("graphmend.runNow", args)),
       command("mendAll", (...args) => this.passOn("graphmend.mendAll", args)),
       command("measure", (...args) => this.passOn("graphmend.measure", args)),
+      command("graphMap", (uri) => this.showMap(uri)),
       command("readTrace", (folder) => this.readTrace(folder)),
       command("createEnvironment", () => this.createEnvironment()),
       command("debugInformation", () => this.debugInformation()),
@@ -137,6 +143,7 @@ class Extension {
         log: this.log,
         serverLog: this.serverLog,
         onStatus: (worker) => this.status.show(trusted ? { kind: "running", worker } : { kind: "restricted" }),
+        onMap: () => void this.map.changed(),
         onEnd: () => this.ended(),
       });
       if (this.status.state.kind === "starting") {
@@ -214,6 +221,35 @@ class Extension {
       const message = error instanceof Error ? error.message : String(error);
       this.log.error(`${command}: ${message}`);
       if (shows(this.settings().showNotifications, "error")) void vscode.window.showErrorMessage(`GraphMend: ${message}`);
+    }
+  }
+
+  /** Shows the graph map of a document: of the one named, or of the active file. */
+  private async showMap(given: unknown): Promise<void> {
+    const document = vscode.window.activeTextEditor?.document;
+    const uri = given instanceof vscode.Uri ? given : typeof given === "string" ? vscode.Uri.parse(given) : undefined;
+    if (uri === undefined && document?.languageId !== "python") {
+      void vscode.window.showInformationMessage("GraphMend: open a Python file first.");
+      return;
+    }
+    if (this.client === undefined) {
+      this.fail(this.status.state.kind === "failed" ? this.status.state.message : "The server is not running.", []);
+      return;
+    }
+    const target = uri ?? document?.uri;
+    if (target !== undefined) await this.map.show(target);
+  }
+
+  /** The server's data for the graph map; undefined when it has none for this document. */
+  private async mapOf(uri: vscode.Uri): Promise<GraphMap | undefined> {
+    const client = this.client;
+    if (client === undefined) return undefined;
+    const named = client.code2ProtocolConverter.asUri(uri);
+    try {
+      return await client.sendRequest(ExecuteCommandRequest.type, { command: "graphmend.mapData", arguments: [named] });
+    } catch (error) {
+      this.log.warn(`graphmend.mapData: ${error instanceof Error ? error.message : String(error)}`);
+      return undefined;
     }
   }
 

@@ -18,6 +18,10 @@ export interface Settings {
   readonly explore: boolean;
   /** Whether inputs are made up for models without an entry. */
   readonly guess: boolean;
+  /** Whether lenses stand above entries and models. */
+  readonly codeLens: boolean;
+  /** Whether the places where graphs begin are marked. */
+  readonly inlayHints: boolean;
   readonly worker: {
     readonly command: readonly string[];
     /** Folders that the worker sees elsewhere, `HERE=THERE`. */
@@ -57,6 +61,8 @@ export function readSettings(get: (key: string) => unknown, variables: Variables
     mode: oneOf(get("mode"), ["eval", "train", "both"]),
     explore: get("explore") !== false,
     guess: get("guess") !== false,
+    codeLens: get("codeLens") !== false,
+    inlayHints: get("inlayHints") === true,
     worker: {
       command: list("worker.command"),
       pathMapping: list("worker.pathMapping"),
@@ -80,13 +86,15 @@ export function serverSettings(settings: Settings, python: string | undefined): 
     mode: settings.mode,
     explore: settings.explore,
     guess: settings.guess,
+    codeLens: settings.codeLens,
+    inlayHints: settings.inlayHints,
     worker: { ...settings.worker, memory: settings.worker.memory ?? 0 },
     logLevel: settings.logLevel,
   };
 }
 
 /** The settings that the server takes while it runs; every other one needs a new server. */
-const LIVE = ["run", "entries", "device", "mode", "explore", "guess", "logLevel", "showNotifications", "trace.server"];
+const LIVE = ["run", "entries", "device", "mode", "explore", "guess", "codeLens", "inlayHints", "logLevel", "showNotifications", "trace.server"];
 
 /** Whether a change of settings needs a new server; `affects(key)` tells whether `graphmend.<key>` changed. */
 export function needsRestart(affects: (key: string) => boolean): boolean {

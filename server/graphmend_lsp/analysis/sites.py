@@ -66,6 +66,13 @@ def function_at(source: Text | str, position: Position) -> str | None:
     return found[1] if found else None
 
 
+def function_span(source: Text | str, position: Position) -> Span | None:
+    """Where the innermost function around a position is, from its ``def``; None outside of functions."""
+    text = source if isinstance(source, Text) else Text(source)
+    around = [place for place, _ in _functions(text) if place.start <= position <= place.end]
+    return min(around, key=lambda place: place.end.line - place.start.line, default=None)
+
+
 class _Placed:
     """Spans of nodes of one chunk in the text of the file."""
 

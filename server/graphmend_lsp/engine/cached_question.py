@@ -19,7 +19,7 @@ from typing import Any
 from graphmend_lsp.engine.config import WorkerConfig
 from graphmend_lsp.engine.interpreter import WORKER_SCRIPT, find_python
 
-VERSION = 1  # of what is kept and how it is checked
+VERSION = 2  # of what is kept and how it is checked
 _APART = frozenset({"texts", "limits", "standing", "sources", "live"})
 _VARIABLES = (
     "TORCH", "PYTORCH", "CUDA", "NVIDIA", "TRITON", "NCCL", "XLA", "OMP_", "MKL_", "KMP_", "PYTHON", "HF_", "HUGGINGFACE",

@@ -62,6 +62,7 @@ class CheckRequest:
     assume: tuple[str, ...] = ()
     support: Literal["file", "package", "inline"] | None = None
     comments: bool = True
+    timed: bool = False  # also what share of the time each graph takes, for which the calls are made again
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.mender import Mender
 from graphmend_lsp.engine.noted import facts_of
 from graphmend_lsp.engine.runs import Key, Run
+from graphmend_lsp.engine.strip import Strips
 from graphmend_lsp.engine.support import Supports
 from graphmend_lsp.model import Break, Candidate, Declined, EntryResult, Finding, Mend, Report
 from graphmend_lsp.text import Text
@@ -36,8 +37,8 @@ def unmet(report: Report, result: EntryResult, run: Run | None) -> list[Mend]:
     ]
 
 
-def entry_results(runs: Mapping[Key, Run]) -> tuple[EntryResult, ...]:
-    """How each entry fared."""
+def entry_results(runs: Mapping[Key, Run], strips: Strips | None = None) -> tuple[EntryResult, ...]:
+    """How each entry fared, and (where `strips` are wanted) how it is cut. Reads files."""
     return tuple(
         EntryResult(
             entry,
@@ -50,6 +51,7 @@ def entry_results(runs: Mapping[Key, Run]) -> tuple[EntryResult, ...]:
             run.kind,
             run.note,
             run.cached,
+            () if strips is None else strips.of(run),
         )
         for (entry, mode), run in runs.items()
     )
@@ -68,7 +70,7 @@ def findings_of(
     `explored` are the fake runs of the same entries. Without a mender no rule is asked.
     """
     explored = explored or {}
-    scope = Scope(request.paths if request.shown is None else request.shown, request.packages)
+    scope = scope_of(request)
     real = merge_all(
         [
             breaks_of(run.events, run.most_graphs, entry.name, mode, scope, sources)
@@ -98,6 +100,11 @@ def findings_of(
         mends, refusals = mender.propose(site, texts, request.rules, facts.only(texts), styles)
         found.append(Finding(site, tuple(Candidate(supports.completed(mend)) for mend in mends), refusals))
     return tuple(found)
+
+
+def scope_of(request: CheckRequest) -> Scope:
+    """The files in which a request shows breaks."""
+    return Scope(request.paths if request.shown is None else request.shown, request.packages)
 
 
 BOUNDARY = "No rule mends what is inside; GraphMend put it behind one boundary, which stays a break."

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 PROJECT = ("entries", "device", "mode", "python", "assume", "support", "comments")
 SERVER = (
-    "enable", "interpreter", "run", "entries", "device", "mode", "explore", "guess", "comments", "logLevel",
+    "enable", "interpreter", "run", "entries", "device", "mode", "explore", "guess", "comments", "codeLens", "inlayHints",
+    "logLevel",
     "worker.command", "worker.pathMapping", "worker.timeout", "worker.memory",
 )  # fmt: skip
 EXTENSION = ("path", "args", "importStrategy", "environment.source", "showNotifications", "trace.server")

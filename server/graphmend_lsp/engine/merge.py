@@ -8,7 +8,7 @@ from dataclasses import replace
 from graphmend_lsp.engine.breaks import merge_all
 from graphmend_lsp.engine.path_map import PathMap
 from graphmend_lsp.engine.shard import key_name
-from graphmend_lsp.model import Break, Candidate, EntryResult, Failure, Finding, Report, ShardMark, Span
+from graphmend_lsp.model import Break, Candidate, EntryResult, Failure, Finding, Graph, Report, ShardMark, Span, Stop
 
 _SAFETY_ORDER = ("safe", "unverified", "unsafe", "wrong")
 
@@ -62,7 +62,14 @@ def relocated(report: Report, root: str, to: str) -> Report:
 
     def entry(one: EntryResult) -> EntryResult:
         moved = replace(one.entry, file=paths.here(one.entry.file))
-        return replace(one, entry=moved, error=None if one.error is None else failure(one.error))
+        strip = tuple(map(piece, one.strip))
+        return replace(one, entry=moved, error=None if one.error is None else failure(one.error), strip=strip)
+
+    def piece(one: Graph | Stop) -> Graph | Stop:
+        if isinstance(one, Stop) and one.outside is not None:
+            function, path, line, end_line = one.outside
+            one = replace(one, outside=(function, paths.here(path), line, end_line))
+        return replace(one, path=paths.here(one.path) if one.path else "")
 
     return replace(
         report,

@@ -37,6 +37,7 @@ class Run:
     ended: bool = True  # False of one that is under way
     loaded: frozenset[str] = frozenset()  # files, when they are known
     noted: tuple[NotedFunction, ...] = ()  # what values were in functions that hold a break
+    in_order: int | None = None  # of a fake run: how many of the first events belong to `graphs`
 
     @property
     def most_graphs(self) -> int:
@@ -46,9 +47,14 @@ class Run:
     @property
     def ops(self) -> tuple[int, ...]:
         """The operators of each graph of the call that compiled most graphs."""
-        calls = Counter(graph["call"] for graph in self.graphs)
-        most = calls.most_common(1)[0][0] if calls else None
+        most = self.most_cut
         return tuple(graph["ops"] for graph in self.graphs if graph["call"] == most)
+
+    @property
+    def most_cut(self) -> int | None:
+        """The number of the call that compiled most graphs; None when none compiled any."""
+        calls = Counter(graph["call"] for graph in self.graphs)
+        return calls.most_common(1)[0][0] if calls else None
 
     @property
     def counts(self) -> CountsData:
@@ -90,6 +96,7 @@ def run_of(result: AnalyseResult, kind: RunKind = "real", cached: bool = False) 
         cached=cached,
         loaded=frozenset(one["file"] for one in result.get("loaded", ())),
         noted=tuple(result.get("noted", ())),
+        in_order=result.get("in_order"),
     )
 
 

@@ -19,7 +19,7 @@ from graphmend_lsp.engine.declared import declared
 from graphmend_lsp.engine.entries import accepted_for, entries_in, excused, python_files
 from graphmend_lsp.engine.explored import shown_runs, too_large
 from graphmend_lsp.engine.files import Sources
-from graphmend_lsp.engine.findings import entry_results, findings_of
+from graphmend_lsp.engine.findings import entry_results, findings_of, scope_of
 from graphmend_lsp.engine.live import Live
 from graphmend_lsp.engine.measuring import measurement
 from graphmend_lsp.engine.mender import Mender
@@ -28,6 +28,7 @@ from graphmend_lsp.engine.programs import beside_of, candidate_of, combine, prog
 from graphmend_lsp.engine.project_texts import is_named_elsewhere
 from graphmend_lsp.engine.prove import prove
 from graphmend_lsp.engine.runs import Key, Run, mended_run, run_of
+from graphmend_lsp.engine.strip import Strips
 from graphmend_lsp.engine.tree import AT_ONCE, client_of
 from graphmend_lsp.engine.verdicts import elsewhere, judge
 from graphmend_lsp.model import Entry, Failure, Measurement, Mend, Plan, Progress, Report, Verdict
@@ -292,7 +293,8 @@ class Session:
             mender = self._mender if propose else None
             findings = await asyncio.to_thread(findings_of, runs, files, request, sources, mender, explored)
         hello = self._client.hello
-        results = entry_results(shown_runs(runs, explored))
+        strips = Strips(scope_of(request), sources) if propose else None
+        results = await asyncio.to_thread(entry_results, shown_runs(runs, explored), strips)
         return Report(
             torch=hello["torch"] if hello else None,
             python=hello["python"] if hello else None,
@@ -432,6 +434,8 @@ class Session:
             entry=_spec(key[0]), texts=dict(request.texts), roots=list(request.roots),
             device=request.device, mode=key[1], limits=self._limits(), run=kind, live=live is not None,
         )  # fmt: skip
+        if request.timed and kind == "real":
+            params["timed"] = True
 
         def heard(what: str, data: Any) -> None:
             if what == "event" and live is not None:

@@ -38,6 +38,9 @@ class Client:
     configuration: bool = False
     registers_configuration: bool = False
     refreshes_lenses: bool = False
+    refreshes_hints: bool = False
+    shows_documents: bool = False
+    shows_maps: bool = False
     markdown: bool = False
 
     @property
@@ -81,6 +84,9 @@ def read_client(params: Any) -> Client:
         configuration=flag(caps, "workspace", "configuration"),
         registers_configuration=flag(caps, "workspace", "didChangeConfiguration", "dynamicRegistration"),
         refreshes_lenses=flag(caps, "workspace", "codeLens", "refreshSupport"),
+        refreshes_hints=flag(caps, "workspace", "inlayHint", "refreshSupport"),
+        shows_documents=flag(caps, "window", "showDocument", "support"),
+        shows_maps=flag(params, "initializationOptions", "graphMap"),
         markdown="markdown" in strings(at(caps, "textDocument", "hover", "contentFormat")),
     )
 

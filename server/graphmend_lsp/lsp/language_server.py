@@ -22,6 +22,7 @@ from graphmend_lsp.lsp.methods import (
     configuration,
     diagnostic,
     hover,
+    inlay_hint,
     lifecycle,
     sync,
 )
@@ -96,6 +97,7 @@ def register(server: GraphMendServer) -> None:
     feature(types.TEXT_DOCUMENT_CODE_ACTION, kinds)(code_action.code_action)
     feature(types.CODE_ACTION_RESOLVE)(code_action.resolve)
     feature(types.TEXT_DOCUMENT_CODE_LENS, types.CodeLensOptions(resolve_provider=False))(code_lens.code_lens)
+    feature(types.TEXT_DOCUMENT_INLAY_HINT, types.InlayHintOptions(resolve_provider=False))(inlay_hint.inlay_hint)
     feature(types.TEXT_DOCUMENT_HOVER)(hover.hover)
     commands = types.ExecuteCommandOptions(commands=list(COMMANDS), work_done_progress=True)
     feature(types.WORKSPACE_EXECUTE_COMMAND, commands)(command.execute)

@@ -24,7 +24,9 @@ WRITE_ENTRY = "graphmend.writeEntry"
 APPLY = "graphmend.apply"
 READ_TRACE = "graphmend.readTrace"
 MEASURE = "graphmend.measure"
-COMMANDS = (RESTART, RUN_NOW, MEND_ALL, WRITE_ENTRY, APPLY, READ_TRACE, MEASURE)
+GRAPH_MAP = "graphmend.graphMap"
+MAP_DATA = "graphmend.mapData"
+COMMANDS = (RESTART, RUN_NOW, MEND_ALL, WRITE_ENTRY, APPLY, READ_TRACE, MEASURE, GRAPH_MAP, MAP_DATA)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,7 @@ def offer(client: Client) -> dict[str, Any]:
         "hoverProvider": True,
         "codeActionProvider": {"codeActionKinds": [QUICK_FIX, FIX_ALL], "resolveProvider": client.action_resolve},
         "codeLensProvider": {"resolveProvider": False},
+        "inlayHintProvider": {"resolveProvider": False},
         "executeCommandProvider": {"commands": list(COMMANDS), "workDoneProgress": True},
         "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},
     }

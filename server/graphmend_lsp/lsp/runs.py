@@ -184,6 +184,7 @@ class Runs:
         if not self.is_known(number) or not plan.texts or plan.verdict is None or plan.verdict.safety != "safe":
             return
         self.ready[uri] = plan, run
+        self._workspace.maps.mended(plan)
         if self._offered.get(uri) != plan.texts:
             self._offered[uri] = plan.texts
             self._workspace.server.spawn(offer_ready(self._workspace.server, file, plan), "offer of mends")
@@ -221,6 +222,7 @@ class Runs:
         entries = by_name(result.entry for result in report.entries)
         files = [file.document.path for file in wanted if file.document.path is not None]
         workspace.results.install(Result(run, findings, dict(entries), failures), files)
+        workspace.maps.install(run, report)
         for file in wanted:
             file.ran = True
         for path, file in _by_path(workspace):
@@ -304,6 +306,7 @@ class Runs:
         async with self._workspace.progress.bar("Mending graph breaks", token) as bar:
             plan = await self._unless_edited(run, self.session().mend(request, bar.report))
             bar.closing = mended(plan)
+        self._workspace.maps.mended(plan)
         self._workspace.log("info", f"{Path(file.document.name).name}: {mended(plan)}")
         return plan, run
 

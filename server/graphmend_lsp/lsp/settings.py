@@ -20,13 +20,16 @@ class Settings:
     """`graphmend.*`. `timeout` is in seconds, `memory` in MiB.
 
     `explore`: also follow, without data, the sides of branches that the inputs do not take. `guess`: make inputs up for models
-    without an entry. `comments`: explain a mend that is not plain in a comment line.
+    without an entry. `comments`: explain a mend that is not plain in a comment line. `code_lens`: show lenses above entries and
+    models that ran. `inlay_hints`: mark where graphs begin.
     """
 
     enable: bool = True
     explore: bool = True
     guess: bool = True
     comments: bool = True
+    code_lens: bool = True
+    inlay_hints: bool = False
     interpreter: str | None = None
     run: Literal["onSave", "manual", "off"] = "onSave"
     entries: tuple[str, ...] = ()
@@ -45,6 +48,7 @@ class Settings:
 
 
 _KEYS = {"logLevel": "log_level", "worker.command": "worker_command", "worker.timeout": "worker_timeout"}
+_KEYS |= {"codeLens": "code_lens", "inlayHints": "inlay_hints"}
 _KEYS |= {"worker.memory": "worker_memory", "worker.pathMapping": "worker_path_mapping"}
 _CHOICES = {
     "run": ("onSave", "manual", "off"),
@@ -113,7 +117,7 @@ def _flat(value: dict[Any, Any], prefix: str = "") -> dict[str, Any]:
 def _read(name: str, given: Any) -> Any:
     if name in _CHOICES:
         return given if given in _CHOICES[name] else _Complaint(" or ".join(_CHOICES[name]))
-    if name in ("enable", "explore", "guess", "comments"):
+    if name in ("enable", "explore", "guess", "comments", "code_lens", "inlay_hints"):
         return given if isinstance(given, bool) else _Complaint("true or false")
     if name == "interpreter":
         if isinstance(given, list) and all(isinstance(part, str) for part in given):

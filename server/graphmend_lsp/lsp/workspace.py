@@ -21,6 +21,7 @@ from graphmend_lsp.lsp.documents import Change, Document, DocumentStore, Tracker
 from graphmend_lsp.lsp.edits import Target
 from graphmend_lsp.lsp.entry_stub import Stub, make_stub
 from graphmend_lsp.lsp.found import Known, Run, known_dynamo, known_static, merged, newest, same_site
+from graphmend_lsp.lsp.maps import Maps
 from graphmend_lsp.lsp.progress import ProgressBars
 from graphmend_lsp.lsp.recordings import Recordings
 from graphmend_lsp.lsp.render import diagnostic, failure_diagnostic, large_diagnostic, note_diagnostic
@@ -88,6 +89,7 @@ class Workspace:
         self.last_uri: str | None = None
         self._static = Background("static-analysis")
         self.results = Results()
+        self.maps = Maps()
         self._disk = DiskTexts(read_text)
         self._pushed: dict[str, list[types.Diagnostic]] = {}
         self._moved, self._edits = asyncio.Event(), asyncio.Event()
@@ -380,6 +382,10 @@ class Workspace:
         """Have lenses be asked for again."""
         if self.client.refreshes_lenses:
             self.server.spawn(self.server.workspace_code_lens_refresh_async(None), "lens refresh")
+        if self.client.refreshes_hints and self.settings.inlay_hints:
+            self.server.spawn(self.server.workspace_inlay_hint_refresh_async(None), "inlay hint refresh")
+        if self.client.shows_maps:
+            self.server.protocol.notify("graphmend/mapChanged", {})
 
     # Static analysis
 

@@ -18,13 +18,15 @@ from graphmend_lsp.model import (
     Failure,
     Finding,
     Frame,
+    Graph,
     Mend,
     Report,
     ShardMark,
     Span,
+    Stop,
     Verdict,
 )  # fmt: skip
-from graphmend_lsp.report.record import SCHEMA
+from graphmend_lsp.report.record import OUTSIDE, SCHEMA
 
 _NOTHING = Counts(0, 0, 0)
 
@@ -90,6 +92,17 @@ def _entry(data: Mapping[str, Any]) -> EntryResult:
         run=data.get("run", "real"),
         note=data.get("note", ""),
         cached=data.get("cached", False),
+        strip=tuple(map(_piece, data.get("strip", ()))),
+    )
+
+
+def _piece(data: Mapping[str, Any]) -> Graph | Stop:
+    if "ops" in data:
+        return Graph(data["ops"], data["function"], data["path"], data["line"], data.get("share"))
+    outside = data["outside"] and tuple(data["outside"][name] for name in OUTSIDE)
+    span = Span.of(data["line"], data["column"], data["end_line"], data["end_column"])
+    return Stop(
+        data["path"], span, data["gb_id"], data["gb_type"], data["outcome"], data["text"], data["intended"], outside
     )
 
 

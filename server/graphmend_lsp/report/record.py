@@ -14,16 +14,19 @@ from graphmend_lsp.model import (
     EntryResult,
     Failure,
     Finding,
+    Graph,
     Measurement,
     Plan,
     Report,
     ShardMark,
+    Stop,
     Verdict,
 )
 from graphmend_lsp.report.words import speed
 
 SCHEMA = 1
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")  # other characters end no line of a patch
+OUTSIDE = ("function", "path", "line", "end_line")
 
 
 def check_record(report: Report) -> dict[str, Any]:
@@ -129,6 +132,28 @@ def _entry(result: EntryResult) -> dict[str, Any]:
         "ops": list(result.ops),
         "seconds": round(result.seconds, 3),
         "error": None if result.error is None else _failure(result.error),
+        **({"strip": list(map(_piece, result.strip))} if result.strip else {}),
+    }
+
+
+def _piece(piece: Graph | Stop) -> dict[str, Any]:
+    """A graph of a strip, or what ends one; how the program came there its break says."""
+    if isinstance(piece, Graph):
+        share = {} if piece.share is None else {"share": piece.share}
+        return {"ops": piece.ops, "function": piece.function, "path": piece.path, "line": piece.line, **share}
+    start, end = piece.span.start, piece.span.end
+    return {
+        "path": piece.path,
+        "line": start.line,
+        "column": start.column,
+        "end_line": end.line,
+        "end_column": end.column,
+        "gb_id": piece.code,
+        "gb_type": piece.gb_type,
+        "outcome": piece.outcome,
+        "text": piece.text,
+        "intended": piece.intended,
+        "outside": piece.outside and dict(zip(OUTSIDE, piece.outside, strict=True)),
     }
 
 

@@ -112,10 +112,15 @@ def inside(site: Break) -> str:
     code = [frame for frame in site.chain if frame.kind == "code"]
     if not code or code[-1].path == site.path:
         return ""
-    parts = PurePath(code[-1].path).parts
+    package, name = package_of(code[-1].path), PurePath(code[-1].path).name
+    return f"inside {package + ', ' if package else ''}{name}:{code[-1].span.start.line}, reached from here"
+
+
+def package_of(path: str) -> str:
+    """The installed package that a file belongs to; empty for the user's own, and for a module that is one file."""
+    parts = PurePath(path).parts
     homes = [number for number, part in enumerate(parts) if part in ("site-packages", "dist-packages")]
-    package = parts[homes[-1] + 1] if homes and len(parts) > homes[-1] + 2 else ""
-    return f"inside {package + ', ' if package else ''}{parts[-1]}:{code[-1].span.start.line}, reached from here"
+    return parts[homes[-1] + 1] if homes and len(parts) > homes[-1] + 2 else ""
 
 
 def listed(report: Report) -> tuple[Finding, ...]:

@@ -20,6 +20,7 @@ from .noting import ready
 from .program import Call, Program, build, install_texts, load_module, seed, set_threads
 from .recorder import Recorder
 from .refused import record_refusal
+from .shares import Clock, add_shares
 from .wire import AnalyseParams, AnalyseResult, FailureData, FailureStage
 
 Say = Callable[[Any], None]
@@ -87,14 +88,20 @@ def _run_real(
             stack.enter_context(
                 looking_ahead(program, partial(_first_call, program), lambda event: say(("ahead", event)))
             )
+        timed = params.get("timed") is True
+        recorder.clock = Clock() if timed else None
         recorder.install()
-        result["failure"] = failed = _calls(params["mode"], enter, program, recorder)
+        function = compiled(program.callable, BACKEND)
+        result["failure"] = failed = _calls(params["mode"], enter, program, recorder, function)
         if failed is not None:
-            del program
+            recorder.clock = None
+            del program, function
             calls = partial(_calls, params["mode"], enter)
             result["failure"] = record_refusal(failed, make, calls, recorder)
         if noting is not None:
             result["noted"] = noting.take(recorder.events, time.perf_counter() - begun)
+        if timed and failed is None:
+            add_shares(program, function, params["mode"], recorder)
 
 
 def _calls(
@@ -104,7 +111,7 @@ def _calls(
     recorder: Recorder,
     function: Callable[..., Any] | None = None,
 ) -> FailureData | None:
-    function = function or compiled(program.callable, BACKEND)
+    function = compiled(program.callable, BACKEND) if function is None else function
     for number, call in enumerate(program.calls):
         recorder.call = number
         seed()

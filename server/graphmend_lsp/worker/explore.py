@@ -94,6 +94,15 @@ def events_of(runs: Sequence[Once]) -> list[BreakData]:
     return found
 
 
+def in_order(found: Explored) -> int:
+    """How many of the first of `events_of` are the events of the main run, in order; 0 when they are told otherwise."""
+    main = found.main
+    if main is None or main is not found.runs[0]:
+        return 0
+    ended = any(once.failure is None for once in found.runs)
+    return 0 if any(ended and _is_raised_on_purpose(main, event) for _, event in main.events) else len(main.events)
+
+
 def decisive(runs: Sequence[Once], once: Once, before: int, site: tuple[object, ...]) -> list[Answer]:
     """Of the answers `before` the site was met in the run `once`, those without which it was not met.
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from .backward import backward, tensors_in
 from .compiling import compiled
-from .explore import Explored, Once, events_of, explore, site_of
+from .explore import Explored, Once, events_of, explore, in_order, site_of
 from .failures import FailedError, failure, failure_of
 from .fake_mode import forget_values, missing_hooks, new_mode
 from .fake_python import fake_python
@@ -55,7 +55,7 @@ def run_fake(
     runs = _Runs(params, module, result, enter, say)
     with fake_python(runs.mode, lambda: runs.oracle):
         found = explore(runs.once, params.get("explore", EXPLORE), lambda: time.perf_counter() - begun < seconds)
-    result["events"] = events_of(found.runs)
+    result["events"], result["in_order"] = events_of(found.runs), in_order(found)
     result["graphs"] = list(found.main.graphs) if found.main else []
     result["skipped"] = _skipped(found)
     result["failure"] = found.failure

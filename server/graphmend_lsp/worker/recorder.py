@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import CodeType
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from .failures import said_by
 from .stacks import above, carried, inlined, joined, name_of, original_name, raised_in, translators
@@ -33,6 +33,22 @@ HOOKS = {
 _CANNOT_RESUME = "Encountered graph break that we cannot resume"
 _FRAME_GIVEN_UP = "Failed to handle graph break gracefully"
 _Outcome = Literal["resumed", "rest skipped", "frame skipped", "raised", "refused"]
+
+
+class Clock(Protocol):
+    """Times what the backend made of graphs (`shares`)."""
+
+    on_cuda: bool
+    running: bool
+    graphs: dict[int, float]
+
+    def timed(self, number: int, compiled: Callable[..., Any]) -> Callable[..., Any]:
+        """What the backend made of graph `number`, under this clock."""
+        ...
+
+    def now(self) -> float:
+        """Seconds."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -80,13 +96,15 @@ class Recorder:
         self.graphs: list[GraphData] = []
         self.skipped: list[SkipData] = []
         self.refusing = False
+        self.clock: Clock | None = None  # set before the first call where graphs are to be timed
+        self._begun = 0  # how many events there were when the compilation under way began
         self._on_record = on_record
 
     def restart(self, refusing: bool) -> None:
         """Forget all, and tell nobody what comes."""
         for records in (self.events, self.graphs, self.skipped):
             records.clear()
-        self.call, self.refusing, self._on_record = 0, refusing, None
+        self.call, self._begun, self.refusing, self._on_record = 0, 0, refusing, None
 
     def install(self) -> None:
         """Tap torch._dynamo from now on, for as long as this process lives."""
@@ -135,6 +153,7 @@ class Recorder:
 
         @functools.wraps(original)
         def _compile(code: CodeType, *args: Any, **kwargs: Any) -> Any:
+            self._begun = len(self.events)
             try:
                 return original(code, *args, **kwargs)
             except exc.TorchDynamoException as error:
@@ -165,10 +184,13 @@ class Recorder:
                 file=code.co_filename if code else "",
                 line=code.co_firstlineno if code else 0,
                 call=self.call,
+                events=len(self.events),
+                ends=max(len(self.events) - self._begun, 0),
             )
             self.graphs.append(data)
             self._tell("graph", data)
-            return original(graph, module, *args, **kwargs)
+            made = original(graph, module, *args, **kwargs)
+            return made if self.clock is None else self.clock.timed(len(self.graphs) - 1, made)
 
         output_graph.call_user_compiler = call_user_compiler
 
@@ -193,6 +215,8 @@ class Recorder:
             compiled=original_name(name_of(code)),
             call=self.call,
         )
+        if data["compiled"] != name_of(code):
+            data["resuming"] = True
         self.events.append(data)
         self._tell("event", data)
         if outcome in ("frame skipped", "refused"):

@@ -294,7 +294,11 @@ def run(
                 waiting = list(chosen.unshaped() if way == "eager" else chosen.leanest())[1:]
     own = {number for number, recipe in enumerate(done) if recipe.own}
     events = [event for event in recorder.events if event["call"] in own]
-    graphs = [graph for graph in recorder.graphs if graph["call"] in own]
+    graphs = [
+        GraphData(**{**graph, "events": sum(one["call"] in own for one in recorder.events[: graph["events"]])})
+        for graph in recorder.graphs
+        if graph["call"] in own
+    ]
     counts = CountsData(
         graphs=max(Counter(graph["call"] for graph in graphs).values(), default=0),
         breaks=len({_site(event) for event in events}),

@@ -108,6 +108,7 @@ class Answer(Place):
 
 class _Answers(TypedDict, total=False):
     answers: list[Answer]  # of a fake run: those without which the break is not met, in the order they were asked in
+    resuming: bool  # where true: Dynamo was compiling the rest of the function, after an earlier break
 
 
 class BreakData(_Answers):
@@ -131,7 +132,13 @@ def is_intended(event: BreakData) -> bool:
     return not {event["root"]["gb_id"], event["cause"]["gb_id"]}.isdisjoint(("GB0025", "GB0098", "GB0099"))
 
 
-class GraphData(TypedDict):
+class _Ordered(TypedDict, total=False):
+    events: int  # break events that were recorded before it, in all calls that are told
+    share: float  # of the time of its call, from 0 to 1, where that was asked for
+    ends: int  # how many of the last of these are of the same compilation: they come after it in the program
+
+
+class GraphData(_Ordered):
     """One graph handed to the backend: how many operators, for which function, during which call."""
 
     ops: int
@@ -233,7 +240,11 @@ class _Live(TypedDict, total=False):
     live: bool  # whether each break is told when it is met: a message with the request's id and `event`, a BreakData
 
 
-class AnalyseParams(_Fake, _Sent, _Kept, _Live):
+class _Timed(TypedDict, total=False):
+    timed: bool  # of a real run: whether the graphs' shares of the time are wanted, for which the calls are made again
+
+
+class AnalyseParams(_Fake, _Sent, _Kept, _Live, _Timed):
     """Run one entry under Dynamo. `texts` are unsaved files by path; `roots` are put on sys.path in front."""
 
     entry: EntrySpec
@@ -285,6 +296,7 @@ class _Seen(_Needing, total=False):
     loaded: list[Loaded]  # files of the user's folders and of installed packages; not Python's own, not torch's
     explored: int  # of a fake run: how often it was made
     unexplored: int  # of a fake run: sides of conditions that were not taken because the budget was spent
+    in_order: int  # of a fake run: how many of the first events are those of the run that made the graphs
     tensor_bytes: int  # of a fake run: what parameters, buffers and inputs would take
     available_bytes: int  # of a fake run: memory that is free on the worker's machine
     noted: list[NotedFunction]  # of a real run that met a break, where it could be noted

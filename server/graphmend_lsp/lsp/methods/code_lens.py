@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from graphmend_lsp.lsp.methods.code_action import needs_entry
+from graphmend_lsp.lsp.methods.entry_lens import entry_lenses
 from graphmend_lsp.lsp.offer import WRITE_ENTRY
 from graphmend_lsp.lsp.runs import definition_line
 from graphmend_lsp.lsp.units import to_range
@@ -20,13 +21,16 @@ _SHOWN = 120  # characters of a reason
 
 
 def code_lens(ls: GraphMendServer, params: types.CodeLensParams) -> list[types.CodeLens]:
-    """A lens above each model that no inputs were found for; one above the model where there is no entry at all."""
+    """Lenses above each entry and model that ran; above each model that no inputs were found for; and above the model where
+    there is no entry at all."""
     state = ls.state
     file = state.files.get(params.text_document.uri)
     if file is None or not state.settings.enable or file.document.is_large:
         return []
     if file.unmade and not file.entries:
-        return [_unmade(ls, file, entry, failure) for entry, failure in file.unmade]
+        return [_unmade(ls, file, entry, failure) for entry, failure in file.unmade] + entry_lenses(ls, file)
+    if lenses := entry_lenses(ls, file):
+        return lenses
     if not needs_entry(state, file):
         return []
     line = state.stub(file).line

@@ -9,10 +9,21 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from graphmend_lsp.lsp.methods.code_action import edit_for, why_not_all
+from graphmend_lsp.lsp.methods.graph_map import map_data, show_map
 from graphmend_lsp.lsp.methods.measure import Measured, measure
 from graphmend_lsp.lsp.methods.plan_edit import edit_of
 from graphmend_lsp.lsp.methods.trace import TraceResult, read_trace
-from graphmend_lsp.lsp.offer import APPLY, MEASURE, MEND_ALL, READ_TRACE, RESTART, RUN_NOW, WRITE_ENTRY
+from graphmend_lsp.lsp.offer import (
+    APPLY,
+    GRAPH_MAP,
+    MAP_DATA,
+    MEASURE,
+    MEND_ALL,
+    READ_TRACE,
+    RESTART,
+    RUN_NOW,
+    WRITE_ENTRY,
+)
 from graphmend_lsp.lsp.params import InvalidParamsError, at
 from graphmend_lsp.lsp.rpc import INVALID_PARAMS, REQUEST_FAILED, RpcError
 from graphmend_lsp.lsp.workspace import OpenFile
@@ -22,8 +33,10 @@ if TYPE_CHECKING:
     from graphmend_lsp.lsp.language_server import GraphMendServer
 
 
-async def execute(ls: GraphMendServer, params: types.ExecuteCommandParams) -> TraceResult | Measured | None:
-    """Carry out a command; its result is null, but for those of `READ_TRACE` and `MEASURE`."""
+async def execute(
+    ls: GraphMendServer, params: types.ExecuteCommandParams
+) -> TraceResult | Measured | dict[str, Any] | None:
+    """Carry out a command; its result is null, but for those of `READ_TRACE`, `MEASURE` and `MAP_DATA`."""
     name, arguments = params.command, params.arguments or []
     if name == RESTART:
         await ls.runs.restart()
@@ -43,6 +56,10 @@ async def execute(ls: GraphMendServer, params: types.ExecuteCommandParams) -> Tr
     elif name == MEASURE:
         backend = at(arguments[0], "backend") if arguments else None
         return await measure(ls, _file(ls, arguments), backend, params.work_done_token)
+    elif name == MAP_DATA:
+        return map_data(ls, _file(ls, arguments))
+    elif name == GRAPH_MAP:
+        await show_map(ls, _file(ls, arguments))
     else:
         raise RpcError(INVALID_PARAMS, f"there is no command {name[:100]}")
     return None
@@ -76,6 +93,7 @@ async def _mend_all(ls: GraphMendServer, file: OpenFile, token: int | str | None
     edit, told = await _mended(ls, file, token)
     if edit is not None:
         await apply_edit(ls, "Mend all graph breaks", edit)
+        ls.state.refresh_lenses()  # and a graph map, which now shows before beside after
     ls.state.show("info", f"GraphMend: {told}")
 
 
