@@ -16,7 +16,7 @@ from graphmend_lsp.mending import propose, rules_by_name
 from graphmend_lsp.mending.rule import SUPPORT, Style
 from graphmend_lsp.text import apply_edits
 
-from .conftest import PATH, unmark
+from .conftest import PATH, seen_in, unmark
 
 _EXAMPLES = [(name, one) for name, rule in rules_by_name().items() for one in rule.examples]
 
@@ -32,7 +32,7 @@ def project(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     style = Style(line_length=request.param)
     for number, (name, example) in enumerate(_EXAMPLES):
         text, site = unmark(example.before, example.outermost, example.gb_id)
-        mends = propose(site, {PATH: text}, [name], styles={PATH: style}).mends
+        mends = propose(site, {PATH: text}, [name], seen_in(text, example.seen), {PATH: style}).mends
         if mends:
             file = f"{name}_{number}.py"
             (root / "before" / file).write_text(text, "utf-8", newline="")
