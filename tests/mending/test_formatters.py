@@ -19,7 +19,7 @@ from graphmend_lsp.mending import propose, rules_by_name
 from graphmend_lsp.mending.rule import SUPPORT
 from graphmend_lsp.text import apply_edits
 
-from .conftest import unmark
+from .conftest import PATH, seen_in, unmark
 
 _EXAMPLES = [(name, one) for name, rule in rules_by_name().items() for one in rule.examples]
 
@@ -34,7 +34,7 @@ def _written(root: Path, settings: str) -> Path:
         text, site = unmark(example.before, example.outermost, example.gb_id)
         file = f"{name}_{number}.py"
         style = Supports(Sources({})).style(str(root / "after" / file))
-        mends = propose(site, {"model.py": text}, [name], styles={"model.py": style}).mends
+        mends = propose(site, {PATH: text}, [name], seen_in(text, example.seen), {PATH: style}).mends
         if mends:
             (root / "before" / file).write_text(text, "utf-8", newline="")
             (root / "after" / file).write_text(apply_edits(text, mends[0].edits), "utf-8", newline="")

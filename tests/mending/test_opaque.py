@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import torch
 
 from graphmend_lsp.mending import propose
 from graphmend_lsp.mending.rule import DEFAULT_STYLE, Example, Style
 from graphmend_lsp.mending.rules.opaque.examples import EXAMPLES
 from graphmend_lsp.model import Mend
+from graphmend_lsp.worker.trials import OPERATORS
 
 from .conftest import PATH, unmark
 
@@ -23,8 +25,6 @@ def _loaded(source: str, run: str | None) -> dict[str, Any]:
 
 @pytest.mark.parametrize("case", EXAMPLES, ids=lambda one: one.title)
 def test_the_operator_is_in_the_graph_and_writes_what_the_statements_wrote(case: Example) -> None:
-    import torch
-
     torch._dynamo.reset()
     before, after = _loaded(unmark(case.before)[0], case.run), _loaded(case.after, case.run)
     compiled = torch.compile(after["fn"], backend="aot_eager", fullgraph=True)
@@ -69,3 +69,44 @@ def _mend(source: str, style: Style = DEFAULT_STYLE) -> Mend:
     answer = propose(site, {PATH: value}, ["opaque"], styles={PATH: style})
     assert answer.mends, [one.reason for one in answer.declined]
     return answer.mends[0]
+
+
+def test_the_support_module_s_operator(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gradients of gradients, results in memory of their own, errors where `like` or the operands are others than was said."""
+    from graphmend_support import operator
+
+    def grown(x: torch.Tensor, w: torch.Tensor, turns: int) -> tuple[torch.Tensor, torch.Tensor]:
+        while x.sum() < 100:
+            x = x * w
+            turns += 1
+        return x, x.sum() + turns
+
+    def slopes(function: Any) -> list[torch.Tensor]:
+        x, w = torch.arange(1.0, 5.0, requires_grad=True), torch.tensor(1.5, requires_grad=True)
+        y, total = function(x.sin().abs() + 1, w, 3)
+        first = torch.autograd.grad((y.sin() * total.sqrt()).sum(), (x, w), create_graph=True)
+        second = torch.autograd.grad(first[0].sin().sum(), (x, w), create_graph=True)
+        return [*first, *second, *torch.autograd.grad(second[0].sum(), (x, w))]
+
+    def half(x: torch.Tensor) -> torch.Tensor:
+        return x[: len(x) // 2] if x.sum() > 100 else x
+
+    def changed(x: torch.Tensor) -> torch.Tensor:
+        return x.add_(1) * 2
+
+    called = operator(like=lambda *given: (given[0], given[0].new_empty(())))(grown)
+    halved, added = operator(like=lambda x: x)(half), operator(like=lambda x: x)(changed)
+    x = torch.ones(4)
+    assert halved(x) is x and torch.compile(halved, backend="eager", fullgraph=True)(x) is not x
+    expected = slopes(called)  # uncompiled, it is the function
+    monkeypatch.setattr(torch, OPERATORS, True, raising=False)
+    torch.testing.assert_close(slopes(called), expected, rtol=1e-4, atol=1e-4)
+    torch._dynamo.reset()
+    compiled = torch.compile(called, backend="eager", fullgraph=True)
+    torch.testing.assert_close(slopes(compiled), expected, rtol=1e-4, atol=1e-4)
+    with pytest.raises(RuntimeError, match=r"the result is \(2,\) torch.float32 on cpu, and \(4,\) torch.float32"):
+        torch.compile(halved, backend="eager")(x * 100)
+    with pytest.raises(RuntimeError, match="changes what it is given"):
+        added(x)
+    with torch.autocast("cpu"):
+        assert halved(x) is x

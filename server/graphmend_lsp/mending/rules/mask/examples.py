@@ -532,7 +532,7 @@ def fn(x, y):
         gb_id=_ID,
     ),
     Example(
-        "chosen elements of a tensor that is bound anew",
+        "chosen elements of a tensor whose name gets another value",
         before="""\
 import torch
 

@@ -67,6 +67,10 @@ class Judge:
                 )
             elif isinstance(one, ast.Call) and any(is_builtin(self.source, one.func, name) for name in _TELLING):
                 raise Refused(f"`{self.source.code(one)}` tells of gradients, which are others inside of an operator.")
+            elif isinstance(one, ast.keyword) and one.arg in ("out", "inplace"):
+                raise Refused(f"`{one.arg}=` changes what others may hold.")
+            elif isinstance(one, ast.Expr) and not self._is_own_change(one.value):
+                raise Refused(f"`{first_line(self.source, one)}` may do more than giving a value.")
             elif isinstance(one, ast.Attribute) and one.attr == "Parameter":
                 raise Refused(f"`{self.source.code(one)}` is a plain tensor inside of an operator.")
             elif isinstance(one, (ast.Raise, ast.Assert)):
@@ -129,6 +133,14 @@ class Judge:
             parts = table.elts if isinstance(table, (ast.List, ast.Tuple)) else []
             return bool(parts) and all(self._is_pure(one) for one in parts)
         return False
+
+    def _is_own_change(self, value: ast.expr) -> bool:
+        """Whether an expression whose value nobody uses is a text, or a change of what the statements have made."""
+        if isinstance(value, ast.Constant):
+            return True
+        if not (isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute)):
+            return False
+        return value.func.attr == "backward" or self._is_own(value.func.value)
 
     def _is_pure(self, called: ast.expr) -> bool:
         probe = ast.Call(func=called, args=[], keywords=[])

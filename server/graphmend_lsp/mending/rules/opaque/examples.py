@@ -730,4 +730,34 @@ def fn(x, other):
         gb_id="GB0007",
         seen=(("x", "float32 4"), ("y", "float32 4")),
     ),
+    Refusal(
+        "a backward pass whose gradient is kept by another tensor",
+        """\
+import torch
+
+
+def fn(x):
+    y = x.sin()
+    ⟦y.sum().backward()⟧
+    return y.cos()
+""",
+        "give no tensor that is read behind them",
+        gb_id="GB0007",
+        seen=(("x", "float32 4"), ("y", "float32 4")),
+    ),
+    Refusal(
+        "a result into the memory of another tensor",
+        """\
+import torch
+
+
+def fn(x):
+    y = x.sin()
+    z = torch.add(y, ⟦y.sum().item()⟧, out=x)
+    return z.cos()
+""",
+        "`out=` changes what others may hold",
+        gb_id="GB0007",
+        seen=(("x", "float32 4"), ("y", "float32 4"), ("z", "float32 4")),
+    ),
 )

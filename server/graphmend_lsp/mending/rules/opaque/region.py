@@ -7,7 +7,7 @@ is judged in `effects`.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from graphmend_lsp.mending.facts.bindings import is_kept, last_value, makes_tensor
@@ -16,6 +16,7 @@ from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.lowering.outlined import Run, run_of, unresumed
 from graphmend_lsp.mending.rules.opaque.effects import Judge
+from graphmend_lsp.mending.rules.opaque.like import like
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.formatting import first_line
 from graphmend_lsp.mending.syntax.imports import is_builtin
@@ -86,6 +87,8 @@ def region_at(source: Source, place: Site) -> Region:
     if any(isinstance(one, ast.Try) for one in source.ancestors(run.first)):
         raise Refused("The statements stand in a `try`, and an operator raises outside of it.")
     Judge(source, function, block[first : last + 1]).refuse()
+    if not (run.gives or run.returns):
+        raise Refused("The statements give no tensor that is read behind them.")
     takes, exchange = _taken(source, run)
     inside = block[first : last + 1]
     results = _results(source, run, block[last])
@@ -96,7 +99,7 @@ def region_at(source: Source, place: Site) -> Region:
         _lines(source, run, exchange),
         takes,
         run.gives,
-        tuple(_like(source, facts, one, inside) for one in results),
+        tuple(like(source, facts, one, inside) for one in results),
         _known_elsewhere(source, function, run, inside),
         _conditions(source, inside),
         run.returns,
@@ -346,61 +349,6 @@ def _is_cut(source: Source, node: ast.AST) -> bool:
         if isinstance(one, ast.stmt):
             return False
     return False
-
-
-# -- what is given ------------------------------------------------------------------------------------------------
-
-
-def _like(
-    source: Source,
-    taken: Mapping[str, TensorFact],
-    result: tuple[str, ValueFact | None],
-    statements: Sequence[ast.stmt],
-) -> str:
-    """The text of a tensor like a result, made of what the operator takes.
-
-    Raises:
-        Refused: when no run shows what the result is like.
-    """
-    text, fact = result
-    if fact is None or not fact.is_tensor or fact.tensor is None:
-        raise Refused(f"No run shows which shape `{text}` has.")
-    tensor = fact.tensor
-    if len(tensor.dtypes) != 1 or len(tensor.ranks) != 1 or len(tensor.devices) != 1 or tensor.layouts != ("strided",):
-        raise Refused(f"`{text}` is not the same kind of tensor in every call.")
-    Seen(source).believe(_shown(source, statements, text), f"a tensor of {tensor.ranks[0]} dimensions")
-    return _made_like(text, tensor, {name: one for name, one in taken.items() if one.devices == tensor.devices})
-
-
-def _shown(source: Source, statements: Sequence[ast.stmt], text: str) -> ast.AST:
-    found = [
-        one for part in statements for one in ast.walk(part) if isinstance(one, ast.expr) and source.code(one) == text
-    ]
-    return found[-1] if found else statements[-1]
-
-
-def _made_like(text: str, wanted: TensorFact, taken: Mapping[str, TensorFact]) -> str:
-    order = sorted(taken, key=lambda name: (name != text, taken[name].dtypes != wanted.dtypes))
-    dtype = f"torch.{wanted.dtypes[0]}"
-    for name in order:
-        one = taken[name]
-        if one.ranks == wanted.ranks and one.shape == wanted.shape and (one.shape is not None or name == text):
-            return name if one.dtypes == wanted.dtypes else f"torch.empty_like({name}, dtype={dtype})"
-    if not order:
-        raise Refused(f"The statements take no tensor on the device of `{text}`.")
-    source_of = next((name for name in order if taken[name].dtypes == wanted.dtypes), None)
-    maker = source_of or order[0]
-    more = "" if source_of is not None else f", dtype={dtype}"
-    if wanted.ranks == (0,):
-        return f"{maker}.new_empty((){more})"
-    if wanted.shape is None:
-        raise Refused(f"No run shows what the shape of `{text}` follows from.")
-    sizes: list[str] = []
-    for at, size in enumerate(wanted.shape):
-        same = [(name, axis) for name in order for axis, one in enumerate(taken[name].shape or ()) if one == size]
-        best = min(same, key=lambda one: (one[1] != at, order.index(one[0])), default=None)
-        sizes.append(f"{best[0]}.shape[{best[1]}]" if best is not None else str(size))
-    return f"{maker}.new_empty(({', '.join(sizes)}{',' if len(sizes) == 1 else ''}){more})"
 
 
 # -- text ---------------------------------------------------------------------------------------------------------

@@ -2,26 +2,29 @@
 
 What it does
 ------------
-Statements that only write numbers into tensors made just before (a loop over ``torch.nonzero(m)`` that fills a mask, a table of
-positions) become an operator of their own with `torch.library.custom_op`, which is called in their place. Dynamo
-puts the call in the graph and does not look inside.
+Statements that take tensors and give tensors (a loop as long as data says, gradients that are computed inside, a function of
+numpy) become one operator of the graph: a function that is called in their place, and that Dynamo does not look into. They are
+as few as hold the break, what is no tensor inside, and what it needs. ``like=`` says what the results look like. Statements
+that only write numbers into tensors made just before become an operator that changes these.
 
 Why it costs
 ------------
-How often such a loop turns, and where it writes, depends on the data: Dynamo ends the graph at its start, and a break inside
-it leaves the whole function to Python.
+How often such a loop turns, and what Python reads of a tensor, depends on the data: Dynamo ends the graph at its start, and a
+break inside a loop leaves the whole function to Python.
 
 Safety
 ------
-The same statements run in the same order on the same values, so what they write is bit-equal. The operator tells Dynamo
-which tensors it changes, so the compiler keeps it in its place. It has no gradient: what is written must be made of
-sizes, constants, comparisons and whole numbers. What it only reads is handed on detached. CUDA graphs leave it out.
+The same statements run in the same order on the same values. Uncompiled, and under autocast, the function is called as it is.
+In a graph its results are in memory of their own; a result that looks otherwise than ``like=`` says is an error, never another
+value. The backward pass runs the statements again, with gradients; so do gradients of gradients. Which tensors have
+a gradient, and both sides of each condition, are compared. An operator that writes in tensors has no gradient: what is
+written must be made of sizes, constants, comparisons and whole numbers. CUDA graphs leave operators out.
 
 When it is refused
 ------------------
-When the statements give more than what they write in tensors, or say something, raise, return or draw random numbers; when
-a tensor that they write may have another name or may have a gradient; when they read ``self`` or what is
-neither a tensor nor a whole number; and inside other loops.
+When no run shows what the results look like, when the statements say something, draw random numbers, raise, change or store
+what others may hold, read what may change outside of the function, call a module or what is not known to compute only, or
+ask a tensor whether it has a gradient (also in its text); when a result depends on which tensor it is.
 """
 
 from __future__ import annotations

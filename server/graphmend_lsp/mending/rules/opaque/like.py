@@ -1,0 +1,66 @@
+"""What the results of an operator look like, as text of tensors made of what it takes: from the shapes that a run saw.
+
+A guess where shapes agree by chance; the verdict tries other shapes, and the operator compares what it gives.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+
+from graphmend_lsp.mending.facts.seen import Seen
+from graphmend_lsp.mending.syntax.refused import Refused
+from graphmend_lsp.mending.syntax.source import Source
+from graphmend_lsp.values import TensorFact, ValueFact
+
+
+def like(
+    source: Source,
+    taken: Mapping[str, TensorFact],
+    result: tuple[str, ValueFact | None],
+    statements: Sequence[ast.stmt],
+) -> str:
+    """The text of a tensor like a result, made of what the operator takes.
+
+    Raises:
+        Refused: when no run shows what the result is like.
+    """
+    text, fact = result
+    if fact is None or not fact.is_tensor or fact.tensor is None:
+        raise Refused(f"No run shows which shape `{text}` has.")
+    tensor = fact.tensor
+    if len(tensor.dtypes) != 1 or len(tensor.ranks) != 1 or len(tensor.devices) != 1 or tensor.layouts != ("strided",):
+        raise Refused(f"`{text}` is not the same kind of tensor in every call.")
+    Seen(source).believe(_shown(source, statements, text), f"a tensor of {tensor.ranks[0]} dimensions")
+    return _made_like(text, tensor, {name: one for name, one in taken.items() if one.devices == tensor.devices})
+
+
+def _shown(source: Source, statements: Sequence[ast.stmt], text: str) -> ast.AST:
+    found = [
+        one for part in statements for one in ast.walk(part) if isinstance(one, ast.expr) and source.code(one) == text
+    ]
+    return found[-1] if found else statements[-1]
+
+
+def _made_like(text: str, wanted: TensorFact, taken: Mapping[str, TensorFact]) -> str:
+    order = sorted(taken, key=lambda name: (name != text, taken[name].dtypes != wanted.dtypes))
+    dtype = f"torch.{wanted.dtypes[0]}"
+    for name in order:
+        one = taken[name]
+        if one.ranks == wanted.ranks and one.shape == wanted.shape and (one.shape is not None or name == text):
+            return name if one.dtypes == wanted.dtypes else f"torch.empty_like({name}, dtype={dtype})"
+    if not order:
+        raise Refused(f"The statements take no tensor on the device of `{text}`.")
+    source_of = next((name for name in order if taken[name].dtypes == wanted.dtypes), None)
+    maker = source_of or order[0]
+    more = "" if source_of is not None else f", dtype={dtype}"
+    if wanted.ranks == (0,):
+        return f"{maker}.new_empty((){more})"
+    if wanted.shape is None:
+        raise Refused(f"No run shows what the shape of `{text}` follows from.")
+    sizes: list[str] = []
+    for at, size in enumerate(wanted.shape):
+        same = [(name, axis) for name in order for axis, one in enumerate(taken[name].shape or ()) if one == size]
+        best = min(same, key=lambda one: (one[1] != at, order.index(one[0])), default=None)
+        sizes.append(f"{best[0]}.shape[{best[1]}]" if best is not None else str(size))
+    return f"{maker}.new_empty(({', '.join(sizes)}{',' if len(sizes) == 1 else ''}){more})"
