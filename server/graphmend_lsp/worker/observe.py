@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import hashlib
 import random
 import sys
@@ -89,11 +90,22 @@ def observe(
 
 def seed(value: int) -> None:
     """Set every random generator that the program may draw from."""
-    torch.manual_seed(value)
+    if _knows_no_device():
+        torch.default_generator.manual_seed(value)
+    else:
+        torch.manual_seed(value)
     random.seed(value)
     numpy = sys.modules.get("numpy")
     if numpy is not None and hasattr(numpy, "random"):
         numpy.random.seed(value)
+
+
+@functools.cache
+def _knows_no_device() -> bool:
+    """Whether this torch computes on the CPU only: then there is one generator. For others each call takes down its stack."""
+    versions = (torch.version.cuda, torch.version.hip, getattr(torch.version, "xpu", None))
+    other = hasattr(torch, torch._C._get_privateuse1_backend_name())
+    return not any(versions) and not other and sys.platform != "darwin"
 
 
 def state_of(subject: Subject, store: Store) -> Snapshot:

@@ -410,15 +410,14 @@ def _imported(loaded: Loaded, known: Imported) -> Imported:
     """The modules that the program has imported by now; of those that are `known` nothing is looked at again."""
     named = list(known.named)
     others = list(known.others)
-    names = loaded.names
-    modules = dict(sys.modules)
-    for name, module in modules.items():
-        if name in known.names:
-            continue
+    files = loaded.names
+    news = [name for name in sys.modules if name not in known.names]
+    for name in news:  # to touch a module is to copy a page
+        module = sys.modules.get(name)
         file = getattr(module, "__file__", None) if isinstance(module, ModuleType) else None
         if not isinstance(module, ModuleType) or not file or not os.path.isabs(file):  # torch.ops call themselves files
             continue
-        is_named = os.path.basename(file) in names and canonical(file) in loaded.files
+        is_named = os.path.basename(file) in files and canonical(file) in loaded.files
         if not is_named and (name in loaded.known or {"site-packages", "dist-packages"} & set(file.split(os.sep))):
             continue
         if SUPPORT in (module.__doc__ or ""):  # what mends import is no state of the program
@@ -427,7 +426,7 @@ def _imported(loaded: Loaded, known: Imported) -> Imported:
             named.append(module)
         else:
             others += [module] if kind_of(file) == "code" else []
-    return Imported(frozenset(modules), tuple(named), tuple(others))
+    return Imported(known.names | frozenset(news), tuple(named), tuple(others))
 
 
 def _own_modules(imported: Imported) -> tuple[ModuleType, ...]:
