@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-PROJECT = ("entries", "device", "mode", "python", "assume", "support")
+PROJECT = ("entries", "device", "mode", "explore", "guess", "timeout", "memory", "python", "assume", "support")
 SERVER = (
     "enable", "interpreter", "run", "entries", "device", "mode", "explore", "guess", "codeLens", "inlayHints", "logLevel",
     "worker.command", "worker.pathMapping", "worker.timeout", "worker.memory",
