@@ -13,10 +13,10 @@ from dataclasses import replace
 from typing import Any, TextIO, TypeVar
 
 from graphmend_lsp import __version__
-from graphmend_lsp.cli_arguments import parser
+from graphmend_lsp.cli_arguments import SECONDS, parser
 from graphmend_lsp.engine.cache import Cache, cache_of
 from graphmend_lsp.engine.client import WorkerClient, WorkerFailedError
-from graphmend_lsp.engine.config import CheckRequest, Device, WorkerConfig
+from graphmend_lsp.engine.config import Analysis, CheckRequest, Device, WorkerConfig
 from graphmend_lsp.engine.entries import BadEntryError, ProjectConfig, parse_entry, python_files, read_config
 from graphmend_lsp.engine.files import UnreadableSourceError, read_source, write_source
 from graphmend_lsp.engine.path_map import BadPathMapError, parse_pair
@@ -311,8 +311,7 @@ def _request(arguments: argparse.Namespace) -> tuple[CheckRequest, WorkerConfig]
     modes: dict[str, tuple[Mode, ...]] = {"eval": ("eval",), "train": ("train",), "both": ("eval", "train")}
     devices: dict[str, Device] = {"auto": "auto", "cpu": "cpu", "cuda": "cuda"}
     device = arguments.device or config.device or "auto"
-    if mode not in modes or device not in devices:
-        raise _UsageError("[tool.graphmend]: mode must be eval, train or both; device must be auto, cpu or cuda.")
+    run: Analysis = getattr(arguments, "run", "real") or ("real" if config.explore is False else "both")
     request = CheckRequest(
         paths=paths,
         entries=tuple(dict.fromkeys(entries)),
@@ -321,8 +320,8 @@ def _request(arguments: argparse.Namespace) -> tuple[CheckRequest, WorkerConfig]
         rules=tuple(getattr(arguments, "rule", ())),
         unsafe=getattr(arguments, "unsafe", False),
         packages=getattr(arguments, "overlay", False),
-        made_up=not arguments.no_guess,
-        analysis=getattr(arguments, "run", "real"),
+        made_up=not arguments.no_guess and config.guess is not False,
+        analysis=run,
         shard=_shard(arguments),
         assume=config.assume,
         timed=arguments.command == "check" and arguments.format == "html",
@@ -330,8 +329,8 @@ def _request(arguments: argparse.Namespace) -> tuple[CheckRequest, WorkerConfig]
     return request, WorkerConfig(
         python=arguments.python or config.python,
         command=tuple(shlex.split(arguments.worker_command or "")),
-        seconds=arguments.timeout,
-        memory_mb=arguments.memory,
+        seconds=arguments.timeout or config.timeout or SECONDS,
+        memory_mb=arguments.memory or config.memory,
         cwd=here,
         path_map=tuple(map(parse_pair, arguments.map)),
         jobs=_jobs(arguments),

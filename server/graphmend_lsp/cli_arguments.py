@@ -7,6 +7,7 @@ from typing import Any
 
 from graphmend_lsp import __version__
 
+SECONDS = 120.0
 _EPILOG = """exit status: 0 no graph breaks, or all mended; 1 graph breaks remain; 2 error.
 
 An entry is a Python function that returns (callable, args); args is a tuple, a dict of keywords, or a list of such calls.
@@ -34,7 +35,6 @@ def parser() -> argparse.ArgumentParser:
     check.add_argument(
         "--run",
         choices=("real", "fake", "both"),
-        default="both",
         help="run with the entries' data, without data, or both (default)",
     )
     check.add_argument("--trace", metavar="DIR", help="run nothing; read a TORCH_TRACE folder (with --map)")
@@ -136,9 +136,7 @@ def _common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--mode", choices=("eval", "train", "both"), help="train also runs the backward pass (default eval)"
     )
-    parser.add_argument(
-        "--timeout", type=float, default=120.0, metavar="SECONDS", help="time limit of one run (default 120)"
-    )
+    parser.add_argument("--timeout", type=float, metavar="SECONDS", help=f"time limit of one run (default {SECONDS:g})")
     parser.add_argument("--memory", type=int, metavar="MIB", help="memory limit of one run (default: none)")
     parser.add_argument("--no-cache", action="store_true", help="run everything; neither use nor keep earlier results")
     parser.add_argument("--quiet", action="store_true", help="print no progress")

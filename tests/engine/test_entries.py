@@ -1,11 +1,15 @@
 """Entries as users write them, and pyproject.toml."""
 
+import json
+from importlib.resources import files
 from pathlib import Path
 
+import jsonschema
 import pytest
 
-from graphmend_lsp.engine.entries import BadEntryError, parse_entry, python_files, read_config
-from graphmend_lsp.model import Entry
+from graphmend_lsp.engine.entries import BadEntryError, parse_entry, python_files, read_config, tomllib
+from graphmend_lsp.engine.known_keys import PROJECT
+from graphmend_lsp.model import ASSUMPTIONS, Entry
 
 
 def test_parse_entry(tmp_path: Path) -> None:
@@ -42,6 +46,47 @@ def test_an_unknown_key_is_named_with_the_nearest(tmp_path: Path, line: str) -> 
     (tmp_path / "pyproject.toml").write_text(f"[tool.graphmend]\n{line}\n")
     [complaint] = read_config(str(tmp_path)).complaints
     assert complaint.endswith(f"pyproject.toml: [tool.graphmend] {UNKNOWN[line]}")
+
+
+SCHEMA = json.loads((files("graphmend_lsp.engine") / "project.schema.json").read_text("utf-8"))
+WHOLE = """
+entries = ["m.py:fn"]
+device = "cpu"
+mode = "both"
+explore = false
+guess = false
+timeout = 2.5
+memory = 900
+python = "py"
+assume = ["warning-filters"]
+support = "inline"
+"""
+WRONG = (
+    "entries = 3", "mode = 3", "mode = \"eval \"", "device = \"gpu\"", "explore = 1", "guess = \"no\"", "timeout = 0", "memory = -1",
+    "timeout = true", "support = \"none\"", "assume = [\"warnings\"]",
+)  # fmt: skip
+
+
+def test_everything_that_a_project_can_say_is_read(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(f"[tool.graphmend]{WHOLE}")
+    config = read_config(str(tmp_path))
+    read = {key: getattr(config, key) for key in PROJECT}
+    assert read == {
+        "entries": ("m.py:fn",), "device": "cpu", "mode": "both", "explore": False, "guess": False, "timeout": 2.5, "memory": 900,
+        "python": "py", "assume": ("warning-filters",), "support": "inline",
+    }  # fmt: skip
+    assert config.complaints == ()
+
+
+def test_the_schema_and_the_reader_agree(tmp_path: Path) -> None:
+    assert set(SCHEMA["properties"]) == set(PROJECT)
+    assert set(SCHEMA["properties"]["assume"]["items"]["enum"]) == set(ASSUMPTIONS)
+    jsonschema.Draft202012Validator(SCHEMA).validate(tomllib.loads(WHOLE))
+    for line in WRONG:
+        assert not jsonschema.Draft202012Validator(SCHEMA).is_valid(tomllib.loads(line)), line
+        (tmp_path / "pyproject.toml").write_text(f"[tool.graphmend]\n{line}\n")
+        with pytest.raises(BadEntryError, match=rf"\[tool.graphmend\] {line.split(' ')[0]} "):
+            read_config(str(tmp_path))
 
 
 @pytest.mark.parametrize("text", ["[tool.graphmend]\nentries = 3\n", "[tool.graphmend]\nmode = 3\n", "not toml ["])

@@ -17,7 +17,7 @@ from typing import Any
 
 from graphmend_lsp.engine.config import CheckRequest, WorkerConfig, WorkerStatus
 from graphmend_lsp.lsp.server import serve_stdio
-from graphmend_lsp.lsp.services import Services, explain_rule, project_entries
+from graphmend_lsp.lsp.services import Services, explain_rule, read_project
 from graphmend_lsp.model import (
     Break,
     Candidate,
@@ -312,7 +312,7 @@ class FakeSession:
 
 def services() -> Services:
     return Services(
-        find_breaks, find_entries, is_suppressed, ignore_edit, propose, explain_rule, project_entries, FakeSession
+        find_breaks, find_entries, is_suppressed, ignore_edit, propose, explain_rule, read_project, FakeSession
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -58,9 +59,44 @@ async def test_files_are_read_in_a_trusted_workspace_only(project: Path, trusted
     [file] = state.files.values()
     await state.read_project(file)
     await file.analysed.wait()
-    assert file.project == ((Entry(str(project / "runs.py"), "model"),) if trusted else ())
+    assert file.project.entries == ((Entry(str(project / "runs.py"), "model"),) if trusted else ())
     assert needs_entry(state, file) is not trusted
-    assert server.runs.entries(file) == file.project
+    assert server.runs.entries(file) == file.project.entries
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+async def test_what_a_project_says_counts_in_the_editor(project: Path, trusted: bool) -> None:
+    said = 'mode = "both"\nexplore = false\nguess = false\npython = "/env/python"\ntimeout = 3\n'
+    (project / "pyproject.toml").write_text(f"[tool.graphmend]\n{said}")
+    server, _ = made({"capabilities": VSCODE, "initializationOptions": {"trusted": trusted}})
+    state = server.state
+    state.services = replace(state.services, guess_entries=lambda _text, path: (Entry(path, "Net", "module"),))
+    state.opened(state.store.open((project / "model.py").as_uri(), "python", 1, "foo\n"))
+    [file] = state.files.values()
+    await state.read_project(file)
+    await file.analysed.wait()
+    request, config = server.runs._request([file]), server.runs._config()
+    told = (
+        request.modes,
+        request.analysis,
+        request.made_up,
+        config.python,
+        config.seconds,
+        len(server.runs.entries(file)),
+    )
+    if trusted:
+        assert told == (("eval", "train"), "real", False, "/env/python", 3, 0)
+    else:
+        assert told == (("eval",), "both", True, None, 120, 1)
+
+
+async def test_made_up_inputs_can_be_turned_off(project: Path) -> None:
+    server, _ = made({"initializationOptions": {"settings": {"guess": False}}})
+    state = server.state
+    state.services = replace(state.services, guess_entries=lambda _text, path: (Entry(path, "Net", "module"),))
+    state.opened(state.store.open((project / "model.py").as_uri(), "python", 1, "foo\n"))
+    [file] = state.files.values()
+    assert server.runs.entries(file) == ()
 
 
 async def test_a_broken_configuration_is_told_once(project: Path) -> None:

@@ -14,6 +14,7 @@ import { activePython, isProgram, onActivePythonChange, probe, which } from "./p
 import { MOST_RESTARTS, Restarts } from "./restarts";
 import { needsRestart, needsTelling, readSettings, serverSettings, shows, type Settings } from "./settings";
 import { StatusItem } from "./status";
+import { BreakTree } from "./tree";
 import { commonFolder, readPair, type FolderPair, type TraceResult } from "./traces";
 
 /** Restarts asked for within this time are one. */
@@ -73,6 +74,7 @@ class Extension {
       this.serverLog,
       item,
       this.map,
+      new BreakTree(),
       command("restart", () => this.restart()),
       command("showLogs", () => this.log.show()),
       command("showServerLogs", () => this.serverLog.show()),

@@ -20,6 +20,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+_CHOICES = {"device": ("auto", "cpu", "cuda"), "mode": ("eval", "train", "both")}
 _SKIPPED = frozenset({"__pycache__", "node_modules", "build", "dist", "site-packages", "venv", "env"})
 
 
@@ -31,8 +32,9 @@ class BadEntryError(ValueError):
 class ProjectConfig:
     """``[tool.graphmend]`` of the nearest ``pyproject.toml``: entries as written, and the folder they are relative to.
 
-    `assume` are the kinds of assumptions (`model.ASSUMPTIONS`) that the project accepts. `support` is where mended files get
-    what they need besides from. `comments` says whether a mend that is not plain gets a comment line.
+    What is None the project says nothing of. `timeout` is in seconds, `memory` in MiB. `assume` are the kinds of assumptions
+    (`model.ASSUMPTIONS`) that the project accepts. `support` is where mended files get what they need besides from. `comments`
+    says whether a mend that is not plain gets a comment line.
     """
 
     folder: str
@@ -43,6 +45,10 @@ class ProjectConfig:
     assume: tuple[str, ...] = ()
     support: Literal["file", "package", "inline"] = "file"
     comments: bool = True
+    explore: bool | None = None
+    guess: bool | None = None
+    timeout: float | None = None
+    memory: int | None = None
     complaints: tuple[str, ...] = ()  # about keys that nobody knows
 
 
@@ -84,6 +90,13 @@ def read_config(start: str) -> ProjectConfig:
         words_of = {key: table.get(key) for key in ("device", "mode", "python")}
         if bad := [key for key, word in words_of.items() if not (word is None or isinstance(word, str))]:
             raise BadEntryError(f"{file}: [tool.graphmend] {bad[0]} must be a string.")
+        for key, words in _CHOICES.items():
+            if words_of[key] not in (None, *words):
+                raise BadEntryError(f"{file}: [tool.graphmend] {key} must be {', '.join(words[:-1])} or {words[-1]}.")
+        switches = {key: table.get(key) for key in ("explore", "guess")}
+        if bad := [key for key, on in switches.items() if not (on is None or isinstance(on, bool))]:
+            raise BadEntryError(f"{file}: [tool.graphmend] {bad[0]} must be true or false.")
+        limits = {key: _limit(table.get(key), key, file) for key in ("timeout", "memory")}
         complaints = unknown(table, PROJECT, f"{file}: [tool.graphmend] ")
         assume = _assumed(table.get("assume", []), file)
         support = table.get("support", "file")
@@ -96,6 +109,9 @@ def read_config(start: str) -> ProjectConfig:
             str(folder),
             tuple(entries),
             **words_of,
+            **switches,
+            timeout=limits["timeout"],
+            memory=None if limits["memory"] is None else int(limits["memory"]),
             assume=assume,
             support=support,
             comments=comments,
@@ -110,6 +126,12 @@ def accepted_for(file: str) -> tuple[str, ...]:
         return read_config(os.path.dirname(file)).assume
     except BadEntryError:
         return ()
+
+
+def _limit(given: object, key: str, file: Path) -> float | None:
+    if given is None or (isinstance(given, (int, float)) and not isinstance(given, bool) and 0 < given < 1e9):
+        return given
+    raise BadEntryError(f"{file}: [tool.graphmend] {key} must be a number above 0.")
 
 
 def _assumed(kinds: object, file: Path) -> tuple[str, ...]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-PROJECT = ("entries", "device", "mode", "python", "assume", "support", "comments")
+PROJECT = (
+    "entries", "device", "mode", "explore", "guess", "timeout", "memory", "python", "assume", "support", "comments",
+)  # fmt: skip
 SERVER = (
     "enable", "interpreter", "run", "entries", "device", "mode", "explore", "guess", "comments", "codeLens", "inlayHints",
     "logLevel",

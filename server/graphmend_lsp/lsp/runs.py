@@ -16,8 +16,8 @@ from graphmend_lsp.lsp.found import Run
 from graphmend_lsp.lsp.render import failure_words
 from graphmend_lsp.lsp.results import Result, by_name
 from graphmend_lsp.lsp.rpc import CONTENT_MODIFIED, RpcError, log_exception
-from graphmend_lsp.lsp.services import SessionLike
-from graphmend_lsp.lsp.settings import Settings, told_entries
+from graphmend_lsp.lsp.services import Project, SessionLike
+from graphmend_lsp.lsp.settings import Settings, in_project, told_entries
 from graphmend_lsp.lsp.workspace import OpenFile, Workspace, read_text
 from graphmend_lsp.model import Entry, Failure, Finding, Measurement, Plan, Report
 from graphmend_lsp.report.words import found, mended
@@ -60,7 +60,7 @@ class Runs:
     def entries(self, file: OpenFile) -> tuple[Entry, ...]:
         """The entries that a run for this document uses: told ones (settings, then ``pyproject.toml``) and its own, else
         those of other open files, else what can be run with inputs that are made up."""
-        told = (*told_entries(self._workspace.settings, self._workspace.client.roots), *file.project)
+        told = (*told_entries(self._workspace.settings, self._workspace.client.roots), *file.project.entries)
         document = file.document
         fresh = file.static_text is not None and file.static_text.value == document.text.value
         own = file.entries if fresh else self._workspace.services.find_entries(document.text.value, document.name)
@@ -201,7 +201,7 @@ class Runs:
             if document.path is not None and document.is_read
         }
         roots = workspace.client.roots or tuple(dict.fromkeys(str(Path(path).parent) for path in paths))
-        settings = workspace.settings
+        settings = in_project(workspace.settings, next((file.project for file in files), Project()))
         return CheckRequest(
             paths, texts, entries, roots, settings.device, settings.modes,
             analysis="both" if settings.explore else "real", made_up=settings.guess,
@@ -362,7 +362,8 @@ class Runs:
         from graphmend_lsp.engine.config import WorkerConfig
         from graphmend_lsp.engine.path_map import parse_pair
 
-        settings = self._workspace.settings
+        told = (file.project for file in self._workspace.files.values() if file.project != Project())
+        settings = in_project(self._workspace.settings, next(told, Project()))
         roots = self._workspace.client.roots
         cwd = roots[0] if roots and Path(roots[0]).is_dir() else None
         return WorkerConfig(

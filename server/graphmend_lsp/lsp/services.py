@@ -88,8 +88,23 @@ class SessionLike(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Project:
+    """What the ``pyproject.toml`` of a project says, with complaints about what cannot be read. What is None it leaves open."""
+
+    entries: tuple[Entry, ...] = ()
+    complaints: tuple[str, ...] = ()
+    device: str | None = None
+    mode: str | None = None
+    explore: bool | None = None
+    guess: bool | None = None
+    python: str | None = None
+    timeout: float | None = None
+    memory: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Services:
-    """The functions of the other rooms. All but `make_session` run on a thread; all but `project_entries`, which reads
+    """The functions of the other rooms. All but `make_session` run on a thread; all but `read_project`, which reads
     the ``pyproject.toml`` at or above a folder (its entries, and complaints about them), and `propose`, are pure. `propose` is
     told whether mends may create a file, and whether they may write comments."""
 
@@ -99,7 +114,7 @@ class Services:
     ignore_edit: Callable[[str, Break], TextEdit | None]
     propose: Callable[[Break, Mapping[str, str], bool, bool], tuple[tuple[Mend, ...], tuple[Declined, ...]]]
     explain: Callable[[str], str]
-    project_entries: Callable[[str], tuple[tuple[Entry, ...], tuple[str, ...]]]
+    read_project: Callable[[str], Project]
     make_session: Callable[[WorkerConfig, Callable[[WorkerStatus], None]], SessionLike]
     guess_entries: Callable[[str, str], tuple[Entry, ...]] = lambda _source, _path: ()
 
@@ -115,7 +130,7 @@ def real_services() -> Services:
         _ignore_edit,
         partial(_propose, Mender()),
         explain_rule,
-        project_entries,
+        read_project,
         _make_session,
         _guess_entries,
     )
@@ -171,8 +186,8 @@ def explain_rule(rule: str) -> str:
     return " ".join(found.doc.split("\n\n")[0].split()) if found else ""
 
 
-def project_entries(folder: str) -> tuple[tuple[Entry, ...], tuple[str, ...]]:
-    """The entries that the ``pyproject.toml`` at or above a folder names, and complaints about what is none."""
+def read_project(folder: str) -> Project:
+    """What the ``pyproject.toml`` at or above a folder says."""
     from graphmend_lsp.engine.entries import BadEntryError, parse_entry, read_config
     from graphmend_lsp.engine.support import foreign_support
 
@@ -181,7 +196,7 @@ def project_entries(folder: str) -> tuple[tuple[Entry, ...], tuple[str, ...]]:
     try:
         config = read_config(folder)
     except BadEntryError as error:
-        return (), (str(error),)
+        return Project(complaints=(str(error),))
     complaints += config.complaints
     if (foreign := foreign_support(folder)) is not None:
         complaints.append(foreign)
@@ -190,7 +205,10 @@ def project_entries(folder: str) -> tuple[tuple[Entry, ...], tuple[str, ...]]:
             entries.append(parse_entry(written, config.folder))
         except BadEntryError as error:  # noqa: PERF203
             complaints.append(f"[tool.graphmend] entries: {error}")
-    return tuple(entries), tuple(complaints)
+    return Project(
+        tuple(entries), tuple(complaints), config.device, config.mode, config.explore, config.guess, config.python,
+        config.timeout, config.memory,
+    )  # fmt: skip
 
 
 def _make_session(config: WorkerConfig, on_status: Callable[[WorkerStatus], None]) -> SessionLike:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from graphmend_lsp.engine.known_keys import EXTENSION, SERVER, unknown
 from graphmend_lsp.engine.path_map import BadPathMapError, parse_pair
 from graphmend_lsp.lsp.params import at
+from graphmend_lsp.lsp.services import Project
 from graphmend_lsp.model import Entry, Mode
 
 SECTION = "graphmend"
@@ -84,6 +85,19 @@ def read_settings(value: Any, base: Settings) -> tuple[Settings, tuple[str, ...]
         else:
             found[name] = read
     return Settings(**found), tuple(complaints)
+
+
+def in_project(settings: Settings, project: Project) -> Settings:
+    """The settings as they hold in a project: what it says stands where the editor's own are as they always are."""
+    usual = Settings()
+    told: dict[str, Any] = {
+        "device": project.device, "mode": project.mode, "explore": project.explore, "guess": project.guess,
+        "interpreter": project.python, "worker_timeout": project.timeout, "worker_memory": project.memory,
+    }  # fmt: skip
+    open_ = {
+        name for name, value in told.items() if value is not None and getattr(settings, name) == getattr(usual, name)
+    }
+    return replace(settings, **{name: told[name] for name in open_})
 
 
 def told_entries(settings: Settings, roots: tuple[str, ...]) -> tuple[Entry, ...]:

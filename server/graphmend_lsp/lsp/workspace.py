@@ -27,8 +27,8 @@ from graphmend_lsp.lsp.recordings import Recordings
 from graphmend_lsp.lsp.render import diagnostic, failure_diagnostic, large_diagnostic, note_diagnostic
 from graphmend_lsp.lsp.results import DiskTexts, Results
 from graphmend_lsp.lsp.rpc import log_exception
-from graphmend_lsp.lsp.services import Services
-from graphmend_lsp.lsp.settings import Settings
+from graphmend_lsp.lsp.services import Project, Services
+from graphmend_lsp.lsp.settings import Settings, in_project
 from graphmend_lsp.lsp.uris import uri_of
 from graphmend_lsp.model import Break, Declined, Entry, Failure, Mend, TextEdit
 from graphmend_lsp.text import Text
@@ -67,8 +67,7 @@ class OpenFile:
     trackers: list[Tracker] = field(default_factory=list)
     hushed: frozenset[Break] = frozenset()
     origins: dict[Break, str] = field(default_factory=dict)
-    project: tuple[Entry, ...] = ()
-    complaints: tuple[str, ...] = ()
+    project: Project = field(default_factory=Project)
     stub: tuple[Text, Stub] | None = None
     guessed: tuple[Text, tuple[Entry, ...]] | None = None
     ignores: tuple[Text, dict[Break, TextEdit | None]] | None = None
@@ -250,16 +249,16 @@ class Workspace:
         return await self._static.run(self._recordings.look, paths)
 
     async def read_project(self, file: OpenFile) -> None:
-        """Learn which entries the ``pyproject.toml`` of the document's project names; nothing in an untrusted one."""
+        """Learn what the ``pyproject.toml`` of the document's project says; nothing in an untrusted one."""
         path = file.document.path
         if path is None or not self.client.trusted:
             return
-        entries, complaints = await asyncio.to_thread(self.services.project_entries, os.path.dirname(path))
-        if complaints != file.complaints:
-            for complaint in complaints:
+        project = await asyncio.to_thread(self.services.read_project, os.path.dirname(path))
+        if project.complaints != file.project.complaints:
+            for complaint in project.complaints:
                 self.log("warning", complaint)
-        if (entries, complaints) != (file.project, file.complaints):
-            file.project, file.complaints = entries, complaints
+        if project != file.project:
+            file.project = project
             self.refresh_lenses()
 
     def stub(self, file: OpenFile) -> Stub:
@@ -271,7 +270,10 @@ class Workspace:
         return file.stub[1]
 
     def guesses(self, file: OpenFile) -> tuple[Entry, ...]:
-        """What of the document can be run with inputs that are made up; looked for once for each text."""
+        """What of the document can be run with inputs that are made up, where the settings allow that; looked for once for each
+        text."""
+        if not in_project(self.settings, file.project).guess:
+            return ()
         if file.guessed is None or file.guessed[0] is not file.document.text:
             found = self.services.guess_entries(file.document.text.value, file.document.name)
             file.guessed = file.document.text, found

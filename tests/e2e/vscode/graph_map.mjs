@@ -1,4 +1,4 @@
-// Save a model, see the lens above its entry, open the graph map from there: the strip is drawn under the view's policy and in
+// Save a model, see its breaks in the explorer and the lens above its entry, open the graph map from there: the strip is drawn under the view's policy and in
 // the theme's colours, a click on a break goes to its line, and after Mend all the map shows before beside after.
 
 import assert from "node:assert/strict";
@@ -15,11 +15,12 @@ await inWorkbench(
     const refused = [];
     page.on("console", (message) => /Content Security Policy/i.test(message.text()) && refused.push(message.text()));
     await workbench.fileOpen(name);
-    await page.keyboard.press("Control+B"); // room for both
     await workbench.squiggles.first().waitFor();
     await workbench.goTo(1, 1);
     await workbench.save(name);
     await workbench.warnings.first().waitFor({ timeout: 45_000 });
+    await breaksInTheExplorer(page);
+    await page.keyboard.press("Control+B"); // room for the map beside the code
     const lens = page.locator(".codelens-decoration a", { hasText: new RegExp(plan.lens) }).first();
     await lens.waitFor();
     say("lenses:", JSON.stringify(await page.locator(".codelens-decoration").allInnerTexts()));
@@ -62,3 +63,14 @@ await inWorkbench(
   },
   { file: name },
 );
+
+/** The view in the explorer: a file with its breaks; a click goes there. */
+async function breaksInTheExplorer(page) {
+  const pane = page.locator(".pane", { has: page.locator(".pane-header", { hasText: "Graph Breaks" }) });
+  await pane.locator(".pane-header").click();
+  const rows = pane.locator(".monaco-list-row");
+  await rows.filter({ hasText: /2 graph breaks/ }).first().waitFor();
+  say("tree:", JSON.stringify(await rows.allInnerTexts()));
+  await rows.filter({ hasText: new RegExp(`^${plan.line}: `) }).first().click();
+  await page.locator(".statusbar-item", { hasText: `Ln ${plan.line}, Col ` }).first().waitFor();
+}

@@ -210,7 +210,7 @@ def _may_be_mended(known: Known) -> bool:
 
 def needs_entry(state: Workspace, file: OpenFile) -> bool:
     """Whether the document has breaks that nothing can run, or that nothing could be run for without one."""
-    if file.entries or file.project or state.settings.entries:
+    if file.entries or file.project.entries or state.settings.entries:
         return False
     if file.ran and file.guessed is not None and file.guessed[1] and not file.unmade:
         return False  # it ran on inputs that were made up
