@@ -8,6 +8,7 @@ import logging
 import sys
 import types
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -408,3 +409,13 @@ def test_a_text_with_a_tensor_is_said_in_each_call(backend: str) -> None:
     expected, _ = outcome(plain, run)
     assert len({said for _, said in expected}) == 4
     assert outcome(apply_edits(plain, mended.edits), run, backend)[0] == expected
+
+
+@pytest.mark.parametrize("changed", [{"outcome": "frame skipped"}, {"graphs": 1}])
+def test_a_text_at_the_end_that_costs_something_is_deferred(changed: dict[str, Any]) -> None:
+    """A reason never says that it costs no graph where the report says what it costs."""
+    before, site = unmark('def f(x):\n    y = x.sin()\n    ⟦print("end")⟧\n    return y\n', None, "GB0059")
+    (declined,) = propose(site, {PATH: before}, ["defer"]).declined
+    assert declined.reason == "print already stands at the end of `f`. There it costs no graph."
+    answer = propose(replace(site, **changed), {PATH: before}, ["defer"])
+    assert [one.title for one in answer.mends] == ["Mend graph break: run print after f"] and not answer.declined

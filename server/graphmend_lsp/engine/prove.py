@@ -16,7 +16,8 @@ from graphmend_lsp.engine.programs import combine, programs_of
 from graphmend_lsp.engine.runs import Key, Run
 from graphmend_lsp.engine.unproven import judge_each, unproven
 from graphmend_lsp.engine.verdicts import worst
-from graphmend_lsp.model import EntryResult, Failure, Mend, Report, Verdict
+from graphmend_lsp.mending import THIRD_CHOICE
+from graphmend_lsp.model import EntryResult, Failure, Finding, Mend, Report, Verdict
 
 
 class Judge(Protocol):
@@ -74,9 +75,50 @@ async def prove(
     on_progress: OnProgress | None,
     runs: Mapping[Key, Run],
 ) -> Report:
-    """The report with its candidates judged; `runs` are those of the very same request, as far as they are at hand."""
+    """The report with its candidates judged; `runs` are those of the very same request, as far as they are at hand.
+
+    A third choice is judged, and kept, only where nothing else that is offered for its break is safe.
+    """
     proof = _Proof()
     sources = Sources(request.texts)
+    plain = replace(report, findings=tuple(map(_without_third_choice, report.findings)))
+    await _judge_all(judge, request, plain, proof, sources, on_progress, runs)
+    settled = [settle(finding, proof.broken | proof.verdicts) for finding in plain.findings]
+    kept = [
+        one if any(each.safety == "safe" for each in done.candidates) else finding
+        for finding, one, done in zip(report.findings, plain.findings, settled, strict=True)
+    ]
+    later = [
+        replace(more, candidates=tuple(one for one in more.candidates if one not in less.candidates))
+        for more, less in zip(kept, plain.findings, strict=True)
+    ]
+    if any(finding.candidates for finding in later):
+        await _judge_all(judge, request, replace(report, findings=tuple(later)), proof, sources, on_progress, runs)
+    findings = []
+    for finding in kept:
+        findings.append(settle(finding, proof.broken | proof.verdicts))
+        if on_finding is not None:
+            on_finding(findings[-1])
+    failures = tuple(dict.fromkeys((*report.failures, *proof.failures)))
+    return replace(report, findings=tuple(findings), failures=failures)
+
+
+def _without_third_choice(finding: Finding) -> Finding:
+    """The finding without third choices, where there is another."""
+    others = tuple(one for one in finding.candidates if one.mend.rule not in THIRD_CHOICE)
+    return replace(finding, candidates=others) if others else finding
+
+
+async def _judge_all(
+    judge: Judge,
+    request: CheckRequest,
+    report: Report,
+    proof: _Proof,
+    sources: Sources,
+    on_progress: OnProgress | None,
+    runs: Mapping[Key, Run],
+) -> None:
+    """Add what every entry says of the candidates of a report."""
     for result in report.entries:
         mends = [
             candidate.mend
@@ -91,13 +133,6 @@ async def prove(
         others = [mend for mend in unmet(report, result, runs.get(key)) if proof.may_hold(mend)]
         for mend, verdict in await judge.beside(request, key, others, sources, on_progress, runs.get(key)):
             proof.verdicts[mend].append(verdict)
-    findings = []
-    for finding in report.findings:
-        findings.append(settle(finding, proof.broken | proof.verdicts))
-        if on_finding is not None:
-            on_finding(findings[-1])
-    failures = tuple(dict.fromkeys((*report.failures, *proof.failures)))
-    return replace(report, findings=tuple(findings), failures=failures)
 
 
 async def _judge(

@@ -53,8 +53,11 @@ DECLARATIONS = _declarations()
 LAST_RESORT = frozenset(one.name for one in DECLARATIONS if one.tier == "last resort")
 """Rules that remove no break."""
 
-SECOND_CHOICE = frozenset(one.name for one in DECLARATIONS if one.tier == "second choice")
+SECOND_CHOICE = frozenset(one.name for one in DECLARATIONS if one.tier in ("second choice", "third choice"))
 """Rules whose mend is offered behind every other mend of the same safety."""
+
+THIRD_CHOICE = frozenset(one.name for one in DECLARATIONS if one.tier == "third choice")
+"""Those whose mend is verified only where no other mend of its break is safe."""
 
 
 @cache

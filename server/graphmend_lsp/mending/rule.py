@@ -14,11 +14,12 @@ from typing import Literal
 from graphmend_lsp.model import AssumptionKind, Break, Declined, Mend
 from graphmend_lsp.values import NOTHING, Facts
 
-Tier = Literal["first choice", "second choice", "last resort"]
+Tier = Literal["first choice", "second choice", "third choice", "last resort"]
 """When a mend is offered.
 
-A *second choice* stands behind every first choice of the same safety and does not keep the last resort away. A *last resort*
-removes no break; it is asked only where no other rule has a mend that may be verified safe, or where a frame is lost.
+A *second choice* stands behind every first choice of the same safety and does not keep the last resort away. So does a *third
+choice*, which is verified, and offered, only where no other mend of its break is safe. A *last resort* removes no break; it is
+asked only where no other rule has a mend that may be verified safe, or where a frame is lost.
 """
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Site, Source, Unreadable, read
-from graphmend_lsp.model import Declined, Mend, Span
+from graphmend_lsp.model import Break, Declined, Mend, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,15 @@ class Place:
     def function(self) -> Function | None:
         """The innermost ``def`` around the break."""
         return self.site.function
+
+
+AT_EDGE = " There it costs no graph."
+"""What is added to the words that a statement is at the start or the end of its function already, where `is_free`."""
+
+
+def is_free(site: Break) -> bool:
+    """Whether a break at the start or the end of its function costs nothing: no graph, and nothing that runs uncompiled."""
+    return not site.graphs and site.outcome not in ("frame skipped", "rest skipped", "refused")
 
 
 Propose = Callable[[Place], tuple[Mend | Declined, ...]]

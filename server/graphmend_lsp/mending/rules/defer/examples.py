@@ -166,7 +166,7 @@ def fn(x, log):
         assumes=("message-order",),
     ),
     Example(
-        "a value that is bound anew later",
+        "a name that gets another value later",
         """\
 import torch
 

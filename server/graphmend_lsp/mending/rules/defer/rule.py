@@ -2,32 +2,32 @@
 
 What it does
 ------------
-A message that is said only once anyway (`logger.warning_once`, `warnings.warn`) and is made of values that Python holds
-(names, numbers, sizes, settings) is said while Dynamo traces. Any other message moves to the end: in the function that
-Dynamo compiles itself, the statement moves behind the computation of the return value; elsewhere (in functions that are
-inlined, in loops, in `try`, where the function has several ends) its values are taken in place and the text is said when
-the outermost compiled function returns or raises.
+Some messages appear only once anyway (`logger.warning_once`, `warnings.warn`). Where such a message needs only what Python
+holds (names, numbers, sizes, settings), it is logged while TorchDynamo traces. Every other message moves to the end. In the
+function that TorchDynamo compiles itself, the statement moves behind the computation of the return value. In an inlined
+function, in a loop, in a `try`, and in a function with several ends, the mend takes the values where the statement is;
+the message appears when the outermost compiled function returns or raises.
 
 Why it costs
 ------------
-Dynamo cannot put an effect into a graph. It ends the graph there, runs the call in Python and starts again; in an
-inlined function once for every level, in a loop or a `try` the whole frame is left to Python.
+A graph cannot print or log. TorchDynamo ends the graph, runs the call in Python and starts another graph; in an inlined
+function it does so at every level. In a loop or a `try` the whole function runs uncompiled.
 
 Safety
 ------
-Every text is kept, with the values it had at its place, and the order of the texts is kept; it appears later than
-before. Values that change in place afterwards are copied, and that is told. No text is dropped under compilation, as
-`reorderable_logging_functions` and `is_compiling()` guards do. What the text reads is read where it stood; what it
-takes by reference (a container of the object, a tensor that a layer may change) is shown as it is at the end, and
-where a call in between may change it, the mend assumes that it does not. So it does where a call may say something
-itself, and where the stream is one of the program's own. A warning assumes that no filter makes an error of it.
+No message is lost, each has the values of its own place, and their order stays; each appears later than before. A
+value that changes in place afterwards is copied, and the mend says so. Compilation drops no message, as
+`reorderable_logging_functions` and `is_compiling()` guards do. What a message reads, it reads where the statement is. What it
+gets by reference (a container of the object, a tensor that a layer may change) appears as it is at the end. Where a call
+in between may change it, the mend assumes that it does not. The mend assumes the same where a call in between may print or log,
+and where the stream is the program's own. For a warning it assumes that no filter makes an error of it.
 
 When it is refused
 ------------------
-When the text needs what is gone at the end (the exception being handled, a stream redirected here or around a call
-that leads here, a container that changes, the caller's line of a ``stacklevel``), when a value can only be had by
-another break, when the function is a generator, when the outermost compiled function is in a file that may not be
-edited, and when the statement already stands at the end, where it costs no graph.
+When the message needs what is gone at the end: the exception that is handled, a stream that is redirected here or around a
+call that leads here, a container that changes, the caller's line of a ``stacklevel``. When only another break gives a
+value; when the function is a generator; when the outermost compiled function is in a file that GraphMend may not edit. When
+the statement is at the end already, and costs no graph there.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.rules.defer import RULE
 from graphmend_lsp.mending.rules.defer.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.rules.defer.once import Once, once
-from graphmend_lsp.mending.syntax.break_site import Place
+from graphmend_lsp.mending.syntax.break_site import AT_EDGE, Place, is_free
 from graphmend_lsp.mending.syntax.outermost import outermost
 from graphmend_lsp.mending.syntax.source import Function, Source
 from graphmend_lsp.model import Assumption, Declined, Mend, TextEdit
@@ -75,12 +75,8 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
         reasons.append(said)
     outer = outermost(request, source, function)
     moved = _to_end(source, function, effect) if not isinstance(outer, str) and outer.function is function else None
-    if isinstance(moved, _AtEnd) and not answers:
-        return (
-            Declined(
-                RULE.name, f"{effect.label} already stands at the end of `{function.name}`; there it costs no graph."
-            ),
-        )
+    if isinstance(moved, _AtEnd) and not answers and is_free(site):
+        return (Declined(RULE.name, f"{effect.label} already stands at the end of `{function.name}`.{AT_EDGE}"),)
     if isinstance(moved, _Moved):
         answers.append(
             _mend(

@@ -2,35 +2,35 @@
 
 What it does
 ------------
-The condition of ``if bad: raise E("...")`` or of an ``assert`` is computed in place. An operator of the graph takes it and
-raises the same exception: `check` of the support module, or, for an exception that is not made of constants, one of its own
-(`torch.library.custom_op`; `torch._assert_async` of its value keeps the compiler from dropping it). Two other offers: the
-exception is raised at the end of the function that Dynamo compiles, or the check becomes `torch._assert_async` or an
-`assert` of a tensor, whose exception is a RuntimeError. An assertion that a container or an object is there asks `bool` of
-it, which is the same.
+The condition of ``if bad: raise E("...")`` or of an ``assert`` is computed where it is. An operator of the graph takes it and
+raises the same exception: `check` of the support module, or an operator of its own where the exception is not made of constants
+(`torch.library.custom_op`; `torch._assert_async` of its value keeps the compiler from dropping it). GraphMend offers two other
+mends: the exception is raised at the end of the function that TorchDynamo compiles, or the check becomes
+`torch._assert_async` or an `assert` of a tensor, which raises a RuntimeError. An assertion that a container or an
+object is there asks `bool` of it, which is the same.
 
 Why it costs
 ------------
-Python must know the value of the condition to decide, so Dynamo ends the graph there and starts another one behind
-it, also when the check never fails. An ``assert parts`` of a list of tensors is taken for one of a tensor, and leaves the
-function to Python.
+Python needs the value of the condition, so TorchDynamo ends the graph there and starts another one behind it, also when
+the check never fails. TorchDynamo takes ``assert parts`` of a list of tensors for an assertion of a tensor, and the whole
+function runs uncompiled.
 
 Safety
 ------
-The operator raises the exception, with its type and its message, where the check stood. What Python stores in front
-of it is lost when it fails, so nothing may be stored there; what a module stores in front of it (running statistics
-in training) is lost, too, where a compiler writes state when a graph ends. At the end of the function the exception
-is the same, but what stands between has run by then, and may raise first; a check is not moved over statements that
-write state, change their arguments or say something; where a layer behind it may draw random numbers or keep
-statistics (dropout, batch norm, what is not known), the mend assumes that nobody catches the exception. With
-`torch._assert_async` the exception becomes a RuntimeError; that is told, and never preferred.
+The operator raises the exception, with its type and its message, where the check was. When it fails, what Python
+has stored before it is lost, so nothing may be stored there. What a module has stored before it (running statistics in
+training) is lost, too, where a compiler writes state when a graph ends. At the end of the function the exception is the same,
+but the code in between has run by then, and may raise first. So a check does not move over statements that write state,
+change their arguments, print or log. Where a layer in between may draw random numbers or keep statistics (dropout, batch norm,
+what is not known), the mend assumes that no code catches the exception. With `torch._assert_async` the exception becomes a
+RuntimeError; the mend says so, and is never preferred.
 
 When it is refused
 ------------------
-Inside a `try` that may catch the exception, or where any call of the file that may lead there stands in one; when the
-condition has an effect or cannot be evaluated earlier or later; when it compares lists, which Python does; where the
-exception is made of values of the function (as an operator), is raised `from` another or has several arguments (as an
-assertion); when the check stands at the end already, where it costs no graph.
+Inside a `try` that may catch the exception, or where a call of the file that may lead there is in such a `try`. When the
+condition has an effect, or cannot be computed earlier or later; when it compares lists, which Python does. When the
+exception is made of values of the function (for the operator), has a cause (`raise ... from`) or several arguments (for
+the assertion). When the check is at the end already, and costs no graph there.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from graphmend_lsp.mending.rules.guard.checks import Assertion, Check, Raise, ch
 from graphmend_lsp.mending.rules.guard.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.rules.guard.graph import InGraph, assert_in_graph, raise_in_graph
 from graphmend_lsp.mending.rules.guard.operator import raise_in_operator
-from graphmend_lsp.mending.syntax.break_site import Place
+from graphmend_lsp.mending.syntax.break_site import AT_EDGE, Place, is_free
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.outermost import outermost
 from graphmend_lsp.mending.syntax.source import Function, Site, Source, parameters, read
@@ -98,9 +98,10 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
         words = f"`{source.code(lists.left)}` is compared as a list, in Python; a tensor in it must be a number before that."
         return (Declined(RULE.name, words),)
     late = _at_its_end(place, place.function, check)
-    if late is None:
-        words = f"The check already stands at the end of `{place.function.name}`; there it costs no graph."
-        return (Declined(RULE.name, words),)
+    at_edge = f"The check already stands at the end of `{place.function.name}`.{AT_EDGE * is_free(site)}"
+    if late is None and is_free(site):
+        return (Declined(RULE.name, at_edge),)
+    late = at_edge if late is None else late
     reasons = [late] if isinstance(late, str) else []
     answers: list[Mend | Declined] = []
     catching = _catching(request) or _caught(source, place.function)

@@ -32,7 +32,7 @@ from graphmend_lsp.mending.lowering.tail import leaves
 from graphmend_lsp.mending.rules.hoist import RULE
 from graphmend_lsp.mending.rules.hoist.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.syntax import edits
-from graphmend_lsp.mending.syntax.break_site import Place
+from graphmend_lsp.mending.syntax.break_site import AT_EDGE, Place, is_free
 from graphmend_lsp.mending.syntax.formatting import first_line, render
 from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.outermost import outermost
@@ -63,17 +63,20 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
         raise Refused(outer)
     if outer.function is not place.function:
         raise Refused(f"`{place.function.name}` is inlined, so its start is in the middle of a graph.")
-    return (_hoisted(source, place.function, call, kind),)
+    return (_hoisted(place, place.function, call, kind),)
 
 
-def _hoisted(source: Source, function: Function, call: ast.Call, kind: Kind) -> Mend:
+def _hoisted(place: Place, function: Function, call: ast.Call, kind: Kind) -> Mend:
+    source = place.source
     text = render(source, call)
     statement = source.statement(call)
     assert statement is not None
     top = _top(source, function, statement)
     first = _first(function, source)
     if first is None or source.range(first)[0] >= source.range(top)[0] or _is_simple_start(source, function, top):
-        raise Refused(f"`{text}` already stands at the start of `{function.name}`; there it costs no graph.")
+        raise Refused(
+            f"`{text}` already stands at the start of `{function.name}`.{AT_EDGE * is_free(place.request.site)}"
+        )
     before = function.body[function.body.index(first) : function.body.index(top)]
     if (name := needs(source, function, call)) is not None:
         raise Refused(f"`{text}` needs `{name}`, which is not known at the start of `{function.name}`.")
