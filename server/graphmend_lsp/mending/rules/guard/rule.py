@@ -24,10 +24,10 @@ write a buffer, or read an index out of range, before the check that comes first
 what does not depend on the check, the mend assumes that no code catches the exception; where the code behind the check raises
 for the values that fail it, that no code in between raises.
 
-At the end of the function the exception is the same, but the code in between has run by then, and may raise first. So a check does not move over statements that write state,
-change their arguments, print or log. Where a layer in between may draw random numbers or keep statistics (dropout, batch norm,
-what is not known), the mend assumes that no code catches the exception. With `torch._assert_async` the exception becomes a
-RuntimeError; the mend says so, and is never preferred.
+At the end of the function the exception is the same, but the code in between has run by then, and may raise first. So a check
+does not move over statements that write state, change their arguments, print or log. Where a layer in between may draw random
+numbers or keep statistics (dropout, batch norm, what is not known), the mend assumes that no code catches the exception. With
+`torch._assert_async` the exception becomes a RuntimeError; the mend says so, and is never preferred.
 
 When it is refused
 ------------------
