@@ -21,6 +21,8 @@ FILES = {
     "extension/changelog.md",
     "extension/icon.png",
     "extension/out/extension.js",
+    "extension/out/map.css",
+    "extension/out/map.js",
     "extension/package.json",
     "extension/readme.md",
 }
@@ -41,6 +43,10 @@ def test_the_bundled_server_is_this_one(package: zipfile.ZipFile) -> None:
     wheel = zipfile.ZipFile(io.BytesIO(package.read(name)))
     inside = set(wheel.namelist())
     assert {"graphmend_lsp/__main__.py", "graphmend_lsp/lsp/__init__.py", "graphmend_lsp/worker/wire.py"} <= inside
+    for file in ("map.js", "map.css"):  # the page of the command line and the view of the editor are of the same make
+        assert wheel.read(f"graphmend_lsp/report/assets/{file}") == package.read(f"extension/out/{file}")
+    schemas = {"graphmend_lsp/report/schema.json", "graphmend_lsp/report/graph_map.schema.json"}
+    assert schemas | {"graphmend_lsp/engine/project.schema.json"} <= inside
     assert not [file for file in inside if "/" in file and not file.startswith(("graphmend_lsp/", "graphmend_lsp-"))]
 
 
