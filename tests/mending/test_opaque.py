@@ -13,7 +13,7 @@ from graphmend_lsp.mending.rules.opaque.examples import EXAMPLES
 from graphmend_lsp.model import Mend
 from graphmend_lsp.worker.trials import OPERATORS
 
-from .conftest import PATH, unmark
+from .conftest import PATH, seen_in, unmark
 
 
 def _loaded(source: str, run: str | None) -> dict[str, Any]:
@@ -110,3 +110,23 @@ def test_the_support_module_s_operator(monkeypatch: pytest.MonkeyPatch) -> None:
         added(x)
     with torch.autocast("cpu"):
         assert halved(x) is x
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ("y = torch.split(x, ⟦x[:1].int().tolist()⟧ + [3])[0]", "may have another size"),
+        ("y = x[: ⟦int(x[0])⟧ + 3]", "may have another size"),
+        ("y = x[⟦x > 0⟧]", "may have another size"),
+        ("y = x + 1\nwhile ⟦y.sum() > 100⟧:\n    y = torch.cat([y, y])", "may have another size"),
+        ("y = x + 1\nwhile ⟦y.sum() > 100⟧:\n    y = y[1:]", "may have another size"),
+        ("y = x\nwhile ⟦y.sum() > 100⟧:\n    y = y / 2", "may be a tensor that other code holds"),
+        ("y = x * ⟦int(x.sum())⟧", ""),
+    ],
+)
+def test_what_no_call_shows_is_never_safe(lines: str, words: str) -> None:
+    body = "".join(f"    {line}\n" for line in lines.split("\n"))
+    value, site = unmark(f"import torch\n\n\ndef fn(x):\n{body}    x.add_(1)\n    return y * 2\n", None, "GB0007")
+    facts = seen_in(value, (("x", "float32 4"), ("y", "float32 4")))
+    mends = propose(site, {PATH: value}, ["opaque"], facts).mends
+    assert mends and " ".join(mends[0].cautions).count(words or "`") == (1 if words else 0), mends[0].cautions

@@ -7,7 +7,7 @@ is judged in `effects`.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from graphmend_lsp.mending.facts.bindings import is_kept, last_value, makes_tensor
@@ -17,6 +17,7 @@ from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.lowering.outlined import Run, run_of, unresumed
 from graphmend_lsp.mending.rules.opaque.effects import Judge
 from graphmend_lsp.mending.rules.opaque.like import like
+from graphmend_lsp.mending.rules.opaque.sizes import follows_data
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.formatting import first_line
 from graphmend_lsp.mending.syntax.imports import is_builtin
@@ -52,6 +53,7 @@ class Region:
 
     `gives` are the names that they bind, empty when they return. `like` are texts of tensors like the results.
     `known` is a result that may be a tensor that there is already, where that may be seen; "" for none.
+    `sized` is what may give other sizes for other data.
     """
 
     first: ast.stmt
@@ -63,6 +65,7 @@ class Region:
     known: str
     conditions: tuple[tuple[str, Span], ...]
     returns: bool
+    sized: str
 
 
 def region_at(source: Source, place: Site) -> Region:
@@ -103,7 +106,26 @@ def region_at(source: Source, place: Site) -> Region:
         _known_elsewhere(source, function, run, inside),
         _conditions(source, inside),
         run.returns,
+        _sized(source, results, facts, inside),
     )
+
+
+def _sized(
+    source: Source,
+    results: Sequence[tuple[str, ValueFact | None]],
+    taken: Mapping[str, TensorFact],
+    statements: Sequence[ast.stmt],
+) -> str:
+    """What may give results of other sizes for other data; "" for nothing."""
+    for text, fact in results:
+        sizes = fact.tensor.shape if fact is not None and fact.tensor is not None else None
+        known = {size for one in taken.values() for size in one.shape or ()}
+        if sizes is not None and not known.issuperset(sizes):
+            return text
+    if all(fact is not None and fact.rank == 0 for _, fact in results):
+        return ""
+    found = follows_data(source, statements)
+    return source.code(found) if found is not None else ""
 
 
 def _conditions(source: Source, statements: Sequence[ast.stmt]) -> tuple[tuple[str, Span], ...]:

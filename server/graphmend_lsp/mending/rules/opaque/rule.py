@@ -119,14 +119,19 @@ def _of_region(request: Request, source: Source, function: Function, region: Reg
             "the backward pass runs them again.",
         ),
         assumes=(Assumption("shapes", "", ((source.path, source.span(region.first)),)),),
-        cautions=(
-            (f"`{region.known}` may be a tensor that other code holds, too; compiled, it is a copy.",)
-            if region.known
-            else ()
-        ),
+        cautions=_cautions(region),
         conditions=region.conditions,
         inductor=True,
     )
+
+
+def _cautions(region: Region) -> tuple[str, ...]:
+    found = []
+    if region.known:
+        found.append(f"`{region.known}` may be a tensor that other code holds, too; compiled, it is a copy.")
+    if region.sized:
+        found.append(f"`{region.sized}` may have another size for other data; compiled, that is an error.")
+    return tuple(found)
 
 
 def _mend(request: Request, source: Source, function: Function, run: Run) -> Mend:

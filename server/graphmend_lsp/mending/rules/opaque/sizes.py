@@ -1,0 +1,82 @@
+"""Which of the statements of an operator may give other sizes for other data. Pure reading of `Source`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from graphmend_lsp.mending.facts.kinds import Kinds
+from graphmend_lsp.mending.syntax.imports import is_builtin
+from graphmend_lsp.mending.syntax.source import Source
+
+_OF_DATA = frozenset(("nonzero", "argwhere", "unique", "unique_consecutive", "masked_select", "bincount"))
+_SIZED = frozenset((
+    "split", "tensor_split", "split_with_sizes", "narrow", "repeat_interleave", "repeat", "tile", "arange", "linspace", "zeros",
+    "ones", "empty", "full", "rand", "randn", "eye", "new_zeros", "new_ones", "new_empty", "new_full", "expand", "view",
+    "reshape", "resize_", "as_strided", "unfold", "chunk", "topk", "pad",
+))  # fmt: skip
+_GROWING = frozenset(
+    ("append", "extend", "insert", "cat", "concat", "stack", "hstack", "vstack", "pad", "squeeze", "repeat")
+)
+_SHAPES = frozenset(("shape", "size", "dim", "ndim", "numel"))
+
+
+def follows_data(source: Source, statements: Sequence[ast.stmt]) -> ast.expr | None:
+    """The first expression whose size may follow from values of tensors; None when there is none."""
+    for one in (node for statement in statements for node in ast.walk(statement)):
+        if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Load) and _cuts(source, one):
+            return one
+        if isinstance(one, ast.Call):
+            name = one.func.attr if isinstance(one.func, ast.Attribute) else getattr(one.func, "id", "")
+            given = [*one.args, *(each.value for each in one.keywords)]
+            if name in _OF_DATA or (name in _SIZED and not all(_is_fixed(source, each) for each in given)):
+                return one
+            if name in _GROWING and _in_counted_loop(source, one, statements):
+                return one
+    return None
+
+
+def _cuts(source: Source, one: ast.Subscript) -> bool:
+    """Whether an index chooses a part whose size follows from data: by a mask, by bounds that are computed, again and again."""
+    parts = one.slice.elts if isinstance(one.slice, ast.Tuple) else [one.slice]
+    for part in parts:
+        if isinstance(part, ast.Slice):
+            bounds = [each for each in (part.lower, part.upper, part.step) if each is not None]
+            if not all(_is_fixed(source, each) for each in bounds):
+                return True
+            if bounds and any(isinstance(each, (ast.While, ast.For)) for each in source.ancestors(one)):
+                return True
+        elif Kinds(source).is_bool(part):
+            return True
+    return False
+
+
+def _is_fixed(source: Source, node: ast.expr) -> bool:
+    """Whether a value is made of constants, shapes, and tensors: of no number that may be read from a tensor."""
+    if isinstance(node, (ast.Constant, ast.Tuple, ast.List, ast.UnaryOp, ast.BinOp)):
+        return all(_is_fixed(source, one) for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr))
+    if isinstance(node, ast.Subscript):
+        return isinstance(node.value, ast.Attribute) and node.value.attr in _SHAPES
+    if isinstance(node, ast.Attribute):
+        return node.attr in (*_SHAPES, "dtype", "device")
+    if isinstance(node, ast.Call):
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        return called in _SHAPES or is_builtin(source, node.func, "len")
+    return isinstance(node, ast.Name) and Kinds(source).of(node) == "tensor"
+
+
+def _in_counted_loop(source: Source, node: ast.AST, statements: Sequence[ast.stmt]) -> bool:
+    """Whether a node stands in a loop of the statements whose number of turns may follow from data."""
+    inside = {id(one) for statement in statements for one in ast.walk(statement)}
+    for one in source.ancestors(node):
+        if id(one) not in inside:
+            return False
+        if isinstance(one, ast.While):
+            return True
+        if isinstance(one, ast.For):
+            ranged = isinstance(one.iter, ast.Call) and is_builtin(source, one.iter.func, "range")
+            fixed = ranged and isinstance(one.iter, ast.Call) and all(_is_fixed(source, each) for each in one.iter.args)
+            leaves = any(isinstance(each, (ast.Break, ast.Continue, ast.If)) for each in ast.walk(one))
+            if (ranged and not fixed) or leaves:
+                return True
+    return False
