@@ -17,6 +17,7 @@ import ast
 import asyncio
 import hashlib
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -31,6 +32,7 @@ from catalogue import Construct, constructs  # noqa: E402
 from constructs_page import left, page, totals  # noqa: E402
 from mended import Row, problems, read_rows, row_of, write_rows  # noqa: E402
 
+from graphmend_lsp import support  # noqa: E402
 from graphmend_lsp.engine.config import CheckRequest, WorkerConfig  # noqa: E402
 from graphmend_lsp.engine.session import Session  # noqa: E402
 
@@ -115,7 +117,9 @@ def compared(pairs: list[tuple[Path, Path]], folder: Path) -> list[list[str]]:
     """What other calls show of the mended texts."""
     told = json.dumps([(str(file), str(other)) for file, other in pairs])
     words = [sys.executable, str(HERE / "other_calls.py")]
-    done = subprocess.run(words, input=told, capture_output=True, text=True, cwd=folder)
+    places = os.pathsep.join(support.__path__)  # what mended programs import is there
+    environment = {**os.environ, "PYTHONPATH": places}
+    done = subprocess.run(words, input=told, capture_output=True, text=True, cwd=folder, env=environment)
     if done.returncode:
         return [[f"the comparison failed: {done.stderr.strip()[-300:]}"] for _ in pairs]
     found: list[list[str]] = json.loads(done.stdout.splitlines()[-1])
