@@ -60,10 +60,11 @@ memory = 900
 python = "py"
 assume = ["warning-filters"]
 support = "inline"
+comments = false
 """
 WRONG = (
     "entries = 3", "mode = 3", "mode = \"eval \"", "device = \"gpu\"", "explore = 1", "guess = \"no\"", "timeout = 0", "memory = -1",
-    "timeout = true", "support = \"none\"", "assume = [\"warnings\"]",
+    "timeout = true", "support = \"none\"", "comments = 1", "assume = [\"warnings\"]",
 )  # fmt: skip
 
 
@@ -74,6 +75,7 @@ def test_everything_that_a_project_can_say_is_read(tmp_path: Path) -> None:
     assert read == {
         "entries": ("m.py:fn",), "device": "cpu", "mode": "both", "explore": False, "guess": False, "timeout": 2.5, "memory": 900,
         "python": "py", "assume": ("warning-filters",), "support": "inline",
+        "comments": False,
     }  # fmt: skip
     assert config.complaints == ()
 

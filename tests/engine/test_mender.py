@@ -35,8 +35,9 @@ def test_a_rule_proposes(mender: Mender) -> None:
 
 
 def test_a_break_that_no_rule_is_about_has_a_reason(mender: Mender) -> None:
-    mends, (declined,) = mender.propose(replace(ITEM, gb_id="GB0264", root_gb_id="GB0264"), {"m.py": SOURCE})
+    mends, (declined, behind) = mender.propose(replace(ITEM, gb_id="GB0264", root_gb_id="GB0264"), {"m.py": SOURCE})
     assert mends == ()
+    assert (declined.rule, behind.rule) == ("rules", "opaque")
     assert declined.reason.startswith("No rule mends this kind of graph break. Make it once in __init__")
 
 

@@ -8,7 +8,7 @@ from graphmend_lsp.mending import propose, rules_by_name
 from graphmend_lsp.mending.rule import Example, Style
 from graphmend_lsp.text import apply_edits
 
-from .conftest import PATH, unmark
+from .conftest import PATH, seen_in, unmark
 
 _EXAMPLES = {(name, one.title): one for name, rule in rules_by_name().items() for one in rule.examples}
 _NOTED = {
@@ -30,7 +30,7 @@ _NOTED = {
 
 def _after(name: str, text: str, example: Example, style: Style | None = None) -> str:
     value, site = unmark(text, example.outermost, example.gb_id)
-    mends = propose(site, {PATH: value}, [name], styles={PATH: style or Style()}).mends
+    mends = propose(site, {PATH: value}, [name], seen_in(value, example.seen), {PATH: style or Style()}).mends
     return apply_edits(value, mends[0].edits)
 
 

@@ -86,7 +86,7 @@ def serve() -> None:
     if hasattr(os, "nice"):
         with contextlib.suppress(OSError):
             os.nice(5)
-    from graphmend_lsp.mending import propose, rules_by_name
+    from graphmend_lsp.mending import THIRD_CHOICE, propose, rules_by_name
 
     rules_by_name()  # imports them
     while True:
@@ -95,9 +95,10 @@ def serve() -> None:
         except EOFError:
             return
         proposals = propose(site, sources, rules, facts, styles)
-        _write(
-            sink, (proposals.mends, proposals.declined or (() if proposals.mends else (no_rule_for(site, sources),)))
-        )
+        declined = proposals.declined
+        if not proposals.mends and all(one.rule in THIRD_CHOICE for one in declined):  # which are asked about each kind
+            declined = (no_rule_for(site, sources), *declined)
+        _write(sink, (proposals.mends, declined))
 
 
 def no_rule_for(site: Break, sources: Mapping[str, str] | None = None) -> Declined:

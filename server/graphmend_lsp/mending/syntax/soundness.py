@@ -32,7 +32,7 @@ def flaw(site: Break, mend: Mend, sources: Mapping[str, str], again: Again) -> s
         problem, texts[path] = _flaw_of_file(path, sources[path], edits)
         if problem:
             return problem
-    after = _site_after(site, mend.edits, sources, texts)
+    after = _site_after(_frames_after(site, mend.edits, sources, texts), mend.edits, sources, texts)
     if again(after, texts):
         return "GraphMend would rewrite its own result again; mend this code by hand."
     return None
@@ -149,11 +149,29 @@ def _site_after(site: Break, edits: Sequence[TextEdit], sources: Mapping[str, st
             start += len(edit.text) - len(edit.text.lstrip())
             end -= len(edit.text) - len(edit.text.rstrip())
             return replace(site, span=Span(new.position(start), new.position(end)))
-    offset = old.offset(site.span.start)
+    return replace(site, span=_moved(site.span, old, new, own))
+
+
+def _frames_after(
+    site: Break, edits: Sequence[TextEdit], sources: Mapping[str, str], texts: Mapping[str, str]
+) -> Break:
+    """The break with the frames of its chain that lie in other files where they are in the new texts."""
+    chain = []
+    for frame in site.chain:
+        own = [edit for edit in edits if edit.path == frame.path]
+        if own and frame.path != site.path:
+            frame = replace(frame, span=_moved(frame.span, Text(sources[frame.path]), Text(texts[frame.path]), own))
+        chain.append(frame)
+    return replace(site, chain=tuple(chain))
+
+
+def _moved(span: Span, old: Text, new: Text, edits: Sequence[TextEdit]) -> Span:
+    """Where a span that no edit touches lies in the new text."""
+    offset = old.offset(span.start)
     shift = sum(
         len(edit.text) - (old.offset(edit.span.end) - old.offset(edit.span.start))
-        for edit in own
+        for edit in edits
         if old.offset(edit.span.end) <= offset
     )
-    length = old.offset(site.span.end) - offset
-    return replace(site, span=Span(new.position(offset + shift), new.position(offset + shift + length)))
+    length = old.offset(span.end) - offset
+    return Span(new.position(offset + shift), new.position(offset + shift + length))

@@ -186,6 +186,7 @@ from library import documented
 from graphmend_support import captures
 
 
+# TorchDynamo keeps numbers and sizes of tensors in the graph.
 @captures(capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True)
 @documented
 def fn(x, sizes):

@@ -526,6 +526,7 @@ import torch
 def fn(x, y):
     mask = x > 2
     mask = mask.reshape(mask.shape + (1,) * (x.dim() - mask.dim())).expand_as(x)
+    # The inner where makes the side that is not chosen harmless.
     return torch.where(mask, torch.where(mask, x, 0) * torch.where(mask, y, 0), 0).sum()
 """,
         run=_XY,
