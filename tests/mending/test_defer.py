@@ -419,3 +419,33 @@ def test_a_text_at_the_end_that_costs_something_is_deferred(changed: dict[str, A
     assert declined.reason == "print already stands at the end of `f`. There it costs no graph."
     answer = propose(replace(site, **changed), {PATH: before}, ["defer"])
     assert [one.title for one in answer.mends] == ["Mend graph break: run print after f"] and not answer.declined
+
+
+@pytest.mark.parametrize("inline", [False, True], ids=["imported", "inline"])
+def test_a_message_waits_for_the_decorators_of_a_function_whose_wrapper_is_compiled(inline: bool) -> None:
+    library = "import functools\n\n\ndef paired(function):\n    @functools.wraps(function)\n    def wrapper(*args):\n        return function(*args), 1\n\n    return wrapper\n"
+    program = "import torch\nfrom library import paired, known\n\n\ndef known(function):\n    return function\n\n\n@known\n@paired\ndef fn(x):\n    for y in x:\n        print(y.shape)\n    return x * 2\n"
+    call = program.index("print(")
+    value = Text(program)
+    place = Span(value.position(call), value.position(call + len("print(y.shape)")))
+    at = library.index("function(*args)")
+    within = Span(Text(library).position(at), Text(library).position(at + len("function(*args)")))
+    chain = (Frame("library.py", "paired.<locals>.wrapper", within), Frame("program.py", "fn", place))
+    site = Break("program.py", place, "GB0059", "", "", "dynamo", chain=chain)
+    style = Style(support=None) if inline else Style()
+    found = propose(
+        site,
+        {"program.py": program, "library.py": library},
+        ["defer"],
+        styles={"program.py": style, "library.py": style},
+    )
+    (mend,) = [one for one in found.mends if "after fn" in one.title]
+    assert {edit.path for edit in mend.edits} == {"program.py"}
+    after = apply_edits(program, mend.edits)
+    assert f"\n@{'_' * inline}runs_deferred\n@known\n@paired\ndef fn" in after
+    assert ("assert hasattr(function" in after) is inline
+    noisy = library.replace("        return", "        print('called')\n        return")
+    found = propose(
+        site, {"program.py": program, "library.py": noisy}, ["defer"], styles={"program.py": style, "library.py": style}
+    )
+    assert not any("after fn" in one.title for one in found.mends), "the wrapper's own message would come first"

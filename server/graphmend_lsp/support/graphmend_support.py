@@ -107,8 +107,10 @@ def defer(effect: Callable[[], object]) -> None:
 def runs_deferred(function: F) -> F:
     """Let effects that `function` defers run when it returns or raises, outside of its graphs.
 
-    Those that wait when it is called, from a function that lets them run later, run before it.
+    Those that wait when it is called, from a function that lets them run later, run before it. It raises a TypeError for
+    what another decorator has made more than a function.
     """
+    _require_function(function)
 
     @torch.compiler.disable
     def flush(effects: Any) -> None:
@@ -146,6 +148,13 @@ def runs_deferred(function: F) -> F:
     return wrapper
 
 
+def _require_function(function: Any) -> None:
+    """Raise a TypeError for what has state or attributes of its own: a wrapper around it would hide them."""
+    own = [name for name in getattr(function, "__dict__", ()) if name != "__wrapped__" and not name.startswith("_torchdynamo")]
+    if own or not isinstance(function, (types.FunctionType, types.MethodType)):
+        raise TypeError(f"{function!r} is more than a function")
+
+
 def print_in_graph(text: str, *values: Any) -> None:
     """Print a text with these values; in a graph, an operator of it prints, and a tensor without dimensions is a number."""
     if torch.compiler.is_compiling() and hasattr(torch._higher_order_ops, "print"):  # torch 2.11 and later
@@ -163,13 +172,11 @@ def while_tracing(function: F) -> F:
 def captures(**settings: bool) -> Callable[[F], F]:
     """Let Dynamo trace a function that it compiles with these of its settings (`torch._dynamo.config`).
 
-    It takes the place of the function, so it raises a TypeError for what another decorator has made something else.
+    It takes the place of the function, so it raises a TypeError for what another decorator has made more than that.
     """
 
     def decorate(function: F) -> F:
-        own = [name for name in vars(function) if name != "__wrapped__" and not name.startswith("_torchdynamo")]
-        if own or not isinstance(function, (types.FunctionType, types.MethodType)):
-            raise TypeError(f"captures stands above {function!r}, which is more than a function")
+        _require_function(function)
 
         @functools.wraps(function)
         def run(*args: Any, **kwargs: Any) -> Any:

@@ -52,10 +52,12 @@ def collect(
     outer: Function,
     between: Sequence[tuple[Source, Function]],
     at_test: bool = False,
+    wrappers: Sequence[tuple[Source, Function]] = (),
 ) -> Collected | str:
     """The mend that defers `effect` to the end of `outer`; or why that cannot be done.
 
-    `between` are the functions of the call chain from the outermost to the effect's own, these two left out.
+    `between` are the functions of the call chain from the outermost to the effect's own, these two left out. `wrappers` are
+    those of the decorators of `outer`, which are over, too, before the effect runs.
     `at_test`: the break is the condition around the effect, which then must wait too.
     """
     if isinstance(outer, ast.AsyncFunctionDef) or any(
@@ -84,9 +86,9 @@ def collect(
         edits, copied = [*edits, *also[0]], [*copied, *also[1]]
     uses_defer = any(edit.path == outer_source.path for edit in edits)
     wrapped = (
-        _wrapped_by_support(source, outer_source, outer, uses_defer)
+        _wrapped_by_support(source, outer_source, outer, uses_defer, above=bool(wrappers))
         if from_support
-        else _wrapped(source, outer_source, outer, uses_defer)
+        else _wrapped(source, outer_source, outer, uses_defer, above=bool(wrappers))
     )
     if isinstance(wrapped, str):
         return wrapped
@@ -99,7 +101,7 @@ def collect(
     ]
     if not from_support:
         changes.append(f"When several threads run `{outer.name}` at the same time their texts are kept in one list.")
-    around = ((outer_source, outer), *between) if outer is not inner else ()
+    around = (*wrappers, (outer_source, outer), *between) if outer is not inner or wrappers else ()
     said = assumed(source, effect, _behind(source, inner, effect), collected=True, outer=around)
     return Collected((*edits, *wrapped), (*changes, *dict.fromkeys(told)), (*said, *_warned(effect)))
 
@@ -301,7 +303,7 @@ def _methods(owner: ast.ClassDef | None) -> dict[str, Function]:
 
 
 def _wrapped_by_support(
-    source: Source, outer_source: Source, outer: Function, uses_defer: bool
+    source: Source, outer_source: Source, outer: Function, uses_defer: bool, above: bool
 ) -> list[TextEdit] | str:
     """The edits that import the functions of the support module, and put the wrapper on the outermost function."""
     is_one = outer_source is source
@@ -311,25 +313,31 @@ def _wrapped_by_support(
     assert other is not None
     edits = [*found[1], *other[1]]
     if not any(is_supported(outer_source, one, "runs_deferred") for one in outer.decorator_list):
-        edits.append(_decorate(outer_source, outer, found[0]["runs_deferred"]))
+        edits.append(_decorate(outer_source, outer, found[0]["runs_deferred"], above))
     return edits
 
 
-def _wrapped(source: Source, outer_source: Source, outer: Function, uses_defer: bool) -> list[TextEdit] | str:
+def _wrapped(
+    source: Source, outer_source: Source, outer: Function, uses_defer: bool, above: bool
+) -> list[TextEdit] | str:
     """The edits that add the helpers where they are missing and put the wrapper on the outermost function."""
-    edits = helpers(source, outer_source, uses_defer)
+    edits = helpers(source, outer_source, uses_defer, above)
     if not isinstance(edits, str) and not any(outer_source.code(one) == WRAP for one in outer.decorator_list):
-        edits.append(_decorate(outer_source, outer, WRAP))
+        edits.append(_decorate(outer_source, outer, WRAP, above))
     return edits
 
 
-def _decorate(source: Source, function: Function, wrap: str) -> TextEdit:
-    """The wrapper directly on the function, or above its decorators when one of them compiles it."""
-    compiled = [
-        one
-        for one in function.decorator_list
-        if dotted(source, one.func if isinstance(one, ast.Call) else one) == "torch.compile"
-    ]
+def _decorate(source: Source, function: Function, wrap: str, above: bool) -> TextEdit:
+    """The wrapper directly on the function, or above its decorators: when asked to, or when one of them compiles it."""
+    compiled = (
+        function.decorator_list[:1]
+        if above
+        else [
+            one
+            for one in function.decorator_list
+            if dotted(source, one.func if isinstance(one, ast.Call) else one) == "torch.compile"
+        ]
+    )
     place: ast.AST = compiled[0] if compiled else function
     start, _ = source.range(place)
     first = source.text.value[start]

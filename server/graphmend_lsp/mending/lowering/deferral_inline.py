@@ -50,14 +50,24 @@ def _runs_deferred(function):
     return wrapper'''
 
 
-def helpers(source: Source, outer_source: Source, uses_defer: bool) -> list[TextEdit] | str:
-    """The edits that add the functions where they are missing, and import them where the outermost function is."""
+_PLAIN = '    assert hasattr(function, "__code__") and not vars(function).keys() - {"__wrapped__"}\n'
+
+
+def helpers(source: Source, outer_source: Source, uses_defer: bool, above: bool = False) -> list[TextEdit] | str:
+    """The edits that add the functions where they are missing, and import them where the outermost function is.
+
+    `above`: the wrapper stands above other decorators, which may have made more than a function.
+    """
     edits: list[TextEdit] = []
     if not has_helpers(source):
         disable, added = spell(source, "torch.compiler.disable", source.tree)
         wraps, also = spell(source, "functools.wraps", source.tree)
         edits += [one for one in (added, also) if one is not None]
-        text = _TEMPLATE.format(disable=disable, wraps=wraps).replace("    ", source.indent)
+        text = _TEMPLATE.format(disable=disable, wraps=wraps)
+        if above:
+            end = 'outside of its graphs."""\n'
+            text = text.replace(end, end + _PLAIN)
+        text = text.replace("    ", source.indent)
         edits.append(add_function(source, text.split("\n")))
     if outer_source is not source:
         imported = _import_from(source, outer_source, uses_defer)

@@ -60,13 +60,22 @@ def without_wrappers(found: Outermost, source: Source, function: Function) -> Ou
     ``def tuples(function): def wrapper(...)`` is compiled as `wrapper`, which the user wrote as ``@tuples`` above a function.
     `source` and `function` are the break's own.
     """
+    return unwrapped(found, source, function)[0]
+
+
+def unwrapped(
+    found: Outermost, source: Source, function: Function
+) -> tuple[Outermost, tuple[tuple[Source, Function], ...]]:
+    """The same, with the wrappers, outermost first."""
+    wrappers: list[tuple[Source, Function]] = []
     while (decorator := _around(found.source, found.function)) is not None:
         inner, between = (found.between[0], found.between[1:]) if found.between else ((source, function), ())
         names = [_last(one) for one in inner[1].decorator_list]
         if decorator.name not in names or inner[1] is found.function:
             break
+        wrappers.append((found.source, found.function))
         found = Outermost(*inner, between)
-    return found
+    return found, tuple(wrappers)
 
 
 def _around(source: Source, function: Function) -> Function | None:

@@ -35,7 +35,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from graphmend_lsp.mending.facts.effects import Effect, effect_of, statements_in
+from graphmend_lsp.mending.facts.effects import Effect, effect_of, effects_in, statements_in
 from graphmend_lsp.mending.lowering.deferral import collect, expressions, is_deferred, unsuited
 from graphmend_lsp.mending.lowering.late import assumed
 from graphmend_lsp.mending.lowering.tail import Item, at_end, move
@@ -44,7 +44,7 @@ from graphmend_lsp.mending.rules.defer import RULE
 from graphmend_lsp.mending.rules.defer.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.rules.defer.once import Once, once
 from graphmend_lsp.mending.syntax.break_site import AT_EDGE, Place, is_free
-from graphmend_lsp.mending.syntax.outermost import outermost
+from graphmend_lsp.mending.syntax.outermost import outermost, unwrapped
 from graphmend_lsp.mending.syntax.source import Function, Source
 from graphmend_lsp.model import Assumption, Declined, Mend, TextEdit
 
@@ -88,7 +88,11 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
     if isinstance(outer, str):
         reasons.append(outer)
     else:
-        collected = collect(source, effect, outer.source, outer.function, outer.between, at_test)
+        bare, wrappers = unwrapped(outer, source, function)
+        if any(True for one in wrappers for _ in effects_in(*one)):  # they would come before this one
+            bare, wrappers = outer, ()
+        outer = bare
+        collected = collect(source, effect, outer.source, outer.function, outer.between, at_test, wrappers)
         if isinstance(collected, str):
             reasons.append(collected)
         else:
