@@ -46,7 +46,7 @@ def test_check_names_every_break_at_its_place(model: Path) -> None:
     line = model.read_text().splitlines()[branch["line"] - 1]
     assert line[branch["column"] - 1 : branch["end_column"] - 1] == "h.abs().max() > 2.5"
     assert branch["gb_id"] == "GB0170"
-    assert [one["rule"] for one in branch["mends"]] == ["where"]
+    assert [one["rule"] for one in branch["mends"]] == ["where", "opaque"]
     assert {one["gb_id"] for one in record["breaks"] if one["evidence"] == "static"} == {"GB0007", "GB0059"}
     assert "ran gated_mlp.py:graphmend_entry" in done.stderr
 

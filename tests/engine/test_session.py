@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 from graphmend_lsp.engine.ahead import Ahead, Judged, judging
 from graphmend_lsp.engine.client import WorkerFailedError
-from graphmend_lsp.engine.config import CheckRequest, WorkerConfig
+from graphmend_lsp.engine.config import CheckRequest, WorkerConfig, WorkerStatus
 from graphmend_lsp.engine.prove import prove
 from graphmend_lsp.engine.runs import Run
 from graphmend_lsp.engine.session import Session
@@ -278,3 +279,15 @@ async def test_proofs_that_are_made_ahead_end_with_their_run(session: Session) -
     await begun.wait()
     await session.check(replace(REQUEST, analysis="fake"))
     assert ended.is_set() and session._ahead is None
+
+
+def test_the_worker_is_ready_when_nothing_of_what_was_asked_goes_on() -> None:
+    """Proofs are made beside runs: the end of one is not the end of the other."""
+    told: list[WorkerStatus] = []
+    session = Session(WorkerConfig(python=sys.executable), told.append)
+    session._tell_begin()
+    session._tell_begin()
+    session._tell_end()
+    assert [one.state for one in told] == ["busy", "busy"]
+    session._tell_end()
+    assert [one.state for one in told][2:] == ["stopped"]

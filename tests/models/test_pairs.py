@@ -15,7 +15,7 @@ from graphmend_lsp.text import apply_edits
 
 from .pairs import CALLS, PAIRS, Pair
 
-_REWRITES = tuple(one for one in rules_by_name() if one not in ("capture", "computed"))
+_REWRITES = tuple(one for one in rules_by_name() if one not in ("capture", "computed", "opaque"))
 """What is said of those that keep the number and let TorchDynamo capture it stands in `test_capture.py` and their examples."""
 
 

@@ -68,6 +68,7 @@ class Session:
         self._config = config
         self._client = CachedClient(client_of(config), cache, config, self._starts)
         self._on_status = on_status or (lambda _status: None)
+        self._asked = 0  # requests that go on
         self._at_once = asyncio.Semaphore(AT_ONCE * max(1, config.jobs))
         self._mender = Mender()
         self._mending = asyncio.Lock()
@@ -196,7 +197,8 @@ class Session:
         await self._start_mender()
         with contextlib.suppress(WorkerFailedError):
             await self._client.start()
-            self._tell_end()
+            if not self._asked:
+                self._tell_rest()
 
     async def _start_mender(self) -> None:
         async with self._mending:
@@ -262,7 +264,7 @@ class Session:
 
         _tell(on_progress, f"running {keys[0][0].name}", 0)
         self._client.not_started = None
-        self._on_status(self._status("busy"))
+        self._tell_begin()
         try:
             return dict(zip(keys, await asyncio.gather(*map(one, keys)), strict=True))
         finally:
@@ -417,7 +419,7 @@ class Session:
     async def _ask(
         self, method: str, params: VerifyParams | MeasureParams, on_progress: OnProgress | None
     ) -> dict[str, Any]:
-        self._on_status(self._status("busy"))
+        self._tell_begin()
         seconds = params["limits"]["seconds"]
         try:
             return await self._client.request(
@@ -454,8 +456,19 @@ class Session:
     def _limits(self, programs: int = 1) -> Limits:
         return Limits(seconds=self._config.seconds * programs, memory_mb=self._config.memory_mb)
 
+    def _tell_begin(self) -> None:
+        """Say that the worker is asked for something; each call is followed by one of `_tell_end`."""
+        self._asked += 1
+        self._on_status(self._status("busy"))
+
     def _tell_end(self) -> None:
-        """Say how the worker is after what was asked of it; it may not have been needed."""
+        """Say, after the last of what was asked of it, how the worker is."""
+        self._asked -= 1
+        if not self._asked:
+            self._tell_rest()
+
+    def _tell_rest(self) -> None:
+        """Say how the worker is that nothing is asked of; it may not have been needed."""
         if (failure := self._client.not_started) is not None:
             self._on_status(WorkerStatus("failed", message=failure.words))
         else:
