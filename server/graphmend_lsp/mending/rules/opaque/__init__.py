@@ -4,7 +4,7 @@ from graphmend_lsp.mending.rule import Declaration
 
 RULE = Declaration(
     name="opaque",
-    order=170,
+    order=195,
     tier="third choice",
     breaks=None,
     what_breaks="what takes tensors and gives tensors of known shapes: a loop as data says, a library's function",
