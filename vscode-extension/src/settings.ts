@@ -18,6 +18,8 @@ export interface Settings {
   readonly explore: boolean;
   /** Whether inputs are made up for models without an entry. */
   readonly guess: boolean;
+  /** Explain a mend that is not plain in one comment line. */
+  readonly comments: boolean;
   /** Whether lenses stand above entries and models. */
   readonly codeLens: boolean;
   /** Whether the places where graphs begin are marked. */
@@ -61,6 +63,7 @@ export function readSettings(get: (key: string) => unknown, variables: Variables
     mode: oneOf(get("mode"), ["eval", "train", "both"]),
     explore: get("explore") !== false,
     guess: get("guess") !== false,
+    comments: get("comments") !== false,
     codeLens: get("codeLens") !== false,
     inlayHints: get("inlayHints") === true,
     worker: {
@@ -86,6 +89,7 @@ export function serverSettings(settings: Settings, python: string | undefined): 
     mode: settings.mode,
     explore: settings.explore,
     guess: settings.guess,
+    comments: settings.comments,
     codeLens: settings.codeLens,
     inlayHints: settings.inlayHints,
     worker: { ...settings.worker, memory: settings.worker.memory ?? 0 },
@@ -94,7 +98,7 @@ export function serverSettings(settings: Settings, python: string | undefined): 
 }
 
 /** The settings that the server takes while it runs; every other one needs a new server. */
-const LIVE = ["run", "entries", "device", "mode", "explore", "guess", "codeLens", "inlayHints", "logLevel", "showNotifications", "trace.server"];
+const LIVE = ["run", "entries", "device", "mode", "explore", "guess", "comments", "codeLens", "inlayHints", "logLevel", "showNotifications", "trace.server"];
 
 /** Whether a change of settings needs a new server; `affects(key)` tells whether `graphmend.<key>` changed. */
 export function needsRestart(affects: (key: string) => boolean): boolean {
