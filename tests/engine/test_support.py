@@ -314,3 +314,12 @@ def test_each_thread_has_its_own_effects(tmp_path: Path) -> None:
     lines = _ran(tmp_path, _THREADS)[1:]
     assert lines[:-4] == ["['first', 'inner', 'last']"] * 8
     assert lines[-4:] == ["{'a': ['mine'], 'b': ['mine']}", "['other']", "['MainThread', 'other'] None None", "1 5"]
+
+
+def test_a_file_that_an_editor_has_just_created_is_not_foreign(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[project]\nname = 'a'\n")
+    made = tmp_path / "graphmend_support.py"
+    made.write_text("\n")
+    assert foreign_support(str(tmp_path)) is None
+    made.write_text("check = None\n")
+    assert str(made) in str(foreign_support(str(tmp_path)))

@@ -42,6 +42,11 @@ def version_of(text: str) -> int | None:
     return int(found[1]) if found is not None and _MARK in text else None
 
 
+def _is_foreign(text: str | None) -> bool:
+    """Whether there is a file that is not ours; an empty one may become ours: an editor creates it before it writes."""
+    return text is not None and bool(text.strip()) and version_of(text) is None
+
+
 @dataclass(frozen=True, slots=True)
 class Home:
     """Where a file imports the support module from: its name there, and the file that it is."""
@@ -109,7 +114,7 @@ class Supports:
         if path not in self._homes:
             home = home_of(path, self.sources)
             old = self.sources.get(home.path) if home is not None else None
-            foreign = old is not None and version_of(old) is None
+            foreign = _is_foreign(old)
             if home is not None and (foreign or os.path.isdir(home.path.removesuffix(".py"))):
                 home = None  # something else has the name
             self._homes[path] = home
@@ -131,7 +136,7 @@ def foreign_support(start: str) -> str | None:
     for folder in dict.fromkeys((os.path.dirname(os.path.abspath(file)), import_root(file), *project_folders(file))):
         path = os.path.join(folder, f"{SUPPORT}.py")
         text = sources.get(path) if os.path.isfile(path) else None
-        if (text is not None and version_of(text) is None) or os.path.isdir(path.removesuffix(".py")):
+        if _is_foreign(text) or os.path.isdir(path.removesuffix(".py")):
             name = path if text is not None else path.removesuffix(".py")
             return (
                 f"{name} is not GraphMend's, so mended files hold what they would import from it. Rename it, or set "

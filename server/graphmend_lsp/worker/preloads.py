@@ -160,14 +160,21 @@ class Preloads:
         if again or self._unused < AT_MOST:
             self._wish = _order(learned, _texts(params))
 
-    def grow(self) -> None:
-        """Start the process that was last wished for, if there is room for it; see to those that are under way."""
-        for grown in list(self._grown):
+    def grow(self) -> bool:
+        """Start the process that was last wished for, if there is room for it; see to those that are under way.
+
+        Whether any was ended: what it had started itself is this process's to reap then.
+        """
+        before = list(self._grown)
+        for grown in before:
             if grown.problem is not None or grown.child.outcome is not None:
                 self._failed(grown)
         wish, self._wish = self._wish, None
-        if wish is None or any(grown.wanted == wish for grown in self._grown):
-            return
+        if wish is not None and all(grown.wanted != wish for grown in self._grown):
+            self._try(wish)
+        return any(grown not in self._grown for grown in before)
+
+    def _try(self, wish: Order) -> None:
         attempts = self._attempts.get(wish, 0)
         free = free_mb()
         if attempts >= ATTEMPTS or (free is not None and free < SPARE_MB):

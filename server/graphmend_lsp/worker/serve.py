@@ -230,8 +230,8 @@ class Server:
                 self.preloads.learn(request.params, *request.imported)
             self.forget(number)
             self.cold.discard(number)
-        if not self.waiting and len(self.running) < self.at_once:
-            self.preloads.grow()
+        if not self.waiting and len(self.running) < self.at_once and self.preloads.grow():
+            self.reap()
 
     def is_doubtful(self, request: Running, result: Any) -> bool:
         """Whether a run whose packages were imported before may have failed because of that, or has changed what they see."""
