@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from lsprotocol import types
 
 from graphmend_lsp.lsp.client import Client
+from graphmend_lsp.lsp.notebooks import Notebook
 from graphmend_lsp.lsp.units import to_range
 from graphmend_lsp.lsp.uris import uri_of
 from graphmend_lsp.mending.rule import SUPPORT
@@ -21,17 +22,24 @@ _CREATES = "graphmend.create"  # what is created is shown before it is done, whe
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A file that is edited: its text now and, when it is open, its URI and version. `text` None: it is created."""
+    """A file that is edited: its text now and, when it is open, its URI and version. `text` None: it is created.
+
+    Of an open notebook, the text is the program that its cells make, and the cells are edited."""
 
     text: Text | None
     uri: str | None = None
     version: int | None = None
+    notebook: Notebook | None = None
 
 
 def workspace_edit(
     edits: Iterable[TextEdit], targets: Mapping[str, Target], client: Client
 ) -> types.WorkspaceEdit | None:
-    """The edits for this client; None when it cannot do what they need (create a file)."""
+    """The edits for this client; None when it cannot do what they need (create a file).
+
+    Raises:
+        UnsplitEditError: an edit of a notebook is no edit of one cell.
+    """
     by_path: dict[str, list[TextEdit]] = {}
     for edit in edits:
         by_path.setdefault(edit.path, []).append(edit)
@@ -40,6 +48,12 @@ def workspace_edit(
     creates = asks = False  # what can create files knows document changes, which say so
     for path, group in by_path.items():
         target = targets[path]
+        if target.notebook is not None:
+            for number, own in target.notebook.program.split(group).items():
+                cell = target.notebook.cells[number]
+                plain[cell.uri] = _written(cell.text, own, client)
+                operations.append(_document_edit(cell.uri, cell.version, plain[cell.uri]))
+            continue
         uri = target.uri or uri_of(path)
         if target.text is None:
             if not client.creates_files:
@@ -48,20 +62,25 @@ def workspace_edit(
             asks = asks or not _is_support(path)
             asked_for = client.confirms_changes and not _is_support(path)
             operations.append(types.CreateFile(uri, annotation_id=_CREATES if asked_for else None))
-        text = target.text or Text("")
-        written = [
-            types.TextEdit(to_range(text, edit.span, client.encoding), edit.text)
-            for edit in sorted(group, key=lambda edit: edit.span.start)
-        ]
-        document = types.OptionalVersionedTextDocumentIdentifier(uri, target.version)
-        operations.append(types.TextDocumentEdit(document, written))
-        plain[uri] = written
+        plain[uri] = _written(target.text or Text(""), group, client)
+        operations.append(_document_edit(uri, target.version, plain[uri]))
     if client.document_changes or creates:
         asked = {_CREATES: types.ChangeAnnotation("Create files", needs_confirmation=True)}
         return types.WorkspaceEdit(
             document_changes=operations, change_annotations=asked if asks and client.confirms_changes else None
         )
     return types.WorkspaceEdit(plain)
+
+
+def _written(text: Text, group: Iterable[TextEdit], client: Client) -> list[types.TextEdit]:
+    return [
+        types.TextEdit(to_range(text, edit.span, client.encoding), edit.text)
+        for edit in sorted(group, key=lambda edit: edit.span.start)
+    ]
+
+
+def _document_edit(uri: str, version: int | None, written: list[types.TextEdit]) -> types.TextDocumentEdit:
+    return types.TextDocumentEdit(types.OptionalVersionedTextDocumentIdentifier(uri, version), written)
 
 
 def _is_support(path: str) -> bool:
