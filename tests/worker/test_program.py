@@ -114,6 +114,37 @@ def test_a_file_may_have_any_name(worker: Worker, tmp_path: Path, name: str) -> 
     assert worker.analyse(tmp_path / name)["failure"] is None
 
 
+CALLED = {
+    "once": ("y = m(torch.ones(3))\nraise SystemExit\n", 1),
+    "in a loop": ("for n in range(9):\n    m(torch.ones(n), k=[1]).sum()\nraise SystemExit\n", 3),
+    "in a timed cell": ("if 1: m(torch.ones(3))\n", 1),
+    "awaited": ("async def g(): return torch.ones(2)\nm(await g())\nraise SystemExit\n", 1),
+    "behind what a kernel has": ("get_ipython().run_line_magic('m', '')\ndisplay(m)\nm(torch.ones(3))\n", 1),
+    "with what changes later": ("x = torch.ones(3)\nm(x.add_(1)).shape\nx = None\n", 1),
+}
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_the_cells_of_a_notebook_run_up_to_the_call(worker: Worker, tmp_path: Path, name: str) -> None:
+    cells, calls = CALLED[name]
+    text = "from __future__ import annotations\nimport torch\ndef f(x, k=()):\n    print(x)\n    return x + 1\n"
+    entry = {"function": "m", "kind": "called"}
+    result = worker.analyse(tmp_path / "my nb.ipynb", text=f"{text}m = torch.compile(f)\n{cells}", **entry)
+    assert result["failure"] is None
+    assert result["calls"] == calls
+    assert {event["frames"][-1]["line"] for event in result["events"]} == {4}
+
+
+def test_a_notebook_that_does_not_call_it_is_told(worker: Worker, tmp_path: Path) -> None:
+    entry = {"function": "m", "kind": "called"}
+    text = "import torch\nm = torch.compile(lambda x: x)\nif 0: m(1)\n"
+    failure = worker.analyse(tmp_path / "nb.ipynb", text=text, **entry)["failure"]
+    assert failure["kind"] == "no-inputs"
+    assert "No cell of nb.ipynb calls m" in failure["message"]
+    failure = worker.analyse(tmp_path / "nb.ipynb", text="import torch\nfiles\n" + text, **entry)["failure"]
+    assert (failure["stage"], failure["line"]) == ("load", 2)
+
+
 def test_roots_come_first(worker: Worker, tmp_path: Path) -> None:
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib" / "shared.py").write_text("two = 2\n")
