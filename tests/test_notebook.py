@@ -82,6 +82,21 @@ def test_an_edit_of_the_program_is_one_of_its_cell(
     assert after == (*CELLS[:number], source, *CELLS[number + 1 :])
 
 
+TOLD = {
+    "a line here": ("the check in line 4 fails", "the check in line 2 fails"),
+    "lines here": ("run lines 3 to 4 as one", "run lines 1 to 2 as one"),
+    "a line elsewhere": ("the call in line 8", "the call in line 2 of code cell 3"),
+    "lines of two cells": ("lines 1 to 4", "lines 1 to 4"),
+    "no line": ("deadline 4, 3 lines", "deadline 4, 3 lines"),
+}
+
+
+@pytest.mark.parametrize(("words", "wanted"), TOLD.values(), ids=TOLD)
+def test_lines_in_words_are_those_of_cells(words: str, wanted: str) -> None:
+    assert Cells(CELLS).told(words, 1) == wanted
+    assert Cells(()).told(words, 0) == words
+
+
 REFUSED = {
     "two cells": ((1, 8, 3, 4), "x", CROSSES),
     "the next cell goes on": ((1, 1, 3, 1), "x = ", CROSSES),

@@ -26,6 +26,7 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 _BODY_IS_PYTHON = re.compile(r"%%(time|capture|prun)\b")
 _TIME = re.compile(r"%time(?=[ \t])")
 _ASSIGNED = re.compile(r"[A-Za-z_][\w.,\t ]*=[ \t]*[%!][^=]")
+_LINES = re.compile(r"\b(lines?) (\d+)(?: to (\d+))?(?! of code cell)")
 _LARGEST = 200_000  # characters of a cell that is looked at
 
 
@@ -80,6 +81,20 @@ class Cells:
     def cell_at(self, line: int) -> int:
         """The number of the cell that a line of the program lies in, 0-based; the line after a cell is the cell's."""
         return max(bisect_right(self.first_lines, line) - 1, 0)
+
+    def told(self, words: str, number: int) -> str:
+        """Words about the program with its lines as lines of cells: "line 9" is "line 2", or "line 2 of code cell 3" when that
+        is not the cell (0-based) that the words are read at."""
+
+        def moved(found: re.Match[str]) -> str:
+            lines = [int(line) for line in found.groups()[1:] if line is not None]
+            cell = self.cell_at(lines[0])
+            if self.cell_at(lines[-1]) != cell or lines[-1] > self.program.line_count:
+                return found[0]
+            own = " to ".join(str(line - self.first_lines[cell] + 1) for line in lines)
+            return f"{found[1]} {own}" + (f" of code cell {cell + 1}" if cell != number else "")
+
+        return _LINES.sub(moved, words) if self.sources else words
 
     def split(self, edits: Iterable[TextEdit]) -> dict[int, list[TextEdit]]:
         """The edits of the program (all of one path) as edits of cells, by number; positions are the cell's own.

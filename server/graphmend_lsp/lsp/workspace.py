@@ -10,6 +10,7 @@ import contextlib
 import os
 import sys
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -477,16 +478,22 @@ class Workspace:
 
 
 def _in_cells(known: Known, notebook: Notebook, path: str) -> Known:
-    """A finding in a notebook without the mends that are no edits of single cells; these are declined."""
+    """A finding in a notebook without the mends that are no edits of single cells; these are declined. What is said of lines
+    is said of the cell's."""
+    cells, number = notebook.program, notebook.program.cell_at(known.site.span.start.line)
+
+    def told(words: Iterable[str]) -> tuple[str, ...]:
+        return tuple(cells.told(one, number) for one in words)
+
     kept: list[Candidate] = []
-    declined = list(known.declined)
+    declined = [replace(one, reason=cells.told(one.reason, number)) for one in known.declined]
     for candidate in known.candidates:
-        if why := notebook.program.why_not(edit for edit in candidate.mend.edits if edit.path == path):
-            declined.append(Declined(candidate.mend.rule, why))
-        else:
-            kept.append(candidate)
-    if len(kept) == len(known.candidates):
-        return known
+        mend = candidate.mend
+        if why := cells.why_not(edit for edit in mend.edits if edit.path == path):
+            declined.append(Declined(mend.rule, why))
+            continue
+        [title], changes, cautions = told([mend.title]), told(mend.changes), told(mend.cautions)
+        kept.append(replace(candidate, mend=replace(mend, title=title, changes=changes, cautions=cautions)))
     return replace(known, candidates=tuple(kept), declined=tuple(declined))
 
 
