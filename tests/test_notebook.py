@@ -85,6 +85,7 @@ def test_an_edit_of_the_program_is_one_of_its_cell(
 TOLD = {
     "a line here": ("the check in line 4 fails", "the check in line 2 fails"),
     "lines here": ("run lines 3 to 4 as one", "run lines 1 to 2 as one"),
+    "at the beginning": ("Line 4 may raise", "Line 2 may raise"),
     "a line elsewhere": ("the call in line 8", "the call in line 2 of code cell 3"),
     "lines of two cells": ("lines 1 to 4", "lines 1 to 4"),
     "no line": ("deadline 4, 3 lines", "deadline 4, 3 lines"),

@@ -18,7 +18,8 @@ from graphmend_lsp.engine.cache import Cache, cache_of
 from graphmend_lsp.engine.client import WorkerClient, WorkerFailedError
 from graphmend_lsp.engine.config import Analysis, CheckRequest, Device, WorkerConfig
 from graphmend_lsp.engine.entries import BadEntryError, ProjectConfig, parse_entry, python_files, read_config
-from graphmend_lsp.engine.files import UnreadableSourceError, read_source, write_source
+from graphmend_lsp.engine.files import UnreadableSourceError, notebooks, read_source, write_source
+from graphmend_lsp.engine.notebook_files import by_cell, by_line, placed, plan_by_cell
 from graphmend_lsp.engine.path_map import BadPathMapError, parse_pair
 from graphmend_lsp.engine.shard import BadShardError, Shard, parse_shard
 from graphmend_lsp.engine.tree import usual_jobs
@@ -66,7 +67,8 @@ def _check(arguments: argparse.Namespace) -> int:
             await session.close()
 
     report = with_unread(_run(work()), request.paths)
-    _print(report, arguments.format, sys.stdout, unreached=arguments.all)
+    told = placed(report, notebooks(request.texts), by_cell if arguments.format == "text" else by_line)
+    _print(told, arguments.format, sys.stdout, unreached=arguments.all)
     return exit_code(report)
 
 
@@ -181,6 +183,7 @@ def _mend(arguments: argparse.Namespace) -> int:
             plan = as_overlay(plan, [result.entry.file for result in plan.before.entries if result.error is None])
         except OverlayError as error:
             raise _UsageError(str(error)) from error
+    files = notebooks(request.texts)  # as they were mended
     if arguments.write:
         _write(plan)
     if arguments.format == "json":
@@ -195,7 +198,7 @@ def _mend(arguments: argparse.Namespace) -> int:
     else:
         from graphmend_lsp.report.text import print_plan, print_speed
 
-        print_plan(_console(), plan, diffs=not arguments.write, written=arguments.write)
+        print_plan(_console(), plan_by_cell(plan, files), diffs=not arguments.write, written=arguments.write)
         if arguments.measure:
             print_speed(_console(), measured)
     if any(one.error is not None for one in measured):
@@ -314,6 +317,7 @@ def _request(arguments: argparse.Namespace) -> tuple[CheckRequest, WorkerConfig]
     run: Analysis = getattr(arguments, "run", "real") or ("real" if config.explore is False else "both")
     request = CheckRequest(
         paths=paths,
+        texts={path: file.text for path, file in notebooks([*paths, *(entry.file for entry in entries)]).items()},
         entries=tuple(dict.fromkeys(entries)),
         device=devices[device],
         modes=modes[mode],

@@ -12,10 +12,10 @@ import re
 import warnings
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
-from graphmend_lsp.model import Span, TextEdit
+from graphmend_lsp.model import Mend, Span, TextEdit
 from graphmend_lsp.text import OverlappingEditsError, Text, apply_edits
 
 SUFFIX = ".ipynb"
@@ -26,7 +26,7 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 _BODY_IS_PYTHON = re.compile(r"%%(time|capture|prun)\b")
 _TIME = re.compile(r"%time(?=[ \t])")
 _ASSIGNED = re.compile(r"[A-Za-z_][\w.,\t ]*=[ \t]*[%!][^=]")
-_LINES = re.compile(r"\b(lines?) (\d+)(?: to (\d+))?(?! of code cell)")
+_LINES = re.compile(r"\b([Ll]ines?) (\d+)(?: to (\d+))?(?! of code cell)")
 _LARGEST = 200_000  # characters of a cell that is looked at
 
 
@@ -95,6 +95,15 @@ class Cells:
             return f"{found[1]} {own}" + (f" of code cell {cell + 1}" if cell != number else "")
 
         return _LINES.sub(moved, words) if self.sources else words
+
+    def told_mend(self, mend: Mend, number: int) -> Mend:
+        """A mend whose words name lines as `told` does."""
+
+        def told(words: Iterable[str]) -> tuple[str, ...]:
+            return tuple(self.told(one, number) for one in words)
+
+        title = self.told(mend.title, number)
+        return replace(mend, title=title, changes=told(mend.changes), cautions=told(mend.cautions))
 
     def split(self, edits: Iterable[TextEdit]) -> dict[int, list[TextEdit]]:
         """The edits of the program (all of one path) as edits of cells, by number; positions are the cell's own.

@@ -1,8 +1,7 @@
-"""Text edits as an LSP WorkspaceEdit, and the smallest edits between two texts. Pure."""
+"""Text edits as an LSP WorkspaceEdit. Pure."""
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,7 +14,9 @@ from graphmend_lsp.lsp.units import to_range
 from graphmend_lsp.lsp.uris import uri_of
 from graphmend_lsp.mending.rule import SUPPORT
 from graphmend_lsp.model import Position, Span, TextEdit
-from graphmend_lsp.text import Text
+from graphmend_lsp.text import Text, smallest_edits
+
+__all__ = ["Target", "smallest_edits", "whole", "workspace_edit"]
 
 _CREATES = "graphmend.create"  # what is created is shown before it is done, where the client can
 
@@ -88,55 +89,6 @@ def _is_support(path: str) -> bool:
     return os.path.basename(path) == f"{SUPPORT}.py"
 
 
-def smallest_edits(path: str, old: Text, new: str) -> tuple[TextEdit, ...]:
-    """Edits that turn `old` into `new`, hunk by hunk, each as small as can be."""
-    after = Text(new)
-    before_lines = _lines(old)
-    after_lines = _lines(after)
-    head = 0
-    while head < min(len(before_lines), len(after_lines)) and before_lines[head] == after_lines[head]:
-        head += 1
-    tail = 0
-    limit = min(len(before_lines), len(after_lines)) - head
-    while tail < limit and before_lines[-1 - tail] == after_lines[-1 - tail]:
-        tail += 1
-    a = before_lines[head : len(before_lines) - tail]
-    b = after_lines[head : len(after_lines) - tail]
-    edits: list[TextEdit] = []
-    for kind, a_from, a_to, b_from, b_to in difflib.SequenceMatcher(None, a, b, autojunk=len(a) > 2000).get_opcodes():
-        if kind == "equal":
-            continue
-        removed, added = "".join(a[a_from:a_to]), "".join(b[b_from:b_to])
-        start = old.starts[head + a_from] if head + a_from < len(old.starts) else len(old.value)
-        shared = 0
-        while shared < min(len(removed), len(added)) and removed[shared] == added[shared]:
-            shared += 1
-        rest = min(len(removed), len(added)) - shared
-        end = 0
-        while end < rest and removed[-1 - end] == added[-1 - end]:
-            end += 1
-        # An edit must not fall between the two characters of one line end.
-        if shared and removed[shared - 1 : shared] == "\r":
-            shared -= 1
-        if (
-            end
-            and removed[len(removed) - end : len(removed) - end + 1] == "\n"
-            and removed[: len(removed) - end].endswith("\r")
-        ):
-            end -= 1
-        if end and added[len(added) - end : len(added) - end + 1] == "\n" and added[: len(added) - end].endswith("\r"):
-            end -= 1
-        span = Span(old.position(start + shared), old.position(start + len(removed) - end))
-        edits.append(TextEdit(path, span, added[shared : len(added) - end]))
-    return tuple(edits)
-
-
 def whole(path: str, text: str) -> TextEdit:
     """The edit that fills a new file."""
     return TextEdit(path, Span(Position(1, 1), Position(1, 1)), text)
-
-
-def _lines(text: Text) -> list[str]:
-    ends = [*text.starts[1:], len(text.value)]
-    lines = [text.value[start:end] for start, end in zip(text.starts, ends, strict=True)]
-    return lines[:-1] if lines[-1] == "" else lines

@@ -10,7 +10,6 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -481,10 +480,6 @@ def _in_cells(known: Known, notebook: Notebook, path: str) -> Known:
     """A finding in a notebook without the mends that are no edits of single cells; these are declined. What is said of lines
     is said of the cell's."""
     cells, number = notebook.program, notebook.program.cell_at(known.site.span.start.line)
-
-    def told(words: Iterable[str]) -> tuple[str, ...]:
-        return tuple(cells.told(one, number) for one in words)
-
     kept: list[Candidate] = []
     declined = [replace(one, reason=cells.told(one.reason, number)) for one in known.declined]
     for candidate in known.candidates:
@@ -492,8 +487,7 @@ def _in_cells(known: Known, notebook: Notebook, path: str) -> Known:
         if why := cells.why_not(edit for edit in mend.edits if edit.path == path):
             declined.append(Declined(mend.rule, why))
             continue
-        [title], changes, cautions = told([mend.title]), told(mend.changes), told(mend.cautions)
-        kept.append(replace(candidate, mend=replace(mend, title=title, changes=changes, cautions=cautions)))
+        kept.append(replace(candidate, mend=cells.told_mend(mend, number)))
     return replace(known, candidates=tuple(kept), declined=tuple(declined))
 
 
