@@ -65,6 +65,10 @@ NOTEBOOKS = {
     "what is compiled comes first": (NET + "m = A()\nm(x)\nc = torch.compile(m)\nc(x)\n", ["c called"]),
     "compiled and not called": (NET + "m = torch.compile(A())\ndef g(x): return m(x)\n", ["m compiled"]),
     "work before the call": (NET + "m = torch.compile(A())\ntrain(m)\nm(x)\n", []),
+    "magics as JupyterLab sends them": (
+        "get_ipython().run_line_magic('m', '')\n" + NET + "m = torch.compile(A())\nm(x)\n",
+        ["m called"],
+    ),
     "a loop that saves": (NET + "m = torch.compile(A())\nfor x in data:\n    torch.save(m(x), 'f')\n", []),
     "a model and no call": (NET, ["A module"]),
 }

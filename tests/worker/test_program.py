@@ -119,7 +119,10 @@ CALLED = {
     "in a loop": ("for n in range(9):\n    m(torch.ones(n), k=[1]).sum()\nraise SystemExit\n", 3),
     "in a timed cell": ("if 1: m(torch.ones(3))\n", 1),
     "awaited": ("async def g(): return torch.ones(2)\nm(await g())\nraise SystemExit\n", 1),
-    "behind what a kernel has": ("get_ipython().run_line_magic('m', '')\ndisplay(m)\nm(torch.ones(3))\n", 1),
+    "behind what a kernel has": (
+        "get_ipython().run_line_magic('m', '')\nget_ipython().getoutput('ls')\ndisplay(m)\nm(torch.ones(3))\n",
+        1,
+    ),
     "with what changes later": ("x = torch.ones(3)\nm(x.add_(1)).shape\nx = None\n", 1),
 }
 

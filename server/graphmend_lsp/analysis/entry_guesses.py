@@ -26,7 +26,7 @@ _WORK = re.compile(
 )
 # what outlives the process, as a step of training does not
 _LASTING = re.compile(r"^(save\w*|download\w*|push\w*|launch|system|_?exit)$")
-_HARMLESS = re.compile(r"^(logging|warnings|sys|os|torch)\b|logger")
+_HARMLESS = re.compile(r"^(logging|warnings|sys|os|torch)\b|logger|^get_ipython\(\)")
 
 
 def guess_entries(source: str, path: str) -> tuple[Entry, ...]:

@@ -18,6 +18,7 @@ from graphmend_lsp.lsp.results import Result, by_name
 from graphmend_lsp.lsp.rpc import CONTENT_MODIFIED, RpcError, log_exception
 from graphmend_lsp.lsp.services import Project, SessionLike
 from graphmend_lsp.lsp.settings import Settings, in_project, told_entries
+from graphmend_lsp.lsp.uris import folder_of_virtual
 from graphmend_lsp.lsp.workspace import OpenFile, Workspace, read_text
 from graphmend_lsp.model import Entry, Failure, Finding, Measurement, Plan, Report
 from graphmend_lsp.report.words import found, mended
@@ -201,6 +202,7 @@ class Runs:
             if document.path is not None and document.is_read
         }
         roots = workspace.client.roots or tuple(dict.fromkeys(str(Path(path).parent) for path in paths))
+        roots = tuple(dict.fromkeys((*(folder for path in paths if (folder := folder_of_virtual(path))), *roots)))
         settings = in_project(workspace.settings, next((file.project for file in files), Project()))
         return CheckRequest(
             paths, texts, entries, roots, settings.device, settings.modes,

@@ -8,6 +8,7 @@ import os
 from typing import Literal
 from urllib.parse import quote, unquote, urlsplit
 
+VIRTUAL = ".virtual_documents"
 Encoding = Literal["utf-8", "utf-16", "utf-32"]
 
 
@@ -24,6 +25,13 @@ def path_of(uri: str) -> str | None:
         path = path.lstrip("/") if path[2:3] == ":" else f"//{parts.netloc}{path}"
         return os.path.normpath(path)
     return os.path.normpath(path) if path.startswith("/") else None
+
+
+def folder_of_virtual(path: str) -> str | None:
+    """The folder of the notebook that JupyterLab shows as this document (``ROOT/.virtual_documents/FOLDER/nb.ipynb``), from
+    which its kernel imports; None for any other document."""
+    root, found, rest = path.replace(os.sep, "/").partition(f"/{VIRTUAL}/")
+    return os.path.normpath(os.path.join(root or "/", os.path.dirname(rest))) if found else None
 
 
 def uri_of(path: str) -> str:

@@ -148,6 +148,9 @@ class _Shell:
     def run_cell_magic(self, *_args: Any, **_options: Any) -> None:
         """``%%magic``."""
 
+    def getoutput(self, *_args: Any, **_options: Any) -> None:
+        """``!command`` whose output is a value: there is none."""
+
     def system(self, *_args: Any, **_options: Any) -> None:
         """``!command``."""
 
