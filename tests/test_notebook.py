@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphmend_lsp.model import Span, TextEdit
-from graphmend_lsp.notebook import CROSSES, MAGIC, Cells, UnsplitEditError, is_broken, masked
+from graphmend_lsp.notebook import CROSSES, MAGIC, Cells, UnsplitEditError, by_cell, is_broken, masked
 
 NB = "/w/nb.ipynb"
 
@@ -62,7 +62,9 @@ CELLS = ("import torch", "def f(x):\n    return x\n", "%m\ny = f(1)")
 SPLIT = {
     "within a line": ((4, 12, 4, 13), "z", (1, "def f(x):\n    return z\n")),
     "an import after the imports": ((2, 1, 2, 1), "import math\n", (0, "import torch\nimport math")),
-    "before a cell": ((3, 1, 3, 1), "import math\n\n\n", (1, "import math\n\n\ndef f(x):\n    return x\n")),
+    "before a cell": ((3, 1, 3, 1), "a = 1\n\n\n", (1, "a = 1\n\n\ndef f(x):\n    return x\n")),
+    "imports before a cell": ((3, 1, 3, 1), "import math\n\n\n", (0, "import torch\n\nimport math")),
+    "imports where none are": ((7, 1, 7, 1), "import math\n\n", (2, "import math\n\n%m\ny = f(1)")),
     "after a cell that ends its line": ((5, 1, 5, 1), "a\n", (1, "def f(x):\n    return x\na\n")),
     "at the end": ((9, 1, 9, 1), "\n\ndef g(): ...\n", (2, "%m\ny = f(1)\n\n\ndef g(): ...")),
     "a whole last line": ((8, 1, 9, 1), "z = 2\n", (2, "%m\nz = 2")),
@@ -96,6 +98,15 @@ TOLD = {
 def test_lines_in_words_are_those_of_cells(words: str, wanted: str) -> None:
     assert Cells(CELLS).told(words, 1) == wanted
     assert Cells(()).told(words, 0) == words
+
+
+def test_places_in_data_are_told_by_cell() -> None:
+    data = {
+        "path": NB,
+        "strips": [{"path": NB, "line": 8, "end_line": 8, "n": 1}, {"path": "/w/a.py", "line": 8}, {"line": 3}],
+    }
+    moved = [{"path": f"{NB}:cell 3", "line": 2, "end_line": 2, "n": 1}, {"path": "/w/a.py", "line": 8}, {"line": 3}]
+    assert by_cell(data, {NB: Cells(CELLS)}) == {"path": NB, "strips": moved}
 
 
 REFUSED = {

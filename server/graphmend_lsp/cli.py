@@ -8,7 +8,7 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TextIO, TypeVar
 
@@ -19,7 +19,15 @@ from graphmend_lsp.engine.client import WorkerClient, WorkerFailedError
 from graphmend_lsp.engine.config import Analysis, CheckRequest, Device, WorkerConfig
 from graphmend_lsp.engine.entries import BadEntryError, ProjectConfig, parse_entry, python_files, read_config
 from graphmend_lsp.engine.files import UnreadableSourceError, notebooks, read_source, write_source
-from graphmend_lsp.engine.notebook_files import by_cell, by_line, placed, plan_by_cell
+from graphmend_lsp.engine.notebook_files import (
+    NotebookFile,
+    by_cell,
+    by_line,
+    in_program,
+    map_by_cell,
+    placed,
+    plan_by_cell,
+)
 from graphmend_lsp.engine.path_map import BadPathMapError, parse_pair
 from graphmend_lsp.engine.shard import BadShardError, Shard, parse_shard
 from graphmend_lsp.engine.tree import usual_jobs
@@ -67,8 +75,9 @@ def _check(arguments: argparse.Namespace) -> int:
             await session.close()
 
     report = with_unread(_run(work()), request.paths)
-    told = placed(report, notebooks(request.texts), by_cell if arguments.format == "text" else by_line)
-    _print(told, arguments.format, sys.stdout, unreached=arguments.all)
+    files = notebooks(request.texts)
+    places = {"text": by_cell, "html": in_program}.get(arguments.format, by_line)
+    _print(placed(report, files, places), arguments.format, sys.stdout, unreached=arguments.all, notebooks=files)
     return exit_code(report)
 
 
@@ -111,7 +120,14 @@ def _record(arguments: argparse.Namespace) -> int:
     return end_like(run.status)
 
 
-def _print(report: Report, form: str, file: TextIO, *, unreached: bool = False) -> None:
+def _print(
+    report: Report,
+    form: str,
+    file: TextIO,
+    *,
+    unreached: bool = False,
+    notebooks: Mapping[str, NotebookFile] | None = None,
+) -> None:
     if form == "text":
         from graphmend_lsp.report.text import print_report
 
@@ -124,7 +140,7 @@ def _print(report: Report, form: str, file: TextIO, *, unreached: bool = False) 
         from graphmend_lsp.report.graph_map import graph_map
         from graphmend_lsp.report.page import page
 
-        print(page(graph_map(report)), file=file)
+        print(page(map_by_cell(graph_map(report), notebooks or {})), file=file)
     elif form == "sarif":
         from graphmend_lsp.report.formats import sarif
 
@@ -194,7 +210,7 @@ def _mend(arguments: argparse.Namespace) -> int:
         from graphmend_lsp.report.graph_map import plan_map
         from graphmend_lsp.report.page import page
 
-        print(page(plan_map(plan, written=arguments.write), "Graph map of a mend"))
+        print(page(map_by_cell(plan_map(plan, written=arguments.write), files), "Graph map of a mend"))
     else:
         from graphmend_lsp.report.text import print_plan, print_speed
 

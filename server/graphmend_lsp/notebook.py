@@ -11,9 +11,10 @@ import ast
 import re
 import warnings
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from typing import Any
 
 from graphmend_lsp.model import Mend, Span, TextEdit
 from graphmend_lsp.text import OverlappingEditsError, Text, apply_edits
@@ -21,6 +22,7 @@ from graphmend_lsp.text import OverlappingEditsError, Text, apply_edits
 SUFFIX = ".ipynb"
 CROSSES = "This mend changes code of several cells at once. Put that code into one cell."
 MAGIC = "This mend changes a line with an IPython magic or a shell command. Move the code to a line of its own."
+_IMPORTS = re.compile(r"(?:(?:import |from )[^\n]*\n|\n)+")
 _GAP = "\n\n"
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 _BODY_IS_PYTHON = re.compile(r"%%(time|capture|prun)\b")
@@ -33,6 +35,22 @@ _LARGEST = 200_000  # characters of a cell that is looked at
 def is_notebook(path: str) -> bool:
     """Whether a path names a notebook; the text of that "file" is the program that its cells make."""
     return path.endswith(SUFFIX)
+
+
+def by_cell(data: Any, notebooks: Mapping[str, Cells]) -> Any:
+    """Data (lists and dicts) with each ``path`` and ``line`` of a notebook's program as those of a cell: ``nb.ipynb:cell 2``."""
+    if isinstance(data, list):
+        return [by_cell(one, notebooks) for one in data]
+    if not isinstance(data, dict):
+        return data
+    made = {key: by_cell(value, notebooks) for key, value in data.items()}
+    cells = notebooks.get(made.get("path", "")) if isinstance(made.get("path"), str) else None
+    if cells is None or not cells.sources or not made.get("line"):
+        return made
+    number = cells.cell_at(made["line"])
+    shift = cells.first_lines[number] - 1
+    lines = {key: made[key] - shift for key in ("line", "end_line") if key in made}
+    return {**made, "path": f"{made['path']}:cell {number + 1}", **lines}
 
 
 class UnsplitEditError(ValueError):
@@ -113,7 +131,7 @@ class Cells:
         """
         edits = tuple(edits)
         found: dict[int, list[TextEdit]] = {}
-        for edit in edits:
+        for edit in map(self._with_imports, edits):
             start, end = self.program.offset(edit.span.start), self.program.offset(edit.span.end)
             number = max(bisect_right(self._offsets[:-1], start) - 1, 0)
             if end > self._offsets[number + 1]:
@@ -140,6 +158,17 @@ class Cells:
             apply_edits(source, split[number]) if number in split else source
             for number, source in enumerate(self.sources)
         )
+
+    def _with_imports(self, edit: TextEdit) -> TextEdit:
+        """An edit that makes the same program; imports that it adds before a cell go to those that end the cell before."""
+        begin = self.program.offset(edit.span.start)
+        if edit.span.start != edit.span.end or begin not in self._offsets[1:-1] or not _IMPORTS.fullmatch(edit.text):
+            return edit
+        above = self.sources[self._offsets.index(begin) - 1].splitlines() or [""]
+        if not above[-1].startswith(("import ", "from ")):
+            return edit
+        place = self.program.position(begin - 1)
+        return TextEdit(edit.path, Span(place, place), f"\n{edit.text[:-1]}")
 
     def _of_cell(self, number: int, edits: list[TextEdit]) -> list[TextEdit]:
         source, begin, end = self.sources[number], self._offsets[number], self._offsets[number + 1]

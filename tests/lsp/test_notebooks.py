@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from graphmend_lsp.lsp.uris import folder_of_virtual
 from graphmend_lsp.notebook import CROSSES
 from tests.lsp.conftest import Start
 from tests.lsp.notebook_client import CAPABILITIES, Notebook
@@ -131,6 +132,13 @@ def test_all_is_mended_across_cells_and_commands_take_a_cell(start: Start, tmp_p
     client.answers["workspace/applyEdit"] = lambda params: given.append(params["edit"]) or {"applied": True}
     client.result("workspace/executeCommand", {"command": "graphmend.mendAll", "arguments": [book.cell("b")]})
     assert book.after(given[0]) == {"a": "bar\nbar", "b": "x\nbar", "c": ENTRY}
+    command = {"command": "graphmend.mapData", "arguments": [book.cell("c")]}
+    places = client.result("workspace/executeCommand", command)["places"]
+    assert {(place["path"].rpartition("/")[2], place["line"]) for place in places} == {
+        ("nb.ipynb:cell 1", 1),
+        ("nb.ipynb:cell 1", 2),
+        ("nb.ipynb:cell 2", 2),
+    }
     lenses = [
         (name, lens["range"]["start"]["line"], lens["command"]["title"])
         for name in book.cells
@@ -176,3 +184,9 @@ def test_a_notebook_of_jupyterlab_is_one_document_of_python(start: Start, tmp_pa
     [change] = mend["edit"]["documentChanges"]
     assert change["textDocument"] == {"uri": path.as_uri(), "version": 1}
     assert change["edits"][0]["newText"] == "bar"
+
+
+def test_the_folder_of_a_notebook_of_jupyterlab() -> None:
+    assert folder_of_virtual("/root/.virtual_documents/a/b/nb.ipynb") == "/root/a/b"
+    assert folder_of_virtual("/root/.virtual_documents/nb.ipynb") == "/root"
+    assert folder_of_virtual("/root/nb.ipynb") is None

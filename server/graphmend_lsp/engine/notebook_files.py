@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
+from graphmend_lsp import notebook
 from graphmend_lsp.model import Break, Candidate, Failure, Finding, Frame, Mend, Plan, Position, Report, Span
 from graphmend_lsp.notebook import Cells
 from graphmend_lsp.text import Text, smallest_edits
@@ -185,6 +186,17 @@ def by_line(file: NotebookFile, place: Position) -> tuple[str, Position]:
     before = json.loads(line[0])[: own.column - 1]
     written = json.dumps(before, ensure_ascii=file.raw.isascii())
     return file.path, text.position(line.start() + len(written) - 1)
+
+
+def in_program(file: NotebookFile, place: Position) -> tuple[str, Position]:
+    """A place of the program as it is."""
+    return file.path, place
+
+
+def map_by_cell(data: dict[str, Any], files: Mapping[str, NotebookFile]) -> dict[str, Any]:
+    """A graph map's data with places in notebooks `by_cell`."""
+    moved: dict[str, Any] = notebook.by_cell(data, {path: file.cells for path, file in files.items()})
+    return moved
 
 
 def placed(report: Report, files: Mapping[str, NotebookFile], where: Where) -> Report:
