@@ -124,6 +124,13 @@ def test_an_edit_that_is_no_edit_of_one_cell_is_refused(span: tuple[int, int, in
         Cells(CELLS).split((TextEdit(NB, Span.of(*span), text),))
 
 
+def test_a_cell_magic_stays_first() -> None:
+    cells = Cells(("%%time\nx = 1",))
+    assert cells.after((TextEdit(NB, Span.of(2, 1, 2, 1), "import math\n"),)) == ("%%time\nimport math\nx = 1",)
+    with pytest.raises(UnsplitEditError):
+        cells.split((TextEdit(NB, Span.of(1, 1, 1, 1), "import math\n"),))
+
+
 def test_a_hidden_cell_is_not_edited() -> None:
     cells = Cells.readable(("a = 1", "b = ("))
     with pytest.raises(UnsplitEditError):

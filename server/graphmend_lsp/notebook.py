@@ -185,14 +185,20 @@ class Cells:
         path = edits[0].path
         own = [TextEdit(path, Span(cell.position(a), cell.position(b)), text) for a, b, text in placed]
         try:
-            wanted, got = apply_edits(region.value, moved), self._masked(number, apply_edits(source, own))
+            wanted, after = apply_edits(region.value, moved), apply_edits(source, own)
         except OverlappingEditsError as error:
             raise UnsplitEditError(CROSSES) from error
         if wanted and wanted[-1] not in "\r\n" and number + 1 < len(self.sources):
             raise UnsplitEditError(CROSSES)  # what follows in the next cell would go on with the last line
-        if wanted.rstrip("\r\n") != got.rstrip("\r\n"):
+        if wanted.rstrip("\r\n") != self._masked(number, after).rstrip("\r\n") or _magic(source) != _magic(after):
             raise UnsplitEditError(MAGIC)
         return own
+
+
+def _magic(source: str) -> str:
+    """The cell magic, which only the first line can be; empty where there is none."""
+    first = source.lstrip().split("\n", 1)[0]
+    return first if first.startswith("%%") else ""
 
 
 def _changed(source: str, program: str, start: int, stop: int) -> bool:
@@ -252,7 +258,7 @@ def commented(source: str) -> str:
 @lru_cache(maxsize=512)
 def is_broken(source: str) -> bool:
     """Whether a cell is no Python by itself, magics left out of it."""
-    if len(source) > _LARGEST:
+    if len(source) > _LARGEST // 5:  # to parse it takes too long for an event loop
         return False
     return _parsed(masked(source)) is None
 

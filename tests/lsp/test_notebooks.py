@@ -190,3 +190,21 @@ def test_the_folder_of_a_notebook_of_jupyterlab() -> None:
     assert folder_of_virtual("/root/.virtual_documents/a/b/nb.ipynb") == "/root/a/b"
     assert folder_of_virtual("/root/.virtual_documents/nb.ipynb") == "/root"
     assert folder_of_virtual("/root/nb.ipynb") is None
+
+
+def test_a_break_in_a_file_leads_back_to_the_cell(start: Start, tmp_path: Path) -> None:
+    helper = tmp_path / "helper.py"
+    helper.write_text("def helper():\n    foo\n")
+    client = made(start, rootUri=tmp_path.as_uri())
+    book = Notebook(client, tmp_path / "nb.ipynb", a="import helper", b="x\nhelper()  # fake call", c=ENTRY)
+    book.save()
+    [shown] = client.published(helper.as_uri(), proven)  # which is not open
+    assert shown["relatedInformation"][0]["location"] == {
+        "uri": book.cell("b"),
+        "range": {"start": at(1, 0), "end": at(1, 8)},
+    }
+    client.open(helper.as_uri(), helper.read_text())
+    [shown] = client.published(helper.as_uri(), proven)
+    assert shown["relatedInformation"][0]["location"]["uri"] == book.cell("b")
+    [note] = client.result("textDocument/codeLens", {"textDocument": {"uri": book.cell("c")}})[:1]
+    assert note["range"]["start"] == at(0, 0)

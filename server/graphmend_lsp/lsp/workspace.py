@@ -345,7 +345,7 @@ class Workspace:
             if self.file_at(path) is not None or (text := self.text_at(path)) is None:
                 continue
             if found := self._diagnostics(path, text, self._of_runs(path, text)):
-                shown[uri_of(path)] = found
+                shown[uri_of(path)] = self.notebooks.shown(found, None, self.client.encoding)[""]
         return shown
 
     def push_closed(self, but: str | None = None) -> None:
