@@ -138,6 +138,13 @@ def test_the_cells_of_a_notebook_run_up_to_the_call(worker: Worker, tmp_path: Pa
     assert {event["frames"][-1]["line"] for event in result["events"]} == {4}
 
 
+def test_the_cells_of_a_notebook_run_up_to_its_entry(worker: Worker, tmp_path: Path) -> None:
+    text = "import torch\ndef graphmend_entry(): return helper, (torch.ones(2),)\nraise SystemExit\n"
+    text += "@missing\ndef other(): ...\ndef helper(x): return x + 1\n"
+    result = worker.analyse(tmp_path / "nb.ipynb", text=text)
+    assert (result["failure"], result["calls"]) == (None, 1)
+
+
 def test_a_notebook_that_does_not_call_it_is_told(worker: Worker, tmp_path: Path) -> None:
     entry = {"function": "m", "kind": "called"}
     text = "import torch\nm = torch.compile(lambda x: x)\nif 0: m(1)\n"

@@ -23,6 +23,7 @@ SUFFIX = ".ipynb"
 KIND = "called"
 MOST = 3
 """Calls that are noted; a loop that makes more is left."""
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 _NOTE = "__graphmend_note__"
 _Noted = tuple[Any, tuple[Any, ...], dict[str, Any]]
 _CALLS: dict[str, list[_Noted]] = {}
@@ -34,7 +35,8 @@ class _EnoughError(BaseException):
 
 
 def carry_out(module: ModuleType, text: str, entry: EntrySpec) -> None:
-    """Run the program in the module: all of it, or for an entry of kind ``called`` up to the statement that calls that.
+    """Run the program in the module: for an entry of kind ``called`` up to the statement that calls that; for a function up to
+    its definition, and of what follows the definitions; else all of it.
 
     Raises whatever the program does.
     """
@@ -48,24 +50,34 @@ def carry_out(module: ModuleType, text: str, entry: EntrySpec) -> None:
         space[_NOTE] = _noting(noted)
         tree = ast.fix_missing_locations(_Noting(entry["function"]).visit(tree))
     try:
-        _run(tree, module, noted)
+        _run(tree, module, entry, noted)
     except _EnoughError:
         return
     finally:
         space.pop(_NOTE, None)
 
 
-def _run(tree: ast.Module, module: ModuleType, noted: list[_Noted]) -> None:
+def _run(tree: ast.Module, module: ModuleType, entry: EntrySpec, noted: list[_Noted]) -> None:
     flags = _AWAIT
-    for statement in tree.body:
-        if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
-            for name in statement.names:
-                flags |= getattr(__future__, name.name).compiler_flag
+
+    def execute(statement: ast.stmt) -> None:
         code = compile(ast.Module([statement], []), module.__file__ or "", "exec", flags, dont_inherit=True)
         result = eval(code, vars(module))
         if inspect.iscoroutine(result):
             asyncio.run(result)
+
+    for number, statement in enumerate(tree.body):
+        if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
+            for name in statement.names:
+                flags |= getattr(__future__, name.name).compiler_flag
+        execute(statement)
         if noted:
+            return
+        if entry["kind"] == "function" and getattr(statement, "name", "") == entry["function"]:
+            for later in tree.body[number + 1 :]:
+                if isinstance(later, _DEFINITIONS):
+                    with contextlib.suppress(Exception):  # it may need what did not run
+                        execute(later)
             return
 
 
