@@ -61,5 +61,18 @@ await inWorkbench(
     await until(() => JSON.stringify(source()) === JSON.stringify(plan.mended), "the mended cells", 10_000, async () => JSON.stringify(source()));
     await cell.locator(".squiggly-warning, .squiggly-info").first().waitFor({ state: "detached", timeout: 45_000 });
     say("mended");
+
+    await page.keyboard.press("Control+Z");
+    await page.locator(".tab.dirty", { hasText: name }).waitFor();
+    await workbench.save(name);
+    await cell.locator(".squiggly-warning").first().waitFor({ timeout: 45_000 });
+    const other = page.locator(".notebookOverlay .cell .monaco-editor", { hasText: "import torch" }).first();
+    await other.click();
+    await page.locator(".codelens-decoration a", { hasText: /^Graph map$/ }).first().click();
+    const map = page.frameLocator('iframe.webview.ready[src*="extensionId=graphmend"]').frameLocator("iframe#active-frame"); // the notebook has a webview, too
+    const stop = map.getByRole("button", { name: new RegExp(`^Graph break 1: ${plan.shown}, ${name.replace(".", "\\.")}:cell 2:8\\b`) }).first();
+    await stop.click();
+    await page.locator(".notebookOverlay .code-cell-row.focused", { hasText: "class Net" }).first().waitFor();
+    say("from the map to the cell");
   },
 );
