@@ -138,6 +138,14 @@ def test_the_cells_of_a_notebook_run_up_to_the_call(worker: Worker, tmp_path: Pa
     assert {event["frames"][-1]["line"] for event in result["events"]} == {4}
 
 
+@pytest.mark.parametrize("folder", ["", ".virtual_documents"])
+def test_the_cells_of_a_notebook_run_in_its_folder(worker: Worker, tmp_path: Path, folder: str) -> None:
+    (tmp_path / "data.txt").write_text("12345")
+    text = "import torch\nm = torch.compile(lambda x: x + 1)\nm(torch.ones(len(open('data.txt').read())))\n"
+    result = worker.analyse(tmp_path / folder / "nb.ipynb", text=text, function="m", kind="called")
+    assert (result["failure"], result["calls"]) == (None, 1)
+
+
 def test_the_cells_of_a_notebook_run_up_to_its_entry(worker: Worker, tmp_path: Path) -> None:
     text = "import torch\ndef graphmend_entry(): return helper, (torch.ones(2),)\nraise SystemExit\n"
     text += "@missing\ndef other(): ...\ndef helper(x): return x + 1\n"

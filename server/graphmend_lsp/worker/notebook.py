@@ -34,6 +34,12 @@ class _EnoughError(BaseException):
     """The calls that were wanted are there."""
 
 
+def folder_of(file: str) -> str:
+    """The folder that a notebook's kernel starts in. JupyterLab's client names ``ROOT/.virtual_documents/FOLDER/nb.ipynb``."""
+    root, found, rest = os.path.dirname(os.path.abspath(file)).partition(f"{os.sep}.virtual_documents")
+    return os.path.normpath(root + rest) if found else root
+
+
 def carry_out(module: ModuleType, text: str, entry: EntrySpec) -> None:
     """Run the program in the module: for an entry of kind ``called`` up to the statement that calls that; for a function up to
     its definition, and of what follows the definitions; else all of it.

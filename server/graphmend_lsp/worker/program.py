@@ -213,6 +213,9 @@ def _load_notebook(entry: EntrySpec) -> ModuleType:
     module = ModuleType("graphmend_entry_" + re.sub(r"\W", "_", stem))
     module.__file__ = file
     sys.modules[module.__name__] = module
+    folder = notebook.folder_of(file)
+    if os.path.isdir(folder):
+        os.chdir(folder)  # as a kernel
     seed()  # what the cells draw is the same in each process
     with repeated_draws(SEED):
         notebook.carry_out(module, text, entry)
