@@ -208,3 +208,18 @@ def test_a_break_in_a_file_leads_back_to_the_cell(start: Start, tmp_path: Path) 
     assert shown["relatedInformation"][0]["location"]["uri"] == book.cell("b")
     [note] = client.result("textDocument/codeLens", {"textDocument": {"uri": book.cell("c")}})[:1]
     assert note["range"]["start"] == at(0, 0)
+
+
+def test_graphs_begin_in_cells(start: Start, tmp_path: Path) -> None:
+    client = made(start, initializationOptions={"settings": {"inlayHints": True}})
+    book = Notebook(client, tmp_path / "nb.ipynb", a="import torch", b="x\nfoo = 1", c=ENTRY)
+    book.save()
+    client.published(book.cell("b"), proven)
+    whole = {"start": at(0, 0), "end": at(9, 0)}
+    hints = {
+        name: client.result("textDocument/inlayHint", {"textDocument": {"uri": book.cell(name)}, "range": whole})
+        for name in book.cells
+    }
+    assert [hint["position"] for hint in hints["a"]] == [at(0, 12)]
+    assert [(hint["position"], hint["label"]) for hint in hints["b"]] == [(at(1, 7), "graph 2 of 2: 4 operators")]
+    assert hints["c"] == []
