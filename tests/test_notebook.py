@@ -124,6 +124,13 @@ def test_an_edit_that_is_no_edit_of_one_cell_is_refused(span: tuple[int, int, in
         Cells(CELLS).split((TextEdit(NB, Span.of(*span), text),))
 
 
+@pytest.mark.parametrize("magic", ["%pylab inline", "x = 1\n%run other.py"])
+def test_a_magic_that_binds_names_keeps_mends_away(magic: str) -> None:
+    edit = TextEdit(NB, Span.of(6, 1, 6, 1), "# a\n")
+    assert "cannot see which names" in Cells((magic, "a = 1", "b = 2")).why_not((edit,))
+    assert Cells((f'"""\n{magic}\n"""', "a = 1", "b = 2")).why_not((edit,)) == ""
+
+
 def test_a_cell_magic_stays_first() -> None:
     cells = Cells(("%%time\nx = 1",))
     assert cells.after((TextEdit(NB, Span.of(2, 1, 2, 1), "import math\n"),)) == ("%%time\nimport math\nx = 1",)

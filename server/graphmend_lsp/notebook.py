@@ -23,6 +23,8 @@ SUFFIX = ".ipynb"
 CROSSES = "This mend changes code of several cells at once. Put that code into one cell."
 MAGIC = "This mend changes a line with an IPython magic or a shell command. Move the code to a line of its own."
 _IMPORTS = re.compile(r"(?:(?:import |from )[^\n]*\n|\n)+")
+BINDS = "The notebook runs `{}`, and GraphMend cannot see which names that binds. Import them instead."
+_BINDING = re.compile(r"^(%(?:pylab|run|store)\b)", re.MULTILINE)
 _GAP = "\n\n"
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 _BODY_IS_PYTHON = re.compile(r"%%(time|capture|prun)\b")
@@ -127,9 +129,12 @@ class Cells:
         """The edits of the program (all of one path) as edits of cells, by number; positions are the cell's own.
 
         Raises:
-            UnsplitEditError: an edit touches two cells, or what is a comment in the program only.
+            UnsplitEditError: an edit touches two cells, or what is a comment in the program only; or names of the notebook may be
+                others than the program shows.
         """
         edits = tuple(edits)
+        if edits and self._binding is not None:
+            raise UnsplitEditError(BINDS.format(self._binding))
         found: dict[int, list[TextEdit]] = {}
         for edit in map(self._with_imports, edits):
             start, end = self.program.offset(edit.span.start), self.program.offset(edit.span.end)
@@ -158,6 +163,15 @@ class Cells:
             apply_edits(source, split[number]) if number in split else source
             for number, source in enumerate(self.sources)
         )
+
+    @cached_property
+    def _binding(self) -> str | None:
+        """A magic that binds names which the program does not show (``%pylab``: `sum` is numpy's)."""
+        for source in self.sources:
+            for found in _BINDING.finditer(source):
+                if masked(source)[found.start(1)] == "#":
+                    return found[1]
+        return None
 
     def _with_imports(self, edit: TextEdit) -> TextEdit:
         """An edit that makes the same program; imports that it adds before a cell go to those that end the cell before."""
