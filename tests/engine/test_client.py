@@ -15,9 +15,9 @@ from graphmend_lsp.engine.session import Session
 FAKE = str(Path(__file__).with_name("fake_worker.py"))
 
 
-def client(manner: str) -> WorkerClient:
-    # A command with {worker} is not sent the worker's files; the fake takes its manner and ignores the rest.
-    return WorkerClient(None, (sys.executable, FAKE, manner, "{worker}"), None, {})
+def client(behaviour: str) -> WorkerClient:
+    # A command with {worker} is not sent the worker's files; the fake takes its behaviour and ignores the rest.
+    return WorkerClient(None, (sys.executable, FAKE, behaviour, "{worker}"), None, {})
 
 
 def alive(pid: int) -> bool:
@@ -28,9 +28,9 @@ def alive(pid: int) -> bool:
     return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z" if Path("/proc").exists() else True
 
 
-@pytest.mark.parametrize("manner", ["good", "babbles", "floods", "lies"])
-async def test_answers_come_through(manner: str) -> None:
-    worker, steps = client(manner), []
+@pytest.mark.parametrize("behaviour", ["good", "babbles", "floods", "lies"])
+async def test_answers_come_through(behaviour: str) -> None:
+    worker, steps = client(behaviour), []
     result = await worker.request("analyse", {}, 30, lambda *news: steps.append(news))
     assert result["calls"] == 1
     assert steps == [("progress", "half way")]
@@ -38,7 +38,7 @@ async def test_answers_come_through(manner: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("manner", "kind", "words"),
+    ("behaviour", "kind", "words"),
     [
         ("dies at start", "crash", "no such library"),
         ("old protocol", "crash", "did not start"),
@@ -46,8 +46,8 @@ async def test_answers_come_through(manner: str) -> None:
         ("dies at work", "crash", "ended unexpectedly"),
     ],
 )
-async def test_failures_are_told(manner: str, kind: str, words: str) -> None:
-    worker = client(manner)
+async def test_failures_are_told(behaviour: str, kind: str, words: str) -> None:
+    worker = client(behaviour)
     with pytest.raises(WorkerFailedError) as caught:
         await worker.request("analyse", {}, 30)
     assert caught.value.failure.kind == kind
@@ -80,7 +80,7 @@ async def test_a_missing_interpreter_is_told() -> None:
 
 
 async def test_a_silent_worker_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graphmend_lsp.engine.client.ARRIVE_SECONDS", 0.5)
+    monkeypatch.setattr("graphmend_lsp.engine.client.READY_SECONDS", 0.5)
     worker = client("silent")
     with pytest.raises(WorkerFailedError):
         await worker.start()

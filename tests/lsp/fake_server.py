@@ -295,7 +295,7 @@ class FakeSession:
         if "hang measure" in told:
             await asyncio.sleep(3600)
         spread = 2.0 if "noise" in told else 1.51
-        times: Any = {"first": (1.0, 2.0), "warm": (0.3, 0.2), "ratio": 1.5, "low": 1.49, "high": spread, "turns": 9}
+        times: Any = {"first": (1.0, 2.0), "warm": (0.3, 0.2), "ratio": 1.5, "low": 1.49, "high": spread, "samples": 9}
         return tuple(Measurement(*key, backend or "inductor", "cpu", **times) for key in keys)
 
     async def start(self) -> None:

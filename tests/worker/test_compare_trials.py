@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 import torch
 
+from graphmend_lsp.worker.compare_trials import Programs, compare_trial
 from graphmend_lsp.worker.effects import Effect
 from graphmend_lsp.worker.observe import Observation, Raised
 from graphmend_lsp.worker.plan import Plan
 from graphmend_lsp.worker.recipes import Recipe
 from graphmend_lsp.worker.snapshot import Store, take
 from graphmend_lsp.worker.trials import Trial, Way
-from graphmend_lsp.worker.weigh import Programs, compare_trial
 from graphmend_lsp.worker.wire import CountsData
 
 CALLS = (Recipe(0, own=True), Recipe(0, floats="negated"), Recipe(0, again=True))

@@ -8,7 +8,7 @@ import pytest
 
 from graphmend_lsp.worker.explore import Once, decisive, events_of, explore, site_of
 from graphmend_lsp.worker.failures import failure
-from graphmend_lsp.worker.oracle import LONGEST, TURNS, EndlessError, Oracle, Profile
+from graphmend_lsp.worker.oracle import LONGEST, MAX_ASKED, EndlessError, Oracle, Profile
 from graphmend_lsp.worker.wire import Answer, BreakData
 from tests.worker.test_fake import FILE, ids, run
 from tests.worker.worker_pipes import Worker
@@ -192,9 +192,9 @@ def test_a_truth_test_of_a_number_is_a_truth_test() -> None:
 
 def test_answers_change_when_one_place_asks_too_often() -> None:
     oracle = Oracle()
-    said = [oracle.truth() for _ in range(TURNS + 5)]
-    assert not any(said[:TURNS])
-    assert any(said[TURNS:])
+    said = [oracle.truth() for _ in range(MAX_ASKED + 5)]
+    assert not any(said[:MAX_ASKED])
+    assert any(said[MAX_ASKED:])
     with pytest.raises(EndlessError):
         for _ in range(LONGEST + 2):
             oracle.truth()

@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import Any
 
 from graphmend_lsp.engine.interpreter import is_sent, worker_command
-from graphmend_lsp.engine.remote import ARRIVE_SECONDS, ATTEMPTS, READY, Elsewhere, arrival_line, parcel
+from graphmend_lsp.engine.remote import ATTEMPTS, READY, READY_SECONDS, Elsewhere, bootstrap_line, parcel
 from graphmend_lsp.model import Failure
 from graphmend_lsp.worker.wire import PROTOCOL, FailureData, Hello
 
@@ -141,7 +141,7 @@ class WorkerClient:
     @property
     def _patience(self) -> float:
         """Seconds until the hello: a command may wait for a queue, a container or a slow line."""
-        return ARRIVE_SECONDS if self._command else START_SECONDS
+        return READY_SECONDS if self._command else START_SECONDS
 
     def _why_not(self, program: str, error: BaseException) -> str:
         if isinstance(error, asyncio.TimeoutError):
@@ -152,7 +152,7 @@ class WorkerClient:
     async def _send_worker(self, process: asyncio.subprocess.Process) -> None:
         """Give the worker's files to the Python that the command starts; what it prints before that is passed over."""
         assert process.stdin is not None and process.stdout is not None
-        process.stdin.write(arrival_line())
+        process.stdin.write(bootstrap_line())
 
         async def ready(stream: asyncio.StreamReader) -> bool:
             while line := await stream.readline():
@@ -160,7 +160,7 @@ class WorkerClient:
                     return True
             return False
 
-        if not await asyncio.wait_for(ready(process.stdout), ARRIVE_SECONDS):
+        if not await asyncio.wait_for(ready(process.stdout), READY_SECONDS):
             raise WorkerFailedError(self._dead("The command ended before it started a Python."))
         folder = self._cwd or os.getcwd()
         process.stdin.write(await asyncio.to_thread(parcel, self._place.paths.there(folder) if self._place else folder))

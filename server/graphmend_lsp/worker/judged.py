@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from .compare import Comparison, Shown
+from .compare_trials import Programs, compare_trial, distinct
 from .places import key_of
 from .recipes import Recipe
 from .rounding import Call
 from .trials import Planned, Trial, Way
 from .used import exercised, left_untried, probed_kinds
-from .weigh import Programs, compare_trial, distinct
 from .wire import Candidate, CandidateResult, CountsData, Difference, FailureData, Place, SideData
 
 MAX_DIFFERENCES = 60

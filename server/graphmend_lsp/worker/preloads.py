@@ -98,8 +98,8 @@ class Grown:
 class Preloads:
     """What was learned, and the processes that grew from it; none where they cannot be adopted."""
 
-    def __init__(self, pump: Any, private: tuple[int, ...]) -> None:
-        self._pump, self._private = pump, private
+    def __init__(self, reader: Any, private: tuple[int, ...]) -> None:
+        self._reader, self._private = reader, private
         self._able = can_fork() and hasattr(socket, "send_fds") and adopt_orphans()
         self._learned: dict[Key, Learned] = {}
         self._without: dict[Order, frozenset[str]] = {}
@@ -206,7 +206,7 @@ class Preloads:
         child: Child[None] = Child(
             partial(live_on, order, folder, theirs.fileno(), os.getpid()),
             Limits(seconds=SECONDS, memory_mb=MEMORY_MB),
-            self._pump,
+            self._reader,
             stage="load",
             posts=True,
             on_post=lambda value: _heard(grown[0], value),

@@ -21,7 +21,7 @@ from functools import partial
 from typing import Any
 
 from .failures import failure
-from .isolate import TICK, Child, new_pump, step
+from .isolate import TICK, Child, new_pipe_reader, step
 from .preloads import Grown, Preloads
 from .processes import Process, can_fork, reap_strangers
 from .spare import Spare
@@ -69,7 +69,7 @@ class Server:
     private: tuple[int, ...]
     refusal: FailureData | None
     at_once: int
-    pump: Any
+    reader: Any
     preloads: Preloads
     spare: Spare | None = None
     cold: set[int] = field(default_factory=set)
@@ -144,7 +144,7 @@ class Server:
             child: Child[Any] = Child(
                 partial(carry_out, method, params, folder, compiled=self.compiled_for(method, params)),
                 _limits(params),
-                self.pump,
+                self.reader,
                 stage="load",
                 posts=True,
                 on_post=partial(self.posted, number, so_far),
@@ -291,7 +291,7 @@ def serve(path: list[str]) -> int:
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), _stop)
     say = partial(_write, outgoing)
-    pump = new_pump()
+    reader = new_pipe_reader()
     server: Server | None = None
     try:
         with passing_folder(), uncollected():
@@ -303,9 +303,9 @@ def serve(path: list[str]) -> int:
                 warm_up()
         cores = os.cpu_count() or 1
         pipes = (incoming, outgoing)
-        server = Server(say, pipes, refusal, 2 if cores <= 4 else 4, pump, Preloads(pump, pipes))
-        pump.add(incoming, (STDIN, 0))
-        _loop(server, pump)
+        server = Server(say, pipes, refusal, 2 if cores <= 4 else 4, reader, Preloads(reader, pipes))
+        reader.add(incoming, (STDIN, 0))
+        _loop(server, reader)
     except (StoppedError, BrokenPipeError, ConnectionError):
         pass
     finally:
@@ -342,14 +342,14 @@ def problem_with(method: object, params: object) -> str | None:
     return None
 
 
-def _loop(server: Server, pump: Any) -> None:
+def _loop(server: Server, reader: Any) -> None:
     parent = os.getppid()
     rest = bytearray()
     while True:
         server.start()
         server.prepare()
         children = [*(request.child for request in server.running.values()), *server.preloads.children]
-        for _, data in step(pump, children, TICK if server.ending else IDLE):
+        for _, data in step(reader, children, TICK if server.ending else IDLE):
             if not data:
                 return
             rest += data

@@ -101,7 +101,7 @@ class Spare:
         if started is not None:
             started.process.kill()
             started.process.reap()
-            for fd in (started.messages, started.output, started.bell):
+            for fd in (started.messages, started.output, started.pidfd):
                 if fd is not None:
                     os.close(fd)
             shutil.rmtree(self.folder, ignore_errors=True)

@@ -21,9 +21,9 @@ import torch._dynamo
 
 from . import inductor
 from .compiling import compiled, force_backend, uncompiled, without_compiling
-from .double import watched, widen_modules, widened
 from .effects import Listener
 from .exercised import Exercised
+from .float64 import watched, widen_modules, widened
 from .observe import Observation, Subject, find_modules, fresh_calls, state_of
 from .order import has_checks, raised_behind, watching
 from .performing import perform
@@ -44,7 +44,7 @@ Way = Literal["uncompiled", "eager", "aot_eager", "inductor"]
 WAYS: tuple[Way, ...] = ("uncompiled", "eager", "aot_eager", "inductor")
 BACKEND = "graphmend_trial"
 PROGRAMS_AT_ONCE = 2
-AT_ONCE = 2  # programs that compute side by side; the others wait for their turn
+AT_ONCE = 2  # programs that compute side by side; the others wait for a slot
 MOST_MODULES = 40
 SLOW = 0.8  # seconds of computing that the first compiled call of a small program stays under
 # the default partitioner removes the same dead code as aot_eager's own, which imports all of inductor first (0.7 s)

@@ -16,6 +16,7 @@ from functools import partial
 from typing import TypeVar
 
 from .compare import Shown
+from .compare_trials import CALLED, Programs, changes_state
 from .failures import FailedError, failure, failure_of
 from .handed import heard, tell
 from .isolate import call_in_children
@@ -30,10 +31,9 @@ from .recipes import Recipe
 from .rounding import Again, Call, doubtful, judge, needed
 from .settled import gains_nothing, is_wrong
 from .sharing import UnsharedError
+from .slots import slot
 from .texts import texts_changed
 from .trials import AT_ONCE, PROGRAMS_AT_ONCE, WAYS, Origin, Planned, Trial, Way, build_once, load, plan, run, trace
-from .turns import turn
-from .weigh import CALLED, Programs, changes_state
 from .wire import (
     Candidate,
     FailureData,
@@ -166,13 +166,13 @@ def _reach(request: Request) -> frozenset[str]:
 def _original(request: Request, conditions: Sequence[Place]) -> Ran:
     """In the original's process: load, plan, tell the others the plan, run uncompiled.
 
-    It holds a turn from the start, before others can want one: a mended program that hangs must not keep it waiting.
+    It holds a slot from the start, before others can want one: a mended program that hangs must not keep it waiting.
     """
-    with turn(request.folder, AT_ONCE):
-        return _original_in_turn(request, conditions)
+    with slot(request.folder, AT_ONCE):
+        return _original_in_slot(request, conditions)
 
 
-def _original_in_turn(request: Request, conditions: Sequence[Place]) -> Ran:
+def _original_in_slot(request: Request, conditions: Sequence[Place]) -> Ran:
     chosen: Plan | None = None
     places = assumed_places(request.params["candidates"])
     try:
@@ -226,7 +226,7 @@ def _mended(request: Request, candidate: Candidate) -> Ran:
     if ran.failed is not None or not uses:
         return ran
     jobs = [partial(run, origin, way, chosen, (), None, recipes) for way, recipes in uses.items()]
-    trials, dropped = _probes_of(_in_turns(request, jobs), list(uses.values()))
+    trials, dropped = _probes_of(_in_slots(request, jobs), list(uses.values()))
     return replace(ran, trials=(*ran.trials, *trials), dropped=dropped)
 
 
@@ -311,7 +311,7 @@ def _compiled(request: Request, planned: Planned, wanted: Sequence[tuple[Way, tu
         jobs = [partial(run, origin, way, planned.plan, (), None, recipes) for way, recipes in wanted]
     except FailedError as error:
         return Ran((), failed=error.failure)
-    found = _in_turns(request, jobs)
+    found = _in_slots(request, jobs)
     of_probes = [any(one.probe for one in recipes) for _, recipes in wanted]
     for outcome, probes in zip(found, of_probes, strict=True):
         if isinstance(outcome, Caught) and not probes:
@@ -366,7 +366,7 @@ def _doubled(request: Request, texts: Mapping[str, str], chosen: Plan, wanted: M
         if way != "uncompiled"
     ]
     trials: list[Trial] = []
-    for outcome in _in_turns(request, jobs):
+    for outcome in _in_slots(request, jobs):
         if isinstance(outcome, Caught):
             return Ran(tuple(trials), failed=outcome.failure)
         trials.append(outcome)
@@ -374,7 +374,7 @@ def _doubled(request: Request, texts: Mapping[str, str], chosen: Plan, wanted: M
 
 
 def _ways(request: Request, jobs: Mapping[Way, Callable[[], Trial]]) -> Ran:
-    outcomes = dict(zip(jobs, _in_turns(request, list(jobs.values())), strict=True))
+    outcomes = dict(zip(jobs, _in_slots(request, list(jobs.values())), strict=True))
     trials: list[Trial] = []
     for way in (one for one in WAYS if one in outcomes):
         outcome = outcomes[way]
@@ -399,7 +399,7 @@ def _origin(request: Request, texts: Mapping[str, str]) -> Origin:
 
 
 def _in_child(request: Request, job: Callable[[], T]) -> T:
-    """Run it in a child, in the turn that this process holds.
+    """Run it in a child, in the slot that this process holds.
 
     Raises:
         FailedError: it failed or died.
@@ -410,9 +410,9 @@ def _in_child(request: Request, job: Callable[[], T]) -> T:
     return found
 
 
-def _in_turns(request: Request, jobs: Sequence[Callable[[], T]]) -> list[T | Caught]:
-    """Run each in a child of its own. Forks are all made at once and wait for their turn."""
-    waiting = [partial(_in_turn, job, request.folder) for job in jobs]
+def _in_slots(request: Request, jobs: Sequence[Callable[[], T]]) -> list[T | Caught]:
+    """Run each in a child of its own. Forks are all made at once and wait for a slot."""
+    waiting = [partial(_in_slot, job, request.folder) for job in jobs]
     if can_fork():
         return _outcomes(request, waiting)
     return [outcome for job in waiting for outcome in _outcomes(request, [job])]
@@ -433,8 +433,8 @@ def _watched(watch: Watch | None, function: Callable[[], T]) -> T:
         return function()
 
 
-def _in_turn(function: Callable[[], T], folder: str) -> T | Caught:
-    with turn(folder, AT_ONCE):
+def _in_slot(function: Callable[[], T], folder: str) -> T | Caught:
+    with slot(folder, AT_ONCE):
         return _caught(function)
 
 

@@ -460,7 +460,7 @@ class Launches(TypedDict):
 
 
 class Timed(TypedDict):
-    """Seconds of the cold first call, with compiling, and of a warm one in each turn; a call is all calls of the entry."""
+    """Seconds of the cold first call, with compiling, and of a warm one in each sample; a call is all calls of the entry."""
 
     first: float
     warm: list[float]
@@ -468,7 +468,7 @@ class Timed(TypedDict):
 
 
 class MeasureResult(TypedDict):
-    """Turn by turn, both programs; none when one of them failed. `backend` in words."""
+    """Sample by sample, both programs; none when one of them failed. `backend` in words."""
 
     backend: str
     device: str
