@@ -77,6 +77,9 @@ def judge(
             if not seen:
                 unreached.append((span, value))
                 lower("unsafe", f"no call made `{_shorten(text.slice(span))}` {value}, so that side did not run")
+        if side.get("forced"):
+            check = _shorten(text.slice(span))
+            reasons.append(f"no call failed the check `{check}`; made to fail, it raises the same in both programs")
     for caution in dict.fromkeys(caution for mend in mends for caution in mend.cautions):
         lower("unsafe", caution)
     standing = standing_of(result, mends, accepted, written)

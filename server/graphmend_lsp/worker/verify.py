@@ -18,11 +18,13 @@ from typing import TypeVar
 from .compare import Shown
 from .compare_trials import CALLED, Programs, changes_state
 from .failures import FailedError, failure, failure_of
+from .forced import Forced, failing_side
 from .handed import heard, tell
 from .isolate import call_in_children
-from .judged import Ran, assumed_places, conditions_of, judged, trials_wanted
+from .judged import Ran, assumed_places, compared, conditions_of, judged, trials_wanted, unfailed
 from .loaded import Watch
 from .observe import Observation
+from .places import key_of
 from .plan import Plan
 from .probes.compiled import compiled_uses
 from .processes import can_fork
@@ -33,9 +35,24 @@ from .settled import gains_nothing, is_wrong
 from .sharing import UnsharedError
 from .slots import slot
 from .texts import texts_changed
-from .trials import AT_ONCE, PROGRAMS_AT_ONCE, WAYS, Origin, Planned, Trial, Way, build_once, load, plan, run, trace
+from .trials import (
+    AT_ONCE,
+    PROGRAMS_AT_ONCE,
+    WAYS,
+    Origin,
+    Planned,
+    Trial,
+    Way,
+    build_once,
+    load,
+    plan,
+    run,
+    text_of,
+    trace,
+)
 from .wire import (
     Candidate,
+    Difference,
     FailureData,
     Limits,
     Place,
@@ -47,6 +64,7 @@ T = TypeVar("T")
 PLAN = "plan"  # the file in which the original's process tells the plan
 SEEN = "seen"  # and the one with what it did uncompiled
 MARGIN = 1.5  # seconds of the limit that are left to compare and to answer
+MOST_FORCED = 3  # checks of one mend that are made to fail, each in runs of its own
 SPARED = 0.05  # of the limit that runs in float64 must not use: what is known already shall be told in time
 
 
@@ -117,9 +135,13 @@ def verify(params: VerifyParams, progress: Callable[[str], None], watch: Watch |
             _again(request, candidate, original, one, progress, started)
             for candidate, one in zip(candidates, mended, strict=True)
         ]
+        forced = [
+            _forced(request, candidate, original, one, conditions, progress)
+            for candidate, one in zip(candidates, mended, strict=True)
+        ]
     results = [
-        judged(candidate, original, one, conditions, params.get("before"), float64, started)
-        for candidate, one, float64 in zip(candidates, mended, shown, strict=True)
+        judged(candidate, original, one, conditions, params.get("before"), float64, started, failed)
+        for candidate, one, float64, failed in zip(candidates, mended, shown, forced, strict=True)
     ]
     return VerifyResult(candidates=results, failure=None)
 
@@ -347,6 +369,69 @@ def _again(
         return _each(doubts, f"in float64 it failed: {failed['message']}")
     first, second = (Again(one.trials[0], one.trials[1:]) for one in ran)
     return judge(programs, doubts, first, second)
+
+
+def _forced(
+    request: Request,
+    candidate: Candidate,
+    original: Ran,
+    mended: Ran,
+    conditions: Sequence[Place],
+    progress: Callable[[str], None],
+) -> dict[tuple[object, ...], Sequence[Difference]]:
+    """What differs where a check that no call fails is made to fail in both programs; by the check's condition.
+
+    Not asked of a mended program that is wrong, or gains nothing. What did not come to an end is left out.
+    """
+    if original.planned is None or _is_decided(request, original, mended):
+        return {}
+    texts = request.params["texts"]
+    known = {place["file"]: texts.get(place["file"]) or _text_of(place["file"]) for place in candidate["conditions"]}
+    places = unfailed(original, candidate, conditions, known)[:MOST_FORCED]
+    found: dict[tuple[object, ...], Sequence[Difference]] = {}
+    for place in places:
+        progress("running both with a check made to fail")
+        others = [
+            one
+            for one in candidate["conditions"]
+            if one["file"] == place["file"] and failing_side(known[one["file"]], one) is not None
+        ]
+        chosen, changed = original.planned.plan, candidate["changed"]
+        jobs = [
+            partial(_failing, request, texts, Forced(place), None, chosen),
+            partial(
+                _failing, request, {**texts, **candidate["texts"]}, Forced(place, changed, others), changed, chosen
+            ),
+        ]
+        old, new = _side_by_side(request, jobs, max(1.0, request.deadline - time.monotonic()))
+        differences = compared(old, new) if old.failed is None and new.failed is None else None
+        if differences is not None:
+            found[key_of(place)] = differences
+    return found
+
+
+def _failing(
+    request: Request,
+    texts: Mapping[str, str],
+    forced: Forced,
+    changed: Mapping[str, Sequence[Sequence[int]]] | None,
+    chosen: Plan,
+) -> Ran:
+    """In a process of one program: its trials of the entry's own calls with a check made to fail."""
+    try:
+        origin = _origin(request, texts)
+    except FailedError as error:
+        return Ran((), failed=error.failure)
+    ways: tuple[Way, ...] = ("uncompiled",) if changed is None else ("eager", "aot_eager", "uncompiled")
+    jobs = {way: partial(run, origin, way, chosen, (), changed, chosen.own, forced=forced) for way in ways}
+    return _ways(request, jobs)
+
+
+def _text_of(file: str) -> str:
+    try:
+        return text_of(file)
+    except (OSError, SyntaxError, UnicodeError):
+        return ""
 
 
 def _each(doubts: Mapping[Way, Sequence[Recipe]], shown: Shown) -> Mapping[Call, Shown]:

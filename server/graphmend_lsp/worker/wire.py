@@ -396,7 +396,11 @@ class Difference(_Marked):
     severity: Literal["close", "moved", "exception", "different"]
 
 
-class SideData(TypedDict):
+class _Forced(TypedDict, total=False):
+    forced: bool  # one of the values is that of a check which no call failed, and which was made to fail
+
+
+class SideData(_Forced):
     """Which values a condition took over all calls of the original program."""
 
     condition: Place
