@@ -1,9 +1,8 @@
-"""Writes `before-and-after.md`: real mends of this repository's programs, transformers and diffusers, run here, nothing trimmed.
+"""Writes `before-and-after.md`: real mends of programs of this repository and of transformers, run here, nothing trimmed.
 
     python docs/make_before_and_after.py [NAME]...
 
-With names only these are run again; the others, and those whose package is not installed, stay as they are on the page. Each
-run takes up to some minutes.
+With names only these are run again; the others stay as they are on the page. Each run takes up to some minutes.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ PAGE = ROOT / "docs" / "before-and-after.md"
 HEAD = """# Before and after
 
 Real mends, as GraphMend writes them; nothing is trimmed. `docs/make_before_and_after.py` makes this page from real runs
-(torch {torch}, transformers {transformers}, diffusers 0.33.1, CPU). A file of a package is mended where it is named;
-`mend --overlay` mends a copy in your project. The support module `graphmend_support.py`, which some mends import, is written
-once beside the program and is not shown.
+(torch {torch}, transformers {transformers}, CPU). A file of transformers is mended where it is named; `mend --overlay` mends a
+copy in your project. The support module `graphmend_support.py`, which some mends import, is written once beside the program
+and is not shown.
 """
 
 
@@ -46,10 +45,6 @@ CASES = {
     "t5": Case("T5 of transformers", _MODELS, (), f"{_HF}.t5.modeling_t5"),
     "biogpt": Case("BioGPT of transformers", _MODELS, (), f"{_HF}.biogpt.modeling_biogpt"),
     "bart_fp16": Case("BART of transformers, in float16", _MODELS, (), f"{_HF}.bart.modeling_bart"),
-    "video_unet": Case(
-        "Stable Video Diffusion of diffusers", "examples/diffusers_models.py", (),
-        "diffusers.models.unets.unet_spatio_temporal_condition",
-    ),
 }
 
 
@@ -80,7 +75,7 @@ def _section(name: str, case: Case, record: dict[str, object], work: Path) -> st
     before, after, verified, edits = (record[one] for one in ("before", "after", "verified", "edits"))
     assert isinstance(before, dict) and isinstance(after, dict) and isinstance(edits, list)
     shown = "".join(
-        re.sub(r"^((?:---|\+\+\+) )[ab]/\S*?(?=(?:transformers/|diffusers/|[^/\s]+$))", r"\1", one["diff"], flags=re.M)
+        re.sub(r"^((?:---|\+\+\+) )[ab]/\S*?(?=(?:transformers/|[^/\s]+$))", r"\1", one["diff"], flags=re.M)
         for one in edits
         if not one["path"].endswith("graphmend_support.py")
     )
@@ -115,8 +110,7 @@ def main() -> None:
     sections = []
     for name, case in CASES.items():
         known = re.search(rf"<!-- {name} -->.*?<!-- end of {name} -->\n", old, re.S)
-        installed = not case.module or importlib.util.find_spec(case.module.partition(".")[0]) is not None
-        if name in sys.argv[1:] or (not sys.argv[1:] and installed):
+        if not sys.argv[1:] or name in sys.argv[1:]:
             sections.append(made(name, case))
         elif known is not None:
             sections.append(known[0])
