@@ -53,6 +53,14 @@ SIDES = {
         "assert torch.allclose(x, x)\nprint(x)\nreturn x + 1",
         {("GB0033", 4): [], ("GB0059", 5): []},
     ),
+    "behind torch.cond": (
+        "x = torch.cond(x.sum() > 0, lambda: x * 2, lambda: x.sin())\nif x.max() > 3:\n    print(x)\nreturn x + 1",
+        {("GB0170", 5): [], ("GB0059", 6): [(5, True)]},
+    ),
+    "behind torch.while_loop": (
+        "(x,) = torch.while_loop(lambda x: x.sum() < 9, lambda x: (x + 1,), (x,))\nif x.max() > 3:\n    print(x)\nreturn x",
+        {("GB0170", 5): [], ("GB0059", 6): [(5, True)]},
+    ),
     "an early return": (
         "if x.sum() > 0:\n    return x\nprint(x)\nreturn x + 1",
         {("GB0170", 4): [], ("GB0059", 6): [(4, False)]},
