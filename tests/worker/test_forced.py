@@ -64,6 +64,10 @@ CASES = {
         head=OPERATOR,
     ),
     "at the end": Case((*RAISE, RETURN), (f"y = {RETURN.removeprefix('return ')}", *RAISE, "return y")),
+    "an assertion of a tensor": Case(
+        (*ASSERT, RETURN), ("assert counts.max() <= x.shape[1], 'too many'", RETURN),
+        "counts.max().item() <= x.shape[1]", finds=("RuntimeError",),
+    ),
     "another text": Case((*RAISE, RETURN), (CHECK.replace("too", "so"), RETURN), finds=("so many",)),
     "another exception": Case((*RAISE, RETURN), (CHECK.replace("Value", "Key"), RETURN), finds=("KeyError",)),
     "a state that is written in front of it": Case(

@@ -96,8 +96,11 @@ class _Mended(ast.NodeTransformer):
             if isinstance(one, ast.Call):
                 zero = ast.copy_location(ast.Constant(value=0), one)
                 one.args[0] = ast.copy_location(ast.BinOp(left=one.args[0], op=ast.Mult(), right=zero), one.args[0])
-            elif isinstance(one, (ast.If, ast.Assert)):
-                _fail(one)
+            elif isinstance(one, (ast.If, ast.Assert)):  # a tensor stays one: asserted, it is an operator of the graph
+                failed: ast.expr = ast.BinOp(left=one.test, op=ast.Mult(), right=ast.Constant(value=0))
+                if isinstance(one, ast.If):
+                    failed = ast.BinOp(left=failed, op=ast.Add(), right=ast.Constant(value=1))
+                one.test = ast.fix_missing_locations(ast.copy_location(failed, copy.copy(one.test)))
         return node
 
     def _own(self, nodes: Sequence[ast.expr | ast.stmt]) -> list[ast.expr | ast.stmt]:

@@ -109,7 +109,7 @@ def judged(
         )[:MAX_DIFFERENCES],
         unlike_sides=list(uncompiled.unlike) if uncompiled else [],
         sides=[
-            _failed(side) if forced.get(key_of(side["condition"])) == () else side
+            _failed(side, forced[key_of(side["condition"])]) if key_of(side["condition"]) in forced else side
             for side in sides_of(candidate, conditions, reference.sides if reference else ())
         ],
         events=list(after.events) if after else [],
@@ -186,8 +186,8 @@ def _in_words(one: Difference) -> Difference:
     return {**one, "call": f"{one['call']}, with the check made to fail", "severity": severity}
 
 
-def _failed(side: SideData) -> SideData:
-    return {**side, "true": True, "false": True, "forced": True}
+def _failed(side: SideData, differences: Sequence[Difference]) -> SideData:
+    return {**side, "forced": True} if differences else {**side, "true": True, "false": True, "forced": True}
 
 
 def sides_of(candidate: Candidate, conditions: Sequence[Place], watched: Sequence[SideData]) -> list[SideData]:

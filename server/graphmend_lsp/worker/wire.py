@@ -397,7 +397,9 @@ class Difference(_Marked):
 
 
 class _Forced(TypedDict, total=False):
-    forced: bool  # one of the values is that of a check which no call failed, and which was made to fail
+    forced: (
+        bool  # it is a check's, no call failed it, and it was made to fail; both values are true where nothing differed
+    )
 
 
 class SideData(_Forced):
