@@ -9,7 +9,7 @@ import { startClient, stopClient, tellSettings } from "./client";
 import { bundledServer, createEnvironment } from "./environment";
 import { MapPanel } from "./map";
 import type { GraphMap } from "../map/shape";
-import { findInterpreter, findServer, recent, type Host, type Launch, type Missing, type Remedy } from "./launch";
+import { findInterpreter, findServer, recent, startsAlike, type Host, type Launch, type Missing, type Remedy } from "./launch";
 import { activePython, isProgram, onActivePythonChange, probe, which } from "./python";
 import { MOST_RESTARTS, Restarts } from "./restarts";
 import { needsRestart, needsTelling, readSettings, serverSettings, shows, type Settings } from "./settings";
@@ -146,8 +146,8 @@ class Extension {
         launch,
         trusted,
         cwd: this.context.extensionPath,
-        settings: () => serverSettings(this.settings(), launch.python),
-        settingsAt: (resource) => this.settingsAt(resource, launch.python),
+        settings: () => serverSettings(this.settings(), this.launch?.python),
+        settingsAt: (resource) => this.settingsAt(resource, this.launch?.python),
         log: this.log,
         serverLog: this.serverLog,
         onStatus: (worker) => {
@@ -215,9 +215,25 @@ class Extension {
     return serverSettings(settings, found?.path ?? otherwise);
   }
 
+  /**
+   * Settings changed that decide which server runs, perhaps only because a folder came or went. The same server stays and is
+   * told them: it ends the workers that they are about.
+   */
+  private async reconsider(): Promise<void> {
+    await this.queue;
+    const [client, before] = [this.client, this.launch];
+    const enabled = (vscode.workspace.workspaceFolders ?? [undefined]).some((folder) => this.settings(folder).enable);
+    if (client === undefined || before?.kind !== "found" || !enabled) return this.restart();
+    const launch = await findServer(this.settings(), vscode.workspace.isTrusted, this.host);
+    if (this.client !== client) return; // started anew meanwhile
+    if (launch.kind !== "found" || !startsAlike(launch, before)) return this.restart();
+    this.launch = launch;
+    await tellSettings(client, serverSettings(this.settings(), launch.python));
+  }
+
   private async configurationChanged(change: vscode.ConfigurationChangeEvent): Promise<void> {
     const affects = (key: string): boolean => change.affectsConfiguration(`graphmend.${key}`);
-    if (needsRestart(affects)) await this.restart();
+    if (needsRestart(affects)) await this.reconsider();
     else if (needsTelling(affects) && this.client !== undefined && this.launch?.kind === "found") {
       await tellSettings(this.client, serverSettings(this.settings(), this.launch.python));
     }
@@ -226,7 +242,7 @@ class Extension {
   private async followPythonExtension(): Promise<void> {
     const subscription = await onActivePythonChange(this.log, () => {
       const folders = vscode.workspace.workspaceFolders ?? [undefined];
-      if (folders.some((folder) => this.settings(folder).interpreter.length === 0)) void this.restart();
+      if (folders.some((folder) => this.settings(folder).interpreter.length === 0)) void this.reconsider();
     });
     if (subscription !== undefined) this.context.subscriptions.push(subscription);
   }

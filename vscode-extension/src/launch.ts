@@ -118,6 +118,11 @@ export async function findInterpreter(
   return undefined;
 }
 
+/** Whether two launches start the same server. */
+export function startsAlike(one: Launch, other: Launch): boolean {
+  return JSON.stringify([one.command, one.args]) === JSON.stringify([other.command, other.args]);
+}
+
 /** The interpreter of a virtual environment. */
 export function environmentPython(folder: string, platform: NodeJS.Platform): string {
   return platform === "win32" ? path.win32.join(folder, "Scripts", "python.exe") : path.posix.join(folder, "bin", "python");

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { environmentPython, findInterpreter, findServer, type Host, type Launch, type Missing, type Probe } from "../src/launch";
+import { environmentPython, findInterpreter, findServer, startsAlike, type Host, type Launch, type Missing, type Probe } from "../src/launch";
 import { readSettings } from "../src/settings";
 
 interface Machine {
@@ -168,6 +168,19 @@ test("each workspace folder has its own interpreter: the setting's, the one chos
     [await found(unset, "/w/a"), await found(unset, "/w/b"), await found(unset, "/w/c"), await found(unset), await found(set, "/w/a")],
     ["/envs/a", "/envs/b", "/usr/bin/python3", "/envs/a", "/w/d/bin/python"],
   );
+});
+
+test("another interpreter for the model needs another server only when the server runs in it", async () => {
+  const [one, two] = ["/envs/one/bin/python", "/envs/two/bin/python"];
+  const launch = async (python: string, more: Partial<Machine>): Promise<Launch> => {
+    const found = await run({ settings: { interpreter: [python] }, pythons: { [one]: WITH, [two]: WITH }, ...more });
+    assert.ok(found.kind === "found");
+    return found;
+  };
+  const outside = { pythons: { [one]: {}, [two]: {} }, files: [MANAGED] };
+  assert.ok(!startsAlike(await launch(one, {}), await launch(two, {})));
+  assert.ok(startsAlike(await launch(one, outside), await launch(two, outside)));
+  assert.ok(startsAlike(await launch(one, {}), await launch(one, {})));
 });
 
 test("the interpreter of an environment", () => {
