@@ -397,7 +397,7 @@ class Runs:
         cwd = self.folder if self.folder and Path(self.folder).is_dir() else None
         return WorkerConfig(
             settings.interpreter, settings.worker_command, settings.worker_timeout, settings.worker_memory, cwd,
-            path_map=tuple(map(parse_pair, settings.worker_path_mapping)),
+            path_map=tuple(map(parse_pair, settings.worker_path_mapping)), yields=True,
         )  # fmt: skip
 
     def settings_changed(self, before: Settings) -> None:
