@@ -133,13 +133,16 @@ def busy(server: Server, folder: Path) -> str:
     document = {**named, "languageId": "python", "version": 1, "text": BUSY}
     server.send({"method": "textDocument/didOpen", "params": {"textDocument": document}})
     server.diagnostics(1)
-    server.send({"method": "textDocument/didSave", "params": {"textDocument": named}})
     state = ""
-    while state not in ("busy", "failed"):
-        message = server.receive()
-        if message.get("method") == "graphmend/status":
-            told = message["params"]
-            state = told["state"] if told["torch"] is not None or told["state"] == "failed" else ""
+    for version, now in enumerate((BUSY.replace("while True", "for _ in range(1)"), BUSY), 2):  # first one that ends
+        change = {"textDocument": {**named, "version": version}, "contentChanges": [{"text": now}]}
+        server.send({"method": "textDocument/didChange", "params": change})
+        server.send({"method": "textDocument/didSave", "params": {"textDocument": named}})
+        wanted = ("ready", "failed") if version == 2 else ("busy", "failed")
+        while state not in wanted:
+            message = server.receive()
+            if message.get("method") == "graphmend/status" and message["params"]["message"] != "started":
+                state = message["params"]["state"]
     return state
 
 
