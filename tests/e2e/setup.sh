@@ -21,7 +21,9 @@ if [ ! -f "$tools/code-server/.done-$code_server" ]; then
         [ -f "/usr/include/${header%%:*}" ] || missing="$missing ${header#*:}"
     done
 fi
-ls /usr/share/emacs/site-lisp/elpa/eglot-* >/dev/null 2>&1 || missing="$missing elpa-eglot"
+for package in eglot lsp-mode; do
+    ls -d "/usr/share/emacs/site-lisp/elpa/$package"-* >/dev/null 2>&1 || missing="$missing elpa-$package"
+done
 [ -e /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf ] || missing="$missing fonts-dejavu-core"
 "$python" -c 'import ensurepip' >/dev/null 2>&1 || missing="$missing python3-venv"
 if [ -n "$missing" ]; then

@@ -1,4 +1,4 @@
-"""Neovim and Emacs (eglot), without a screen, with the real server and torch: the break, the mend, the file with its line ends."""
+"""Neovim and Emacs (eglot and lsp-mode), without a screen, with the real server and torch: the break, the mend, the file with its line ends."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ PLAN = {
 EDITORS = {
     "neovim": ("nvim", ["--headless", "-u", "NONE", "-n", "-c", "luafile {}"], "neovim/quick_fix.lua"),
     "emacs": ("emacs", ["-q", "--batch", "-l", "{}"], "emacs/quick_fix.el"),
+    "emacs, lsp-mode": ("emacs", ["-q", "--batch", "-l", "{}"], "emacs/lsp_mode.el"),
 }
 
 
