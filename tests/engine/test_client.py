@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from graphmend_lsp.engine.client import MAX_RESTARTS, WorkerClient, WorkerFailedError
+from graphmend_lsp.engine.client import MAX_RESTARTS, NICE, WorkerClient, WorkerFailedError
 from graphmend_lsp.engine.config import WorkerConfig, WorkerStatus
 from graphmend_lsp.engine.session import Session
 
@@ -26,6 +26,20 @@ def alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z" if Path("/proc").exists() else True
+
+
+@pytest.mark.skipif(not hasattr(os, "getpriority"), reason="Windows has no such priorities")
+@pytest.mark.parametrize("yields", [True, False])
+async def test_a_worker_of_an_editor_lets_the_editor_go_first(tmp_path: Path, yields: bool) -> None:
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\nexec {sys.executable} {FAKE} good\n")
+    python.chmod(0o755)
+    worker = WorkerClient(str(python), (), None, {}, yields=yields)
+    await worker.start()
+    assert worker._process is not None
+    behind = os.getpriority(os.PRIO_PROCESS, worker._process.pid) - os.getpriority(os.PRIO_PROCESS, 0)
+    assert behind == (NICE if yields else 0)
+    await worker.kill()
 
 
 @pytest.mark.parametrize("behaviour", ["good", "babbles", "floods", "lies"])

@@ -24,6 +24,7 @@ from graphmend_lsp.model import Failure
 from graphmend_lsp.worker.wire import PROTOCOL, FailureData, Hello
 
 MAX_RESTARTS = 4
+NICE = 5  # how far a worker that yields stands behind this process, once it has loaded torch
 START_SECONDS = 90.0
 FAREWELL_SECONDS = 1.5
 ENDING_SECONDS = 1.0  # that a worker of this machine has to end its runs, before it is killed
@@ -63,7 +64,9 @@ class WorkerClient:
         cwd: str | None,
         env: Mapping[str, str],
         place: Elsewhere | None = None,
+        yields: bool = False,
     ) -> None:
+        self._yields = yields
         self._python, self._command, self._cwd, self._env = python, command, cwd, dict(env)
         self._place = place
         self._process: asyncio.subprocess.Process | None = None
@@ -134,6 +137,9 @@ class WorkerClient:
         except asyncio.CancelledError:
             await self.kill(forget_deaths=False)
             raise
+        if self._yields and not self._command:
+            with contextlib.suppress(OSError, AttributeError):
+                os.setpriority(os.PRIO_PROCESS, self._process.pid, os.getpriority(os.PRIO_PROCESS, 0) + NICE)
         self.hello, self.death = hello, ""
         self._readers.append(asyncio.create_task(self._read_replies(self._process)))
         return hello

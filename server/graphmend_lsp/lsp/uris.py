@@ -26,6 +26,12 @@ def path_of(uri: str) -> str | None:
     return os.path.normpath(path) if path.startswith("/") else None
 
 
+def is_below(path: str, folder: str) -> bool:
+    """Whether a file lies in a folder, by its name."""
+    path, folder = os.path.normcase(path), os.path.normcase(folder)
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
 def uri_of(path: str) -> str:
     """The ``file:`` URI of an absolute path."""
     posix = path.replace("\\", "/") if os.name == "nt" else path

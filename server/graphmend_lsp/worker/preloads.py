@@ -13,7 +13,6 @@ import os
 import shutil
 import socket
 import sys
-import tempfile
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from typing import Any
 
 from .isolate import Child
 from .limits import adopt_orphans, free_mb, resident_mb
+from .own_folder import new_folder
 from .places import canonical, is_installed
 from .preload import Order, live_on, read, send, signature, stamp
 from .processes import Job, Started, can_fork, started
@@ -199,7 +199,7 @@ class Preloads:
 
     def _start(self, wish: Order) -> None:
         order = Order(wish.names, self._without.get(wish, frozenset()), wish.held)
-        folder = tempfile.mkdtemp(prefix="graphmend-")
+        folder = new_folder()
         ours, theirs = socket.socketpair()
         ours.settimeout(ANSWER)
         grown: list[Grown] = []

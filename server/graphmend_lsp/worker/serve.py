@@ -12,7 +12,6 @@ import os
 import shutil
 import signal
 import sys
-import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -22,6 +21,7 @@ from typing import Any
 
 from .failures import failure
 from .isolate import TICK, Child, new_pipe_reader, step
+from .own_folder import new_folder, own_folder
 from .preloads import Grown, Preloads
 from .processes import Process, can_fork, reap_strangers
 from .spare import Spare
@@ -137,7 +137,7 @@ class Server:
             plain = grown is None and number not in self.cold
             spare = self.spare if plain and self.spare is not None and self.spare.is_ready() else None
             ready = grown or spare
-            folder = spare.folder if spare is not None else tempfile.mkdtemp(prefix="graphmend-")
+            folder = spare.folder if spare is not None else new_folder()
             so_far = AnalyseResult(
                 events=[], graphs=[], skipped=[], calls=0, device="cpu", seconds=0.0, failure=None
             )  # fmt: skip
@@ -166,7 +166,7 @@ class Server:
         """The folder of compiled code for a request that compiles some; empty for others."""
         if method != "verify" or not can_fork() or not any(map(_compiles, params["candidates"])):
             return ""
-        self.compiled = self.compiled or tempfile.mkdtemp(prefix="graphmend-")
+        self.compiled = self.compiled or new_folder()
         return self.compiled
 
     @property
@@ -286,6 +286,11 @@ class Server:
 
 def serve(path: list[str]) -> int:
     """Run the worker on this process's stdin and stdout; `path` is sys.path as the user's program shall have it."""
+    with own_folder():
+        return _serve(path)
+
+
+def _serve(path: list[str]) -> int:
     incoming, outgoing = _take_pipes()
     for name in ("SIGTERM", "SIGINT", "SIGHUP"):
         if hasattr(signal, name):

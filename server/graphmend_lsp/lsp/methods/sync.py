@@ -26,14 +26,14 @@ def did_change(ls: GraphMendServer, params: types.DidChangeTextDocumentParams) -
         state.log("warning", "ignored a change of a document that is not open")
         return
     state.changed(*result)
-    if (file := state.files.get(document.uri)) is not None and document.uri not in ls.runs.edited:
+    if (file := state.files.get(document.uri)) is not None and not ls.runs.edited(file):
         ls.spawn(ls.runs.expect(file), "worker start")
 
 
 def did_save(ls: GraphMendServer, params: types.DidSaveTextDocumentParams) -> None:
     """Run what reaches the file, when the user's settings say so."""
     file = ls.state.files.get(params.text_document.uri)
-    if file is not None and ls.state.settings.run == "onSave":
+    if file is not None:
         ls.spawn(_run(ls, file), "save")
 
 
@@ -51,4 +51,5 @@ async def _recall(ls: GraphMendServer, file: OpenFile) -> None:
 
 async def _run(ls: GraphMendServer, file: OpenFile) -> None:
     await ls.state.read_project(file)
-    ls.runs.ask(file.document.uri)
+    if ls.state.settings_at(file.document.path).run == "onSave":
+        ls.runs.ask(file.document.uri)
