@@ -40,7 +40,7 @@ class Case:
 _MODELS, _HF = "examples/transformers_models.py", "transformers.models"
 CASES = {
     "gated_mlp": Case("A gated MLP: a branch on activations, a print", "examples/gated_mlp.py"),
-    "training_step": Case("A step of training", "examples/training_step.py"),
+    "training_step": Case("A step of training", "examples/training_step.py", ("--mode", "train")),
     "whitening": Case("A layer that torch.compile fails on", "examples/whitening.py"),
     "t5": Case("T5 of transformers", _MODELS, (), f"{_HF}.t5.modeling_t5"),
     "biogpt": Case("BioGPT of transformers", _MODELS, (), f"{_HF}.biogpt.modeling_biogpt"),

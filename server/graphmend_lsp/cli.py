@@ -236,6 +236,13 @@ def _write(plan: Plan) -> None:
                 file.write(text)
 
 
+def _completion(arguments: argparse.Namespace) -> int:
+    from graphmend_lsp.completion import completion
+
+    print(completion(parser(), arguments.shell), end="")
+    return 0
+
+
 def _rules(arguments: argparse.Namespace) -> int:
     from graphmend_lsp.mending import rules_by_name
     from graphmend_lsp.report.manual import break_page, break_pages, rule_page
@@ -290,6 +297,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "record": _record,
     "rules": _rules,
     "doctor": _doctor,
+    "completion": _completion,
 }
 
 

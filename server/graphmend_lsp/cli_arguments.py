@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from graphmend_lsp import __version__
+from graphmend_lsp.completion import SHELLS
 
 SECONDS = 120.0
 _EPILOG = """exit status: 0 no graph breaks, or all mended; 1 graph breaks remain; 2 error.
@@ -107,6 +108,9 @@ def parser() -> argparse.ArgumentParser:
         "--worker-command", metavar="WORDS", help="the command that starts the worker, such as 'ssh box python3'"
     )
     doctor.set_defaults(command="doctor")
+    completion = commands.add_parser("completion", help="print what a shell sources to complete this command line")
+    completion.add_argument("shell", choices=SHELLS)
+    completion.set_defaults(command="completion")
     return parser
 
 

@@ -474,7 +474,7 @@ class Measurement:
     """How fast one entry's mended program is beside the original; pairs are (original, mended), times are seconds.
 
     `first` is the cold first call, with compiling, `warm` the median of the others. `ratio` is how many times as fast the
-    mended program is warm, `low` and `high` the quartiles of that over turns made side by side. `kernels` and
+    mended program is warm, `low` and `high` the quartiles of that over samples made side by side. `kernels` and
     `cuda_graphs` are what a warm call launches, where there is CUDA. All are None when `error` says why nothing was
     measured.
     """
@@ -488,7 +488,7 @@ class Measurement:
     ratio: float | None = None
     low: float | None = None
     high: float | None = None
-    turns: int = 0
+    samples: int = 0
     kernels: tuple[int, int] | None = None
     cuda_graphs: tuple[int, int] | None = None
     error: Failure | None = None
@@ -500,9 +500,9 @@ class Measurement:
 
     @property
     def is_noisy(self) -> bool:
-        """Whether the turns differ so much, or are so few, that the ratio says little."""
+        """Whether the samples differ so much, or are so few, that the ratio says little."""
         spread = (self.high - self.low) / self.ratio if self.ratio and self.low and self.high else 0.0
-        return self.ratio is not None and (spread > 0.15 or self.turns < 3)
+        return self.ratio is not None and (spread > 0.15 or self.samples < 3)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,9 @@ ALLOWED: dict[str, set[str]] = {
     "support": {"torch"},
     "report": {"model", "text", "mending", "rich", ""},
     "lsp": {"model", "text", "notebook", "analysis", "mending", "engine", "report", "pygls", "lsprotocol", ""},
-    "cli": {"cli_arguments", "model", "text", "engine", "mending", "report", "rich", ""},
-    "cli_arguments": {""},
+    "cli": {"cli_arguments", "completion", "model", "text", "engine", "mending", "report", "rich", ""},
+    "cli_arguments": {"completion", ""},
+    "completion": set(),
     "__main__": {"cli", "lsp"},
     "__init__": set(),
 }

@@ -1,6 +1,7 @@
 """The command line as a user calls it, with the real worker and real torch."""
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -26,9 +27,15 @@ def graphmend_entry():
 
 
 def graphmend(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "graphmend_lsp", *words], capture_output=True, text=True, cwd=cwd, timeout=200
-    )
+    """Run the command, and see that it leaves no temporary file."""
+    temporary = cwd.with_name(f"{cwd.name}-temporary")
+    temporary.mkdir(exist_ok=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "graphmend_lsp", *words],
+        capture_output=True, text=True, cwd=cwd, timeout=200, env={**os.environ, "TMPDIR": str(temporary)},
+    )  # fmt: skip
+    assert list(temporary.iterdir()) == []
+    return done
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shutil
 import subprocess
@@ -23,8 +24,9 @@ def tools() -> Tools:
         code_server=folder / "code-server" / "node_modules" / "code-server",
         chromium=Path(shutil.which("chromium") or "chromium"),
         nvim=Path(shutil.which("nvim") or "nvim"),
+        emacs=Path(shutil.which("emacs") or "emacs"),
     )
-    missing = [str(path) for path in (found.node, found.code_server, found.chromium, found.nvim) if not path.exists()]
+    missing = [str(path) for path in dataclasses.astuple(found) if not path.exists()]
     missing += [str(path) for path in [ROOT / "node_modules" / "playwright-core"] if not path.exists()]
     if missing:
         pytest.fail(f"missing: {', '.join(missing)}; run tests/e2e/setup.sh first")

@@ -27,6 +27,7 @@ class Tools:
     code_server: Path
     chromium: Path
     nvim: Path
+    emacs: Path
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what the real-editor tests drive, into .tools/ of the repository: Node 24, code-server, and the workspace's
-# packages; Chromium and Neovim come from Debian. Run it again at any time: what is there is left alone.
+# packages; Chromium, Neovim and Emacs come from Debian. Run it again at any time: what is there is left alone.
 set -eu
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -12,7 +12,7 @@ say() { printf 'setup: %s\n' "$*" >&2; }
 
 # Packages of Debian: programs first, then the headers that code-server's native modules are compiled against.
 missing=
-for pair in chromium:chromium nvim:neovim pkg-config:pkg-config make:make g++:g++; do
+for pair in chromium:chromium nvim:neovim emacs:emacs-nox pkg-config:pkg-config make:make g++:g++; do
     command -v "${pair%%:*}" >/dev/null 2>&1 || missing="$missing ${pair#*:}"
 done
 if [ ! -f "$tools/code-server/.done-$code_server" ]; then
@@ -21,6 +21,9 @@ if [ ! -f "$tools/code-server/.done-$code_server" ]; then
         [ -f "/usr/include/${header%%:*}" ] || missing="$missing ${header#*:}"
     done
 fi
+for package in eglot lsp-mode; do
+    ls -d "/usr/share/emacs/site-lisp/elpa/$package"-* >/dev/null 2>&1 || missing="$missing elpa-$package"
+done
 [ -e /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf ] || missing="$missing fonts-dejavu-core"
 "$python" -c 'import ensurepip' >/dev/null 2>&1 || missing="$missing python3-venv"
 if [ -n "$missing" ]; then

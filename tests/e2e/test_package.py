@@ -20,6 +20,8 @@ FILES = {
     "extension/bundled/graphmend_lsp-VERSION-py3-none-any.whl",
     "extension/changelog.md",
     "extension/icon.png",
+    "extension/img/graph-map.png",
+    "extension/img/quick-fix.png",
     "extension/out/extension.js",
     "extension/out/map.css",
     "extension/out/map.js",
@@ -54,6 +56,13 @@ def test_the_extension_names_no_place_of_this_machine(package: zipfile.ZipFile) 
     root = str(Path(__file__).resolve().parents[2])
     for name in package.namelist():
         assert root.encode() not in package.read(name), name
+
+
+def test_the_pictures_of_its_page_go_along(package: zipfile.ZipFile) -> None:
+    pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", package.read("extension/readme.md").decode())
+    assert pictures
+    for picture in pictures:
+        assert package.read(f"extension/{picture}")[:8] == b"\x89PNG\r\n\x1a\n"
 
 
 def test_the_icon_is_a_png_of_128_pixels(package: zipfile.ZipFile) -> None:

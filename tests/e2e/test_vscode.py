@@ -17,6 +17,13 @@ pytestmark = [pytest.mark.editor, pytest.mark.timeout(240)]
 SCRIPTS = HERE / "vscode"
 BREAK = {"line": 16, "column": 14}
 BREAK_TEXT = "y.sum() > 0"
+FOLDER_MODEL = """\
+import os
+
+
+def graphmend_entry():
+    raise ValueError("this is the interpreter of " + os.environ["GRAPHMEND_WHICH"])
+"""
 Run = Callable[..., str]
 
 
@@ -129,6 +136,28 @@ def test_the_server_is_installed_on_request_and_endures_crashes(workbench: Run, 
         log=str(tmp_path / "suite.log"),
         seconds=150,
         settings={"graphmend.interpreter": [sys.executable], "graphmend.importStrategy": "useBundled"},
+    )
+
+
+def test_each_folder_of_a_workspace_has_its_own_interpreter(workbench: Run, tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("one", "two")]
+    for folder in folders:
+        (folder / ".vscode").mkdir(parents=True)
+        python = folder / "python"
+        python.write_text(f'#!/bin/sh\nGRAPHMEND_WHICH={folder.name} exec {sys.executable} "$@"\n')
+        python.chmod(0o755)
+        settings = {"graphmend.interpreter": ["${workspaceFolder}/python"]}
+        (folder / ".vscode" / "settings.json").write_text(json.dumps(settings))
+        (folder / "gate.py").write_text(FOLDER_MODEL)
+    file = tmp_path / "both.code-workspace"
+    file.write_text(json.dumps({"folders": [{"path": folder.name} for folder in folders]}))
+    workbench(
+        "extension_host.mjs",
+        workspace=str(file),
+        suite="suite_folders.cjs",
+        extension=str(ROOT / "vscode-extension"),
+        log=str(tmp_path / "suite.log"),
+        seconds=150,
     )
 
 

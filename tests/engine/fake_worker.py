@@ -22,19 +22,19 @@ ANALYSED = {
 }  # fmt: skip
 
 
-def main(manner: str) -> None:
-    if manner == "silent":
+def main(behaviour: str) -> None:
+    if behaviour == "silent":
         time.sleep(600)
-    if manner == "dies at start":
+    if behaviour == "dies at start":
         sys.stderr.write("no such library\n")
         sys.exit(3)
-    if manner == "babbles":
+    if behaviour == "babbles":
         print("Welcome to this Python!")
         print("{not json")
-    if manner == "old protocol":
+    if behaviour == "old protocol":
         say({"hello": {**HELLO["hello"], "protocol": 99}})
         time.sleep(600)
-    if manner == "no torch":
+    if behaviour == "no torch":
         failure = {
             "stage": "worker",
             "kind": "no-torch",
@@ -54,16 +54,16 @@ def main(manner: str) -> None:
             sys.stderr.write(f"cancelled {message['params']['id']}\n")
             sys.stderr.flush()
             continue
-        if manner == "hangs":
+        if behaviour == "hangs":
             continue
-        if manner == "dies at work":
+        if behaviour == "dies at work":
             os._exit(9)
-        if manner == "floods":
+        if behaviour == "floods":
             sys.stderr.write("x" * 3_000_000 + "\n")
             sys.stderr.flush()
             for _ in range(2000):
                 say({"id": 424242, "progress": {"message": "y" * 500}})
-        if manner == "lies":
+        if behaviour == "lies":
             print("[1, 2, 3]")
             print('"text"')
             say({"id": 999, "result": ANALYSED})

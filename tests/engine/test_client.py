@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from graphmend_lsp.engine.client import MAX_RESTARTS, WorkerClient, WorkerFailedError
+from graphmend_lsp.engine.client import MAX_RESTARTS, NICE, WorkerClient, WorkerFailedError
 from graphmend_lsp.engine.config import WorkerConfig, WorkerStatus
 from graphmend_lsp.engine.session import Session
 
 FAKE = str(Path(__file__).with_name("fake_worker.py"))
 
 
-def client(manner: str) -> WorkerClient:
-    # A command with {worker} is not sent the worker's files; the fake takes its manner and ignores the rest.
-    return WorkerClient(None, (sys.executable, FAKE, manner, "{worker}"), None, {})
+def client(behaviour: str) -> WorkerClient:
+    # A command with {worker} is not sent the worker's files; the fake takes its behaviour and ignores the rest.
+    return WorkerClient(None, (sys.executable, FAKE, behaviour, "{worker}"), None, {})
 
 
 def alive(pid: int) -> bool:
@@ -28,9 +28,23 @@ def alive(pid: int) -> bool:
     return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z" if Path("/proc").exists() else True
 
 
-@pytest.mark.parametrize("manner", ["good", "babbles", "floods", "lies"])
-async def test_answers_come_through(manner: str) -> None:
-    worker, steps = client(manner), []
+@pytest.mark.skipif(not hasattr(os, "getpriority"), reason="Windows has no such priorities")
+@pytest.mark.parametrize("yields", [True, False])
+async def test_a_worker_of_an_editor_lets_the_editor_go_first(tmp_path: Path, yields: bool) -> None:
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\nexec {sys.executable} {FAKE} good\n")
+    python.chmod(0o755)
+    worker = WorkerClient(str(python), (), None, {}, yields=yields)
+    await worker.start()
+    assert worker._process is not None
+    behind = os.getpriority(os.PRIO_PROCESS, worker._process.pid) - os.getpriority(os.PRIO_PROCESS, 0)
+    assert behind == (NICE if yields else 0)
+    await worker.kill()
+
+
+@pytest.mark.parametrize("behaviour", ["good", "babbles", "floods", "lies"])
+async def test_answers_come_through(behaviour: str) -> None:
+    worker, steps = client(behaviour), []
     result = await worker.request("analyse", {}, 30, lambda *news: steps.append(news))
     assert result["calls"] == 1
     assert steps == [("progress", "half way")]
@@ -38,7 +52,7 @@ async def test_answers_come_through(manner: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("manner", "kind", "words"),
+    ("behaviour", "kind", "words"),
     [
         ("dies at start", "crash", "no such library"),
         ("old protocol", "crash", "did not start"),
@@ -46,8 +60,8 @@ async def test_answers_come_through(manner: str) -> None:
         ("dies at work", "crash", "ended unexpectedly"),
     ],
 )
-async def test_failures_are_told(manner: str, kind: str, words: str) -> None:
-    worker = client(manner)
+async def test_failures_are_told(behaviour: str, kind: str, words: str) -> None:
+    worker = client(behaviour)
     with pytest.raises(WorkerFailedError) as caught:
         await worker.request("analyse", {}, 30)
     assert caught.value.failure.kind == kind
@@ -80,7 +94,7 @@ async def test_a_missing_interpreter_is_told() -> None:
 
 
 async def test_a_silent_worker_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graphmend_lsp.engine.client.ARRIVE_SECONDS", 0.5)
+    monkeypatch.setattr("graphmend_lsp.engine.client.READY_SECONDS", 0.5)
     worker = client("silent")
     with pytest.raises(WorkerFailedError):
         await worker.start()

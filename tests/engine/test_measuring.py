@@ -26,7 +26,7 @@ def made(**more: Any) -> Measurement:
     return measurement(KEY, result(**more))  # type: ignore[arg-type]
 
 
-def test_the_ratio_is_that_of_neighbouring_turns() -> None:
+def test_the_ratio_is_that_of_neighbouring_samples() -> None:
     disturbed = [0.004, 0.04, 0.4, 0.004, 0.008]  # another program had the machine, for both
     low, middle, high = ratios(disturbed, [one / 2 for one in disturbed])
     assert (low, middle, high) == pytest.approx((2.0, 2.0, 2.0))

@@ -287,6 +287,16 @@ async def test_when_its_time_is_over_a_mend_all_gives_what_is_proven(quick: int,
     assert (plan.verdict is None) == (not texts)
 
 
+async def test_what_is_known_against_a_mend_is_told_when_the_time_is_over() -> None:
+    words = Slow("a\n", {"a": "u1"})
+    plan = await mend_all(cast(Any, words), CheckRequest((PATH,), {PATH: "a\n"}), seconds=0.3)
+    (finding,) = plan.after.findings
+    assert [(one.mend.edits[0].text, one.safety) for one in finding.candidates] == [
+        ("1", "unverified"),
+        ("u", "unsafe"),
+    ]
+
+
 async def test_one_mend_of_two_breaks_is_proven_and_counted_once() -> None:
     shared = mend(1, 1, "1")
     other = replace(shared, span=Span.of(2, 1, 2, 2))  # the same edits, offered at another break

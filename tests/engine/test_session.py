@@ -163,7 +163,7 @@ async def test_a_measurement_is_of_the_texts_that_are_given(session: Session) ->
     [(method, params)] = session._client.asked  # type: ignore[attr-defined]
     assert (method, params["backend"], params["mode"]) == ("measure", "aot_eager", "train")
     assert (params["texts"], params["candidates"][0]["texts"]) == ({PATH: TEXT}, {PATH: "x\nb\n"})
-    assert (one.ratio, one.first_ratio, one.turns) == (1.0, 1.0, 2)
+    assert (one.ratio, one.first_ratio, one.samples) == (1.0, 1.0, 2)
 
 
 OTHER = Entry(PATH, "graphmend_entry_other")

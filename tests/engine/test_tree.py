@@ -15,8 +15,8 @@ from graphmend_lsp.engine.tree import AT_ONCE, WorkerPool, client_of, usual_jobs
 FAKE = str(Path(__file__).with_name("fake_worker.py"))
 
 
-def pool(manner: str, jobs: int) -> tuple[WorkerPool, list[WorkerClient]]:
-    made = client_of(WorkerConfig(command=(sys.executable, FAKE, manner, "{worker}"), jobs=jobs))
+def pool(behaviour: str, jobs: int) -> tuple[WorkerPool, list[WorkerClient]]:
+    made = client_of(WorkerConfig(command=(sys.executable, FAKE, behaviour, "{worker}"), jobs=jobs))
     assert isinstance(made, WorkerPool)
     return made, made._clients
 

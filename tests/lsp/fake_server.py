@@ -6,6 +6,7 @@ What it does is written in the text it is asked about, as ``# fake: hang check``
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import subprocess
 import sys
@@ -121,8 +122,8 @@ def called(request: CheckRequest) -> tuple[Break, ...]:
     found = []
     for file in dict.fromkeys(entry.file for entry in request.entries):
         text = Text(request.texts[file] if file in request.texts else Path(file).read_text())
-        for match in re.finditer(r"(\w+)\(\)  # fake call", text.value):
-            path = str(Path(file).with_name(f"{match[1]}.py"))
+        for match in re.finditer(r"([\w/.]+)\(\)  # fake call", text.value):
+            path = os.path.normpath(Path(file).parent / f"{match[1]}.py")
             inner = request.texts[path] if path in request.texts else Path(path).read_text()
             call = Frame(file, "main", Span(text.position(match.start()), text.position(match.end(1) + 2)))
             if file in request.paths or request.shown is not None:
@@ -163,6 +164,10 @@ class FakeSession:
             self.on_status(
                 WorkerStatus("starting", message="The worker ended unexpectedly; GraphMend starts it again.")
             )
+        if "which" in told:
+            modes = "+".join(request.modes)
+            words = f"{self.config.python} in {self.config.cwd}: {modes}, {self.config.seconds:g} s, {request.roots}"
+            self.on_status(WorkerStatus("busy", message=words))
         if "worker" in told:
             self.worker = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
             self.on_status(WorkerStatus("busy", message=f"pid {self.worker.pid}"))
@@ -298,7 +303,7 @@ class FakeSession:
         if "hang measure" in told:
             await asyncio.sleep(3600)
         spread = 2.0 if "noise" in told else 1.51
-        times: Any = {"first": (1.0, 2.0), "warm": (0.3, 0.2), "ratio": 1.5, "low": 1.49, "high": spread, "turns": 9}
+        times: Any = {"first": (1.0, 2.0), "warm": (0.3, 0.2), "ratio": 1.5, "low": 1.49, "high": spread, "samples": 9}
         return tuple(Measurement(*key, backend or "inductor", "cpu", **times) for key in keys)
 
     async def start(self) -> None:

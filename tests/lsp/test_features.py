@@ -70,18 +70,19 @@ def apply_changes(text: str, edits: list[Any], encoding: str = "utf-16") -> str:
         (["utf-7", "utf-32"], "utf-32", 9),
     ],
 )
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["lf", "crlf"])
 def test_places_are_in_the_encoding_that_the_client_prefers(
-    start: Start, uri: str, offered: list[str] | None, chosen: str, character: int
+    start: Start, uri: str, offered: list[str] | None, chosen: str, character: int, end: str
 ) -> None:
     capabilities = {**NEOVIM, "general": {"positionEncodings": offered}}
-    text = f'x = "𝒜"; foo = 1\n{ENTRY}'
+    text = f'# 𝒜\nx = "𝒜"; foo = 1\n{ENTRY}'.replace("\n", end)
     client = start()
     assert client.initialize(capabilities)["capabilities"]["positionEncoding"] == chosen
     client.open(uri, text)
     client.save(uri)
     shown = client.published(uri, proven)[0]
-    assert shown["range"]["start"] == {"line": 0, "character": character}
-    [mend, *_] = client.actions(uri, (0, character))
+    assert shown["range"]["start"] == {"line": 1, "character": character}
+    [mend, *_] = client.actions(uri, (1, character))
     edits = mend["edit"]["changes"][uri]
     assert apply_changes(text, edits, chosen) == text.replace("foo", "bar")
     client.change(uri, 2, [{"range": shown["range"], "text": "𝒜 foo"}])

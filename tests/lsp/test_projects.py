@@ -61,7 +61,7 @@ async def test_files_are_read_in_a_trusted_workspace_only(project: Path, trusted
     await file.analysed.wait()
     assert file.project.entries == ((Entry(str(project / "runs.py"), "model"),) if trusted else ())
     assert needs_entry(state, file) is not trusted
-    assert server.runs.entries(file) == file.project.entries
+    assert server.runs.of(file).entries(file) == file.project.entries
 
 
 @pytest.mark.parametrize("trusted", [True, False])
@@ -75,14 +75,15 @@ async def test_what_a_project_says_counts_in_the_editor(project: Path, trusted: 
     [file] = state.files.values()
     await state.read_project(file)
     await file.analysed.wait()
-    request, config = server.runs._request([file]), server.runs._config()
+    runs = server.runs.of(file)
+    request, config = runs._request([file]), runs._config()
     told = (
         request.modes,
         request.analysis,
         request.made_up,
         config.python,
         config.seconds,
-        len(server.runs.entries(file)),
+        len(server.runs.of(file).entries(file)),
     )
     if trusted:
         assert told == (("eval", "train"), "real", False, "/env/python", 3, 0)
@@ -96,7 +97,7 @@ async def test_made_up_inputs_can_be_turned_off(project: Path) -> None:
     state.services = replace(state.services, guess_entries=lambda _text, path: (Entry(path, "Net", "module"),))
     state.opened(state.store.open((project / "model.py").as_uri(), "python", 1, "foo\n"))
     [file] = state.files.values()
-    assert server.runs.entries(file) == ()
+    assert server.runs.of(file).entries(file) == ()
 
 
 async def test_a_broken_configuration_is_told_once(project: Path) -> None:

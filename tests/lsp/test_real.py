@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -210,6 +211,29 @@ def test_a_break_of_a_helper_is_shown_mended_and_gone_in_both_files(start: Start
         if m.get("method") == "textDocument/publishDiagnostics"
     }
     assert last == {main.as_uri(): [], gate.as_uri(): []}
+
+
+def test_an_endless_program_is_told_when_its_time_is_up(start: Start, tmp_path: Path) -> None:
+    limit, good = (
+        4.0,
+        "import torch\n\ndef f(x):\n    return x\n\ndef graphmend_entry():\n    return f, (torch.ones(3),)\n",
+    )
+    path = tmp_path / "model.py"
+    path.write_text(good)
+    uri, client = path.as_uri(), start(REAL)
+    options = {"trusted": True, "settings": {**OPTIONS["settings"], "worker": {"timeout": limit}}}
+    client.initialize(NEOVIM, initializationOptions=options, rootUri=tmp_path.as_uri())
+    client.open(uri, good)
+    client.save(uri)
+    client.until(lambda m: m.get("method") == "graphmend/status" and m["params"]["state"] == "ready", LONG)
+    endless = good.replace("    return x\n", "    while True:\n        pass\n")
+    path.write_text(endless)
+    client.change(uri, 2, [{"text": endless}])
+    began = time.monotonic()
+    client.save(uri)
+    [shown] = shown_until(client, f"did not end within {limit:g} s")
+    assert time.monotonic() - began < 2 * limit  # and not after a second and a third run
+    assert shown["code"] == "run-timeout"
 
 
 def test_what_torch_compile_fails_on_is_an_error_with_a_mend(start: Start, tmp_path: Path) -> None:

@@ -8,12 +8,14 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from graphmend_lsp.lsp.rpc import frames
 from tests.lsp.conftest import Start
+from tests.lsp.test_features import apply_changes
 from tests.lsp.wire import FAKE, NEOVIM, REAL, VSCODE, Client, action_params
 
 URI = "file:///tmp/graphmend-transport/a.py"
@@ -361,6 +363,34 @@ def test_initialize_is_answered_without_heavy_imports() -> None:
     heavy = {"torch", "libcst", "pygls", "lsprotocol", "cattrs", "attrs", "rich"}
     assert not heavy & set(modules)
     assert not [name for name in modules if name.startswith(("graphmend_lsp.analysis", "graphmend_lsp.mending"))]
+
+
+LINES = """\
+import torch
+
+
+@torch.compile
+def fn(x: torch.Tensor):
+    return {"𝒜": x, "it": ITEM}
+"""
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+def test_a_mend_behind_characters_of_any_width_keeps_the_line_ends(start: Start, encoding: str, tmp_path: Path) -> None:
+    text = LINES.replace("ITEM", "x * 2 if x.sum() > 0 else x").replace("\n", "\r\n")
+    client = start(REAL)
+    client.initialize({**NEOVIM, "general": {"positionEncodings": [encoding]}})
+    uri = (tmp_path / "model.py").as_uri()
+    client.open(uri, text)
+    [shown] = client.published(uri)
+    place = shown["range"]["start"]["line"], shown["range"]["start"]["character"]
+    for _ in range(100):
+        mends = [one for one in client.actions(uri, place) if "edit" in one and "torch.where" in one["title"]]
+        if mends:
+            break
+        time.sleep(0.1)
+    mended = apply_changes(text, mends[0]["edit"]["changes"][uri], encoding)
+    assert mended == LINES.replace("ITEM", "torch.where(x.sum() > 0, x * 2, x)").replace("\n", "\r\n")
 
 
 def test_the_real_command_starts_and_ends(start: Start) -> None:

@@ -9,7 +9,7 @@ from graphmend_lsp.mending.rules.hint.examples import EXAMPLES
 
 from .conftest import function_of, mended, unmark
 
-CALLS = ((torch.randn(3),), ([torch.randn(3), torch.randn(2)],))
+CALLS = ((torch.randn(3),), ([torch.randn(3), torch.randn(2)],), (torch.randn(3),))
 
 
 @pytest.mark.parametrize(("case", "call"), list(zip(EXAMPLES, CALLS, strict=True)), ids=[one.title for one in EXAMPLES])

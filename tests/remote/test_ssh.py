@@ -150,7 +150,7 @@ def test_a_module_that_is_nowhere_is_an_error(box: Box, project: Path) -> None:
 def test_a_command_that_starts_no_python_is_told(
     box: Box, project: Path, monkeypatch: pytest.MonkeyPatch, start: str, words: str
 ) -> None:
-    monkeypatch.setattr("graphmend_lsp.engine.client.ARRIVE_SECONDS", 5.0)
+    monkeypatch.setattr("graphmend_lsp.engine.client.READY_SECONDS", 5.0)
     (failure,) = check((*box.ssh, start), project).failures
     assert words in failure.message
     assert "by hand" in failure.remedy

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 import torch
 
+from graphmend_lsp.worker.compare_trials import Programs, compare_trial
 from graphmend_lsp.worker.effects import Effect
 from graphmend_lsp.worker.observe import Observation, Raised
 from graphmend_lsp.worker.plan import Plan
 from graphmend_lsp.worker.recipes import Recipe
 from graphmend_lsp.worker.snapshot import Store, take
 from graphmend_lsp.worker.trials import Trial, Way
-from graphmend_lsp.worker.weigh import Programs, compare_trial
 from graphmend_lsp.worker.wire import CountsData
 
 CALLS = (Recipe(0, own=True), Recipe(0, floats="negated"), Recipe(0, again=True))
@@ -108,3 +108,13 @@ def test_shorter_lists_keep_what_took_another_side() -> None:
     assert plan.lean() == (own, other, Recipe(0, "random", "permuted", "flipped"), *bare)
     assert plan.leanest() == (own, *bare)
     assert plan.everything()[:6] == plan.recipes and set(plan.lean()) <= set(plan.everything())
+
+
+@pytest.mark.parametrize(("raised", "differs"), [("ConstraintViolationError", False), ("RuntimeError", True)])
+def test_a_use_that_both_programs_refuse_alike_when_compiled_is_no_difference(raised: str, differs: bool) -> None:
+    recipes = (Recipe(0, probe="with its first dimension marked dynamic"),)
+    refused = Raised("ConstraintViolationError", "the first dimension is 4", (), "call")
+    plain, old = trial(recipes=recipes), trial("eager", raised=refused, recipes=recipes)
+    new = trial("eager", raised=Raised(raised, "the first dimension is 4", (), "call"), recipes=recipes)
+    comparison, _ = compare_trial(Programs([plain, old], [plain, new]), new)
+    assert bool([one for one in comparison.differences if "assumes" in one]) == differs

@@ -8,7 +8,7 @@ import pytest
 
 from graphmend_lsp.worker.explore import Once, decisive, events_of, explore, site_of
 from graphmend_lsp.worker.failures import failure
-from graphmend_lsp.worker.oracle import LONGEST, TURNS, EndlessError, Oracle, Profile
+from graphmend_lsp.worker.oracle import LONGEST, MAX_ASKED, EndlessError, Oracle, Profile
 from graphmend_lsp.worker.wire import Answer, BreakData
 from tests.worker.test_fake import FILE, ids, run
 from tests.worker.worker_pipes import Worker
@@ -52,6 +52,14 @@ SIDES = {
     "an assertion": (
         "assert torch.allclose(x, x)\nprint(x)\nreturn x + 1",
         {("GB0033", 4): [], ("GB0059", 5): []},
+    ),
+    "behind torch.cond": (
+        "x = torch.cond(x.sum() > 0, lambda: x * 2, lambda: x.sin())\nif x.max() > 3:\n    print(x)\nreturn x + 1",
+        {("GB0170", 5): [], ("GB0059", 6): [(5, True)]},
+    ),
+    "behind torch.while_loop": (
+        "(x,) = torch.while_loop(lambda x: x.sum() < 9, lambda x: (x + 1,), (x,))\nif x.max() > 3:\n    print(x)\nreturn x",
+        {("GB0170", 5): [], ("GB0059", 6): [(5, True)]},
     ),
     "an early return": (
         "if x.sum() > 0:\n    return x\nprint(x)\nreturn x + 1",
@@ -192,9 +200,9 @@ def test_a_truth_test_of_a_number_is_a_truth_test() -> None:
 
 def test_answers_change_when_one_place_asks_too_often() -> None:
     oracle = Oracle()
-    said = [oracle.truth() for _ in range(TURNS + 5)]
-    assert not any(said[:TURNS])
-    assert any(said[TURNS:])
+    said = [oracle.truth() for _ in range(MAX_ASKED + 5)]
+    assert not any(said[:MAX_ASKED])
+    assert any(said[MAX_ASKED:])
     with pytest.raises(EndlessError):
         for _ in range(LONGEST + 2):
             oracle.truth()

@@ -16,6 +16,7 @@ from torch import nn
 
 from graphmend_lsp.model import ASSUMPTIONS, AssumptionKind
 from graphmend_lsp.worker.compare import Side, compare_effects
+from graphmend_lsp.worker.compare_trials import Pair
 from graphmend_lsp.worker.effects import Effect, Listener
 from graphmend_lsp.worker.observe import Raised, Subject, find_modules
 from graphmend_lsp.worker.performing import perform
@@ -24,7 +25,6 @@ from graphmend_lsp.worker.probes.compiled import USES, compiled_uses
 from graphmend_lsp.worker.recipes import Recipe
 from graphmend_lsp.worker.snapshot import Store, take
 from graphmend_lsp.worker.used import assumed, probe_differences, probed_kinds
-from graphmend_lsp.worker.weigh import Pair
 
 torch.manual_seed(0)
 X = torch.randn(2, 4)

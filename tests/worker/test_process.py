@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -270,8 +271,31 @@ def test_no_process_and_no_file_outlives_the_worker(tmp_path: Path, name: str) -
     ENDINGS[name](worker)
     assert worker.process.wait(10) == (-signal.SIGKILL if name == "SIGKILL" else 0)
     wait_until(lambda: not alive(pid))
-    assert name == "SIGKILL" or list(folder.iterdir()) == []
     worker.close()
+    left = list(folder.iterdir())
+    assert len(left) == (name == "SIGKILL")
+    if left:  # what was compiled, until the next worker comes
+        (folder / "graphmend-foreign").mkdir()
+        (folder / "graphmend-link").symlink_to(left[0])
+        first, second = Worker({"TMPDIR": str(folder)}), Worker({"TMPDIR": str(folder)})
+        second.close()
+        assert not left[0].exists()
+        assert len(list(folder.iterdir())) == 3  # that of a worker that runs stays, and what is none
+        assert first.analyse(tmp_path / "other.py", text=program(ADD_ONE))["failure"] is None
+        first.close()
+        assert {each.name for each in folder.iterdir()} == {"graphmend-foreign", "graphmend-link"}
+
+
+def test_a_worker_whose_folder_was_cleared_away_goes_on(tmp_path: Path) -> None:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    worker = Worker({"TMPDIR": str(folder)})
+    for _ in range(2):
+        shutil.rmtree(folder)
+        folder.mkdir()
+        assert worker.analyse(tmp_path / "model.py", text=program(ADD_ONE))["failure"] is None
+    worker.close()
+    assert list(folder.iterdir()) == []
 
 
 def wait_until(condition: Any, seconds: float = 60) -> None:

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from graphmend_lsp.worker.compare import Comparison, Side
+from graphmend_lsp.worker.compare_trials import Pair, Programs, compare_trial
 from graphmend_lsp.worker.judged import Ran
 from graphmend_lsp.worker.observe import Observation
 from graphmend_lsp.worker.plan import Plan
@@ -18,7 +19,6 @@ from graphmend_lsp.worker.rounding import reason
 from graphmend_lsp.worker.snapshot import Store, take
 from graphmend_lsp.worker.trials import Planned
 from graphmend_lsp.worker.verify import Request, _again
-from graphmend_lsp.worker.weigh import Pair, Programs, compare_trial
 from tests.worker.test_compare_trials import trial
 
 Results = tuple[Any, dict[str, torch.Tensor]]

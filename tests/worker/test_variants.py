@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from graphmend_lsp.worker.altered import other_mode, other_weights
-from graphmend_lsp.worker.manners import fitting, subject_in
+from graphmend_lsp.worker.call_modes import modes_for, subject_in
 from graphmend_lsp.worker.observe import Subject, fresh_calls
 from graphmend_lsp.worker.recipes import (
     Recipe,
@@ -184,13 +184,13 @@ def test_unusual_calls_are_smaller_or_made_otherwise() -> None:
     ]
 
 
-def test_manners_fit_what_they_change() -> None:
+def test_call_modes_fit_what_they_change() -> None:
     layer = torch.nn.Linear(3, 3)
     plain, module = Subject(torch.sin, {}, ()), Subject(layer, {"": layer}, ())
-    assert fitting(((torch.arange(3),), {}), plain, False) == []
-    assert fitting(((torch.ones(2, 3),), {}), plain, False) == ["autocast", "transposed"]
-    assert fitting(((torch.ones(3).double(),), {}), plain, True) == ["twice"]
-    assert fitting(((torch.arange(3),), {}), module, False) == ["autocast", "twice"]
+    assert modes_for(((torch.arange(3),), {}), plain, False) == []
+    assert modes_for(((torch.ones(2, 3),), {}), plain, False) == ["autocast", "transposed"]
+    assert modes_for(((torch.ones(3).double(),), {}), plain, True) == ["twice"]
+    assert modes_for(((torch.arange(3),), {}), module, False) == ["autocast", "twice"]
     (x, bare) = (torch.ones(3, requires_grad=True), torch.ones(3))
     made = subject_in("twice", Subject(lambda *given: given, {}, ()), ()).function(x, bare)
     assert len(made) == 2 and made[0] is not made[1] and all(torch.equal(one, x) for one in made)

@@ -21,6 +21,8 @@ export interface Wiring {
   readonly cwd: string;
   /** The settings as the server reads them, as they are now. */
   readonly settings: () => Record<string, unknown>;
+  /** Those of the workspace folder that a resource is in, with the interpreter found for it. */
+  readonly settingsAt: (resource: vscode.Uri) => Promise<Record<string, unknown>>;
   readonly log: vscode.LogOutputChannel;
   readonly serverLog: vscode.LogOutputChannel;
   readonly onStatus: (status: WorkerStatus) => void;
@@ -83,7 +85,7 @@ function options(wiring: Wiring, ended: () => void): LanguageClientOptions {
     middleware: {
       workspace: {
         configuration: (params) =>
-          params.items.map((item) => section(wiring.settings(), item.section)),
+          Promise.all(params.items.map(async (item) => section(await settingsOf(wiring, item.scopeUri), item.section))),
         didChangeConfiguration: async () => {
           // The extension tells changed settings itself, with the interpreter that it found.
         },
@@ -97,6 +99,11 @@ function options(wiring: Wiring, ended: () => void): LanguageClientOptions {
       },
     },
   };
+}
+
+/** What the server is told of one scope: a workspace folder's own settings, or those of the whole. */
+async function settingsOf(wiring: Wiring, scope: string | undefined): Promise<Record<string, unknown>> {
+  return scope === undefined || scope === "" ? wiring.settings() : wiring.settingsAt(vscode.Uri.parse(scope));
 }
 
 /** The part of the settings that `workspace/configuration` asks for: `graphmend`, `graphmend.worker`, ... */

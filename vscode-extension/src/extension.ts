@@ -9,11 +9,11 @@ import { startClient, stopClient, tellSettings } from "./client";
 import { bundledServer, createEnvironment } from "./environment";
 import { MapPanel } from "./map";
 import type { GraphMap } from "../map/shape";
-import { findInterpreter, findServer, recent, type Host, type Launch, type Missing, type Remedy } from "./launch";
+import { findInterpreter, findServer, recent, startsAlike, type Host, type Launch, type Missing, type Remedy } from "./launch";
 import { activePython, isProgram, onActivePythonChange, probe, which } from "./python";
 import { MOST_RESTARTS, Restarts } from "./restarts";
 import { needsRestart, needsTelling, readSettings, serverSettings, shows, type Settings } from "./settings";
-import { StatusItem } from "./status";
+import { StatusItem, Workers } from "./status";
 import { BreakTree } from "./tree";
 import { commonFolder, readPair, type FolderPair, type TraceResult } from "./traces";
 
@@ -39,6 +39,7 @@ class Extension {
   private readonly log: vscode.LogOutputChannel;
   private readonly serverLog: vscode.LogOutputChannel;
   private readonly status: StatusItem;
+  private readonly workers = new Workers((uri) => vscode.Uri.parse(uri).fsPath);
   private readonly restarts = new Restarts();
   private readonly map: MapPanel;
   private readonly host: Host;
@@ -62,7 +63,7 @@ class Extension {
       exists: (file) => existsSync(file) && isProgram(file),
       which,
       probe: (python) => probe(python, context.extensionPath),
-      activePython: () => activePython(this.log),
+      activePython: (folder) => activePython(this.log, folder),
       managed: path.join(context.globalStorageUri.fsPath, "environment"),
       folders: () => (vscode.workspace.workspaceFolders ?? []).map((folder) => folder.uri.fsPath),
     };
@@ -86,6 +87,9 @@ class Extension {
       command("createEnvironment", () => this.createEnvironment()),
       command("debugInformation", () => this.debugInformation()),
       vscode.workspace.onDidGrantWorkspaceTrust(() => this.restart()),
+      vscode.window.onDidChangeActiveTextEditor(() => {
+        if (this.status.state.kind === "running") this.showWorker();
+      }),
       vscode.workspace.onDidChangeConfiguration((change) => this.configurationChanged(change)),
     );
     void this.followPythonExtension();
@@ -118,12 +122,13 @@ class Extension {
   private async stopNow(): Promise<void> {
     const client = this.client;
     this.client = undefined;
+    this.workers.forget();
     if (client !== undefined) await stopClient(client);
   }
 
   private async startNow(): Promise<void> {
     const settings = this.settings();
-    if (!settings.enable) {
+    if (!(vscode.workspace.workspaceFolders ?? [undefined]).some((folder) => this.settings(folder).enable)) {
       this.status.show({ kind: "off", why: "graphmend.enable is off" });
       return;
     }
@@ -141,15 +146,19 @@ class Extension {
         launch,
         trusted,
         cwd: this.context.extensionPath,
-        settings: () => serverSettings(this.settings(), launch.python),
+        settings: () => serverSettings(this.settings(), this.launch?.python),
+        settingsAt: (resource) => this.settingsAt(resource, this.launch?.python),
         log: this.log,
         serverLog: this.serverLog,
-        onStatus: (worker) => this.status.show(trusted ? { kind: "running", worker } : { kind: "restricted" }),
+        onStatus: (worker) => {
+          this.workers.take(worker);
+          this.showWorker();
+        },
         onMap: () => void this.map.changed(),
         onEnd: () => this.ended(),
       });
       if (this.status.state.kind === "starting") {
-        this.status.show(trusted ? { kind: "running", worker: undefined } : { kind: "restricted" });
+        this.showWorker();
       }
     } catch (error) {
       this.fail(`${launch.command} did not start: ${error instanceof Error ? error.message : String(error)}`, ["createEnvironment", "settings"]);
@@ -178,19 +187,53 @@ class Extension {
     });
   }
 
-  private settings(): Settings {
-    const configuration = vscode.workspace.getConfiguration("graphmend", vscode.workspace.workspaceFolders?.[0]?.uri);
+  /** Puts the worker of the active file's workspace folder into the status item. */
+  private showWorker(): void {
+    const active = vscode.window.activeTextEditor?.document.uri;
+    const folder = active === undefined ? undefined : vscode.workspace.getWorkspaceFolder(active);
+    const worker = this.workers.of((folder ?? vscode.workspace.workspaceFolders?.[0])?.uri.fsPath);
+    this.status.show(vscode.workspace.isTrusted ? { kind: "running", worker } : { kind: "restricted" });
+  }
+
+  /** The settings of a workspace folder, the first when none is given. */
+  private settings(folder: vscode.WorkspaceFolder | undefined = vscode.workspace.workspaceFolders?.[0]): Settings {
+    const configuration = vscode.workspace.getConfiguration("graphmend", folder?.uri);
     return readSettings((key) => configuration.get(key), {
       home: homedir(),
       cwd: process.cwd(),
+      folder: folder?.uri.fsPath,
       folders: (vscode.workspace.workspaceFolders ?? []).map((folder) => ({ name: folder.name, path: folder.uri.fsPath })),
       env: process.env,
     });
   }
 
+  /** The settings of the workspace folder that a resource is in, as the server reads them. */
+  private async settingsAt(resource: vscode.Uri, otherwise: string | undefined): Promise<Record<string, unknown>> {
+    const folder = vscode.workspace.getWorkspaceFolder(resource);
+    const settings = this.settings(folder);
+    const found = folder && (await findInterpreter(settings, vscode.workspace.isTrusted, this.host, folder.uri.fsPath));
+    return serverSettings(settings, found?.path ?? otherwise);
+  }
+
+  /**
+   * Settings changed that decide which server runs, perhaps only because a folder came or went. The same server stays and is
+   * told them: it ends the workers that they are about.
+   */
+  private async reconsider(): Promise<void> {
+    await this.queue;
+    const [client, before] = [this.client, this.launch];
+    const enabled = (vscode.workspace.workspaceFolders ?? [undefined]).some((folder) => this.settings(folder).enable);
+    if (client === undefined || before?.kind !== "found" || !enabled) return this.restart();
+    const launch = await findServer(this.settings(), vscode.workspace.isTrusted, this.host);
+    if (this.client !== client) return; // started anew meanwhile
+    if (launch.kind !== "found" || !startsAlike(launch, before)) return this.restart();
+    this.launch = launch;
+    await tellSettings(client, serverSettings(this.settings(), launch.python));
+  }
+
   private async configurationChanged(change: vscode.ConfigurationChangeEvent): Promise<void> {
     const affects = (key: string): boolean => change.affectsConfiguration(`graphmend.${key}`);
-    if (needsRestart(affects)) await this.restart();
+    if (needsRestart(affects)) await this.reconsider();
     else if (needsTelling(affects) && this.client !== undefined && this.launch?.kind === "found") {
       await tellSettings(this.client, serverSettings(this.settings(), this.launch.python));
     }
@@ -198,7 +241,8 @@ class Extension {
 
   private async followPythonExtension(): Promise<void> {
     const subscription = await onActivePythonChange(this.log, () => {
-      if (this.settings().interpreter.length === 0) void this.restart();
+      const folders = vscode.workspace.workspaceFolders ?? [undefined];
+      if (folders.some((folder) => this.settings(folder).interpreter.length === 0)) void this.reconsider();
     });
     if (subscription !== undefined) this.context.subscriptions.push(subscription);
   }

@@ -29,8 +29,8 @@ export interface Host {
   which(name: string): string | undefined;
   /** Asks an interpreter about itself; an error's message says why it could not be asked. */
   probe(python: string): Promise<Probe | Error>;
-  /** The Python extension's active environment; undefined without that extension. */
-  activePython(): Promise<string | undefined>;
+  /** The Python extension's active environment for a workspace folder; undefined without that extension. */
+  activePython(folder: string | undefined): Promise<string | undefined>;
   /** The folder of the environment that the extension manages, whether it exists or not. */
   readonly managed: string;
   /** The workspace folders' paths. */
@@ -102,18 +102,25 @@ export async function findServer(settings: Settings, trusted: boolean, host: Hos
   return missing(why, "createEnvironment", "selectInterpreter", "settings");
 }
 
-/** The Python in which the user's program runs. */
-export async function findInterpreter(settings: Settings, trusted: boolean, host: Host): Promise<Interpreter | undefined> {
+/** The Python in which the user's program runs: that of one workspace folder, else of the first. */
+export async function findInterpreter(
+  settings: Settings, trusted: boolean, host: Host, folder: string | undefined = host.folders()[0],
+): Promise<Interpreter | undefined> {
   const allowed = (file: string): boolean => trusted || !host.folders().some((folder) => inside(folder, file));
   const told = settings.interpreter[0];
   if (told !== undefined && allowed(told)) return { path: told, origin: "the setting graphmend.interpreter" };
-  const active = trusted ? await host.activePython() : undefined;
+  const active = trusted ? await host.activePython(folder) : undefined;
   if (active !== undefined) return { path: active, origin: "the Python extension" };
   for (const name of host.platform === "win32" ? ["python", "python3"] : ["python3", "python"]) {
     const found = host.which(name);
     if (found !== undefined && allowed(found)) return { path: found, origin: "the PATH" };
   }
   return undefined;
+}
+
+/** Whether two launches start the same server. */
+export function startsAlike(one: Launch, other: Launch): boolean {
+  return JSON.stringify([one.command, one.args]) === JSON.stringify([other.command, other.args]);
 }
 
 /** The interpreter of a virtual environment. */

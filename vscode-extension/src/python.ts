@@ -67,12 +67,12 @@ interface PythonExtension {
   };
 }
 
-/** The interpreter that the Python extension has active; undefined without that extension or without a choice. */
-export async function activePython(log: vscode.LogOutputChannel): Promise<string | undefined> {
+/** The interpreter that the Python extension has active for a folder; undefined without that extension or without a choice. */
+export async function activePython(log: vscode.LogOutputChannel, folder: string | undefined): Promise<string | undefined> {
   const environments = (await pythonExtension(log))?.environments;
   if (environments === undefined) return undefined;
   try {
-    const chosen = environments.getActiveEnvironmentPath(vscode.workspace.workspaceFolders?.[0]?.uri);
+    const chosen = environments.getActiveEnvironmentPath(folder === undefined ? undefined : vscode.Uri.file(folder));
     const resolved = await environments.resolveEnvironment(chosen);
     return resolved?.executable.uri?.fsPath;
   } catch (error) {

@@ -40,7 +40,9 @@ export interface Settings {
 export interface Variables {
   readonly home: string;
   readonly cwd: string;
-  /** The workspace folders by name; the first is `${workspaceFolder}`. */
+  /** The path of the workspace folder that the settings are read for: `${workspaceFolder}`. */
+  readonly folder: string | undefined;
+  /** All workspace folders, for `${workspaceFolder:NAME}`. */
   readonly folders: readonly { readonly name: string; readonly path: string }[];
   readonly env: Readonly<Record<string, string | undefined>>;
 }
@@ -124,7 +126,7 @@ export function substitute(value: string, variables: Variables): string {
     if (word === "cwd") return variables.cwd;
     if (env !== undefined) return variables.env[env] ?? "";
     if (name !== undefined) return variables.folders.find((folder) => folder.name === name)?.path ?? whole;
-    return variables.folders[0]?.path ?? whole;
+    return variables.folder ?? whole;
   });
   return replaced === "~" || /^~[/\\]/.test(replaced) ? variables.home + replaced.slice(1) : replaced;
 }

@@ -9,6 +9,34 @@ export interface WorkerStatus {
   readonly python: string | null;
   readonly device: string | null;
   readonly message: string;
+  /** The URI of the workspace folder that it is about; null for what is in none. Absent from older servers. */
+  readonly folder?: string | null;
+}
+
+/** The workers of all workspace folders, by the folder's path. */
+export class Workers {
+  private readonly known = new Map<string, WorkerStatus>();
+
+  /** `pathOf` makes a URI a path, as VS Code has it. */
+  constructor(private readonly pathOf: (uri: string) => string) {}
+
+  take(status: WorkerStatus): void {
+    this.known.set(this.key(status), status);
+  }
+
+  /** What is to be shown for a file of this folder: its own worker's state, else that of what is in no folder. */
+  of(folder: string | undefined): WorkerStatus | undefined {
+    return this.known.get(folder ?? "") ?? this.known.get("");
+  }
+
+  /** The server is another one, or gone. */
+  forget(): void {
+    this.known.clear();
+  }
+
+  private key(status: WorkerStatus): string {
+    return status.folder === null || status.folder === undefined ? "" : this.pathOf(status.folder);
+  }
 }
 
 /** The state of the server as the extension knows it. */

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { environmentPython, findServer, type Host, type Launch, type Missing, type Probe } from "../src/launch";
+import { environmentPython, findInterpreter, findServer, startsAlike, type Host, type Launch, type Missing, type Probe } from "../src/launch";
 import { readSettings } from "../src/settings";
 
 interface Machine {
@@ -151,6 +151,38 @@ for (const each of CASES) {
   });
 }
 
+test("each workspace folder has its own interpreter: the setting's, the one chosen for it, that of the PATH", async () => {
+  const active = new Map([["/w/a", "/envs/a"], ["/w/b", "/envs/b"]]);
+  const host: Host = {
+    platform: "linux", exists: () => false, which: (name) => (name === "python3" ? "/usr/bin/python3" : undefined), managed: "/none",
+    probe: () => assert.fail("none is started"), folders: () => ["/w/a", "/w/b", "/w/c"],
+    activePython: async (folder) => active.get(folder ?? ""),
+  };
+  const variables = { home: "/", cwd: "/", folder: "/w/d", folders: [], env: {} };
+  const [unset, set] = [{}, { interpreter: ["${workspaceFolder}/bin/python"] }].map((told: Record<string, unknown>) =>
+    readSettings((key) => told[key], variables));
+  assert.ok(unset !== undefined && set !== undefined);
+  const found = async (settings: typeof set, folder?: string): Promise<string | undefined> =>
+    (await findInterpreter(settings, true, host, folder))?.path;
+  assert.deepEqual(
+    [await found(unset, "/w/a"), await found(unset, "/w/b"), await found(unset, "/w/c"), await found(unset), await found(set, "/w/a")],
+    ["/envs/a", "/envs/b", "/usr/bin/python3", "/envs/a", "/w/d/bin/python"],
+  );
+});
+
+test("another interpreter for the model needs another server only when the server runs in it", async () => {
+  const [one, two] = ["/envs/one/bin/python", "/envs/two/bin/python"];
+  const launch = async (python: string, more: Partial<Machine>): Promise<Launch> => {
+    const found = await run({ settings: { interpreter: [python] }, pythons: { [one]: WITH, [two]: WITH }, ...more });
+    assert.ok(found.kind === "found");
+    return found;
+  };
+  const outside = { pythons: { [one]: {}, [two]: {} }, files: [MANAGED] };
+  assert.ok(!startsAlike(await launch(one, {}), await launch(two, {})));
+  assert.ok(startsAlike(await launch(one, outside), await launch(two, outside)));
+  assert.ok(startsAlike(await launch(one, {}), await launch(one, {})));
+});
+
 test("the interpreter of an environment", () => {
   assert.equal(environmentPython("/e", "linux"), "/e/bin/python");
   assert.equal(environmentPython("C:\\e", "win32"), "C:\\e\\Scripts\\python.exe");
@@ -170,6 +202,6 @@ function run(machine: Machine): Promise<Launch | Missing> {
     managed: "/storage/environment",
     folders: () => ["/home/ada/model"],
   };
-  const variables = { home: "/home/u", cwd: "/", folders: [{ name: "work", path: "/home/ada/model" }], env: {} };
+  const variables = { home: "/home/u", cwd: "/", folder: "/home/ada/model", folders: [{ name: "work", path: "/home/ada/model" }], env: {} };
   return findServer(readSettings((key) => machine.settings?.[key], variables), machine.trusted ?? true, host);
 }

@@ -8,13 +8,14 @@ import { needsRestart, needsTelling, readSettings, serverSettings, shows, substi
 const VARIABLES: Variables = {
   home: "/home/u",
   cwd: "/here",
+  folder: "/w/a",
   folders: [{ name: "a", path: "/w/a" }, { name: "b", path: "/w/b" }],
   env: { HOME: "/home/u" },
 };
 
 interface Manifest {
   readonly contributes: {
-    readonly configuration: { readonly properties: Readonly<Record<string, { readonly default: unknown; readonly enum?: readonly string[] }>> };
+    readonly configuration: { readonly properties: Readonly<Record<string, { readonly default: unknown; readonly enum?: readonly string[]; readonly scope: string }>> };
     readonly commands: readonly { readonly command: string }[];
   };
   readonly capabilities: { readonly untrustedWorkspaces: { readonly restrictedConfigurations: readonly string[] } };
@@ -53,6 +54,20 @@ test("settings that name programs, or what of the workspace is run, are restrict
     assert.ok(restricted.has(`graphmend.${name}`), name);
   }
   for (const name of restricted) assert.ok(name in PROPERTIES, `${name} is no setting`);
+});
+
+test("a folder of several can have its own value of each setting that the server is told", () => {
+  const told = Object.keys(serverSettings(readSettings(() => undefined, VARIABLES), undefined));
+  for (const [name, { scope }] of Object.entries(PROPERTIES)) {
+    if (told.includes(name.split(".")[1] ?? "")) assert.ok(["resource", "machine-overridable"].includes(scope), `${name} is of scope ${scope}`);
+  }
+});
+
+test("the settings of another folder name places in that folder", () => {
+  const python = { interpreter: ["${workspaceFolder}/.venv/bin/python"] } as Record<string, unknown>;
+  const read = (folder: string | undefined): readonly string[] => readSettings((key) => python[key], { ...VARIABLES, folder }).interpreter;
+  assert.deepEqual([read("/w/a"), read("/w/b")], [["/w/a/.venv/bin/python"], ["/w/b/.venv/bin/python"]]);
+  assert.deepEqual(read(undefined), ["${workspaceFolder}/.venv/bin/python"]);
 });
 
 test("values of the wrong kind fall back", () => {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MOST_RESTARTS, Restarts } from "../src/restarts";
-import { describe, type State, type WorkerStatus } from "../src/status";
+import { describe, Workers, type State, type WorkerStatus } from "../src/status";
 
 const READY: WorkerStatus = { state: "ready", torch: "2.13.0+cpu", python: "3.11.2", device: "cpu", message: "" };
 
@@ -40,6 +40,18 @@ for (const each of CASES) {
     );
   });
 }
+
+test("each workspace folder has its own worker's state", () => {
+  const workers = new Workers((uri) => uri.replace("file://", ""));
+  assert.equal(workers.of("/w/a"), undefined);
+  const [none, a, b] = [{ ...READY, folder: null }, { ...READY, python: "3.12", folder: "file:///w/a" }, { ...READY, folder: "file:///w/b" }];
+  for (const status of [none, a, b]) workers.take(status);
+  assert.deepEqual([workers.of("/w/a"), workers.of("/w/b"), workers.of("/w/c"), workers.of(undefined)], [a, b, none, none]);
+  workers.take({ ...b, state: "busy" });
+  assert.deepEqual([workers.of("/w/a"), workers.of("/w/b")?.state], [a, "busy"]);
+  workers.forget();
+  assert.equal(workers.of("/w/a"), undefined);
+});
 
 test("a server is started again four times, and not a fifth", () => {
   const restarts = new Restarts();

@@ -19,11 +19,12 @@ from dataclasses import replace
 from typing import Any
 
 from graphmend_lsp.engine.interpreter import is_sent, worker_command
-from graphmend_lsp.engine.remote import ARRIVE_SECONDS, ATTEMPTS, READY, Elsewhere, arrival_line, parcel
+from graphmend_lsp.engine.remote import ATTEMPTS, READY, READY_SECONDS, Elsewhere, bootstrap_line, parcel
 from graphmend_lsp.model import Failure
 from graphmend_lsp.worker.wire import PROTOCOL, FailureData, Hello
 
 MAX_RESTARTS = 4
+NICE = 5  # how far a worker that yields stands behind this process, once it has loaded torch
 START_SECONDS = 90.0
 FAREWELL_SECONDS = 1.5
 ENDING_SECONDS = 1.0  # that a worker of this machine has to end its runs, before it is killed
@@ -63,7 +64,9 @@ class WorkerClient:
         cwd: str | None,
         env: Mapping[str, str],
         place: Elsewhere | None = None,
+        yields: bool = False,
     ) -> None:
+        self._yields = yields
         self._python, self._command, self._cwd, self._env = python, command, cwd, dict(env)
         self._place = place
         self._process: asyncio.subprocess.Process | None = None
@@ -134,6 +137,9 @@ class WorkerClient:
         except asyncio.CancelledError:
             await self.kill(forget_deaths=False)
             raise
+        if self._yields and not self._command:
+            with contextlib.suppress(OSError, AttributeError):
+                os.setpriority(os.PRIO_PROCESS, self._process.pid, os.getpriority(os.PRIO_PROCESS, 0) + NICE)
         self.hello, self.death = hello, ""
         self._readers.append(asyncio.create_task(self._read_replies(self._process)))
         return hello
@@ -141,7 +147,7 @@ class WorkerClient:
     @property
     def _patience(self) -> float:
         """Seconds until the hello: a command may wait for a queue, a container or a slow line."""
-        return ARRIVE_SECONDS if self._command else START_SECONDS
+        return READY_SECONDS if self._command else START_SECONDS
 
     def _why_not(self, program: str, error: BaseException) -> str:
         if isinstance(error, asyncio.TimeoutError):
@@ -152,7 +158,7 @@ class WorkerClient:
     async def _send_worker(self, process: asyncio.subprocess.Process) -> None:
         """Give the worker's files to the Python that the command starts; what it prints before that is passed over."""
         assert process.stdin is not None and process.stdout is not None
-        process.stdin.write(arrival_line())
+        process.stdin.write(bootstrap_line())
 
         async def ready(stream: asyncio.StreamReader) -> bool:
             while line := await stream.readline():
@@ -160,7 +166,7 @@ class WorkerClient:
                     return True
             return False
 
-        if not await asyncio.wait_for(ready(process.stdout), ARRIVE_SECONDS):
+        if not await asyncio.wait_for(ready(process.stdout), READY_SECONDS):
             raise WorkerFailedError(self._dead("The command ended before it started a Python."))
         folder = self._cwd or os.getcwd()
         process.stdin.write(await asyncio.to_thread(parcel, self._place.paths.there(folder) if self._place else folder))

@@ -31,6 +31,7 @@ class WorkerConfig:
     env: Mapping[str, str] = field(default_factory=dict)
     path_map: tuple[tuple[str, str], ...] = ()
     jobs: int = 1  # worker processes
+    yields: bool = False  # what the user works in goes first: runs take what of the processor is left
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from graphmend_lsp.worker.wire import MeasureResult, Timed
 
 
 def measurement(key: Key, result: MeasureResult) -> Measurement:
-    """What the worker timed, as ratios of turns that were made one after the other."""
+    """What the worker timed, as ratios of samples that were made one after the other."""
     entry, mode = key
     old, new = result["original"], result["mended"]
     if result["failure"] is not None or old is None or new is None:
@@ -23,14 +23,14 @@ def measurement(key: Key, result: MeasureResult) -> Measurement:
     return Measurement(
         entry, mode, result["backend"], result["device"],
         first=(old["first"], new["first"]), warm=(statistics.median(old["warm"]), statistics.median(new["warm"])),
-        ratio=ratio, low=low, high=high, turns=min(len(old["warm"]), len(new["warm"])), kernels=kernels, cuda_graphs=graphs,
+        ratio=ratio, low=low, high=high, samples=min(len(old["warm"]), len(new["warm"])), kernels=kernels, cuda_graphs=graphs,
     )  # fmt: skip
 
 
 def ratios(old: Sequence[float], new: Sequence[float]) -> tuple[float, float, float]:
-    """The lower quartile, the median and the upper quartile of the ratios of neighbouring turns.
+    """The lower quartile, the median and the upper quartile of the ratios of neighbouring samples.
 
-    What slows the machine down for a while slows both programs' turns, and leaves their ratio.
+    What slows the machine down for a while slows both programs' samples, and leaves their ratio.
     """
     each = sorted(one / max(other, 1e-12) for one, other in zip(old, new, strict=False))
     if len(each) < 2:

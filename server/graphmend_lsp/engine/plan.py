@@ -18,7 +18,7 @@ from graphmend_lsp.engine.config import CheckRequest, OnFinding, OnProgress
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.findings import unmet
 from graphmend_lsp.engine.programs import combine, programs_of
-from graphmend_lsp.engine.prove import Judge
+from graphmend_lsp.engine.prove import Judge, Known
 from graphmend_lsp.engine.runs import Key, Run
 from graphmend_lsp.engine.time_limit import TimeLimit
 from graphmend_lsp.engine.verdicts import gains, in_chain, worst
@@ -64,8 +64,9 @@ class Prover(Judge, Protocol):
         on_finding: OnFinding | None = None,
         on_progress: OnProgress | None = None,
         runs: Mapping[Key, Run] | None = None,
+        said: Known | None = None,
     ) -> Report:
-        """Judge every candidate alone."""
+        """Judge every candidate alone; `said` is told what each entry says of a mend."""
         ...
 
 
@@ -160,8 +161,10 @@ async def _to_fixpoint(
         offered = _to_mend(reports[-1], request.within, leave)
         tell = _numbered(on_progress, made + 1, reports[-1])
         share = _ROUNDS_SHARE if rounds else 1.0
-        step = await limit.within(_round(prover, now, offered, ran[-1], tell, hopeless, again=again), share)
+        said: Known = {}
+        step = await limit.within(_round(prover, now, offered, ran[-1], tell, hopeless, said, again=again), share)
         if step is None:
+            reports[-1] = _objected(reports[-1], said)
             break
         reports[-1] = step.report
         again = not step.accepted
@@ -195,6 +198,12 @@ async def _to_fixpoint(
     return Plan(
         before, reports[len(rounds)], applied, changed, verdict, {path: old[path] for path in changed}, limit.told
     )
+
+
+def _objected(report: Report, said: Known) -> Report:
+    """The report of a round that was cut short, with what is known against mends; what speaks for one is not all there."""
+    against = {mend: verdicts for mend, verdicts in said.items() if worst(verdicts).results in ("unsafe", "wrong")}
+    return replace(report, findings=tuple(settle(finding, against) for finding in report.findings))
 
 
 def _says_all(before: Report, step: _Round) -> bool:
@@ -259,11 +268,13 @@ async def _round(
     runs: Mapping[Key, Run],
     on_progress: OnProgress | None,
     hopeless: frozenset[Place],
+    said: Known,
     *,
     again: bool,
 ) -> _Round:
     """The next mends; none when nothing more can be mended. In functions that are `hopeless` none is made in hope.
 
+    What the entries say of single mends is put into `said` as it comes.
     `again` says that the report is proven, and that what can be made without hope and without a second choice was tried.
     """
     sources = Sources(request.texts)
@@ -303,7 +314,9 @@ async def _round(
             judged = dict.fromkeys(candidates, (first.verdict,))
             report = replace(report, findings=tuple(settle(finding, judged) for finding in report.findings))
         else:
-            report = await prover.prove(request, report, on_progress=on_progress, runs=runs)
+            if first.verdict is not None and len(first.accepted) == 1:
+                said.update({first.accepted[0].mend: [first.verdict]})
+            report = await prover.prove(request, report, on_progress=on_progress, runs=runs, said=said)
     met = [finding for finding in report.findings if finding.site.evidence == "dynamo"]
     best = [one for finding in met for one in taken(finding, wanted)]
     if not again and (step := await as_many(report, [one for one in best if one.mend not in second])):

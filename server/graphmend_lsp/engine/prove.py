@@ -16,8 +16,11 @@ from graphmend_lsp.engine.programs import combine, programs_of
 from graphmend_lsp.engine.runs import Key, Run
 from graphmend_lsp.engine.unproven import judge_each, unproven
 from graphmend_lsp.engine.verdicts import worst
-from graphmend_lsp.mending import THIRD_CHOICE
-from graphmend_lsp.model import EntryResult, Failure, Finding, Mend, Report, Verdict
+from graphmend_lsp.mending import LAST_RESORT, THIRD_CHOICE
+from graphmend_lsp.model import Candidate, EntryResult, Failure, Finding, Mend, Report, Verdict
+
+_STAGES = 3
+Known = dict[Mend, list[Verdict]]  # what the entries asked so far say of mends
 
 
 class Judge(Protocol):
@@ -57,8 +60,8 @@ class Judge(Protocol):
 class _Proof:
     """What is known so far. `broken` is what is said of a mend that no entry has a verdict on."""
 
-    verdicts: dict[Mend, list[Verdict]] = field(default_factory=dict)
-    broken: dict[Mend, list[Verdict]] = field(default_factory=dict)
+    verdicts: Known = field(default_factory=dict)
+    broken: Known = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
 
     def may_hold(self, mend: Mend) -> bool:
@@ -74,39 +77,65 @@ async def prove(
     on_finding: OnFinding | None,
     on_progress: OnProgress | None,
     runs: Mapping[Key, Run],
+    known: Known | None = None,
 ) -> Report:
     """The report with its candidates judged; `runs` are those of the very same request, as far as they are at hand.
 
-    A third choice is judged, and kept, only where nothing else that is offered for its break is safe.
+    What each entry says of a mend is put into `known` as it comes, so that it is there when this is cancelled.
+    What costs most is judged, and kept, only where nothing before it is safe: first what inductor must compile, then third
+    choices.
     """
-    proof = _Proof()
+    proof = _Proof() if known is None else _Proof(known)
     sources = Sources(request.texts)
-    plain = replace(report, findings=tuple(map(_without_third_choice, report.findings)))
-    await _judge_all(judge, request, plain, proof, sources, on_progress, runs)
-    settled = [settle(finding, proof.broken | proof.verdicts) for finding in plain.findings]
-    kept = [
-        one if any(each.safety == "safe" for each in done.candidates) else finding
-        for finding, one, done in zip(report.findings, plain.findings, settled, strict=True)
-    ]
-    later = [
-        replace(more, candidates=tuple(one for one in more.candidates if one not in less.candidates))
-        for more, less in zip(kept, plain.findings, strict=True)
-    ]
-    if any(finding.candidates for finding in later):
-        await _judge_all(judge, request, replace(report, findings=tuple(later)), proof, sources, on_progress, runs)
+    kept = tuple(replace(finding, candidates=()) for finding in report.findings)
+    for stage in range(_STAGES):
+        asked = [_at_stage(finding, stage) for finding in report.findings]
+        later = [
+            replace(finding, candidates=() if _is_safe(finding, proof) else more)
+            for finding, more in zip(kept, asked, strict=True)
+        ]
+        kept = tuple(
+            replace(old, candidates=(*old.candidates, *new.candidates)) for old, new in zip(kept, later, strict=True)
+        )
+        if any(finding.candidates for finding in later):
+            await _judge_all(judge, request, replace(report, findings=tuple(later)), proof, sources, on_progress, runs)
     findings = []
-    for finding in kept:
-        findings.append(settle(finding, proof.broken | proof.verdicts))
+    for finding, full in zip(kept, report.findings, strict=True):
+        ordered = tuple(one for one in full.candidates if one in finding.candidates)
+        findings.append(settle(replace(finding, candidates=ordered), proof.broken | proof.verdicts))
         if on_finding is not None:
             on_finding(findings[-1])
     failures = tuple(dict.fromkeys((*report.failures, *proof.failures)))
     return replace(report, findings=tuple(findings), failures=failures)
 
 
-def _without_third_choice(finding: Finding) -> Finding:
-    """The finding without third choices, where there is another."""
-    others = tuple(one for one in finding.candidates if one.mend.rule not in THIRD_CHOICE)
-    return replace(finding, candidates=others) if others else finding
+def _at_stage(finding: Finding, stage: int) -> tuple[Candidate, ...]:
+    """The candidates of a break that are judged at a stage; those of the first one that has any are judged at once."""
+    stages = [_stage(one) for one in finding.candidates]
+    first = min(stages, default=0)
+    return tuple(
+        one
+        for one, number in zip(finding.candidates, stages, strict=True)
+        if (0 if number == first else number) == stage
+    )
+
+
+def _stage(candidate: Candidate) -> int:
+    if candidate.mend.rule in THIRD_CHOICE:
+        return 2
+    return 1 if candidate.mend.inductor else 0
+
+
+def _is_safe(finding: Finding, proof: _Proof) -> bool:
+    """Whether a candidate is safe by what is known so far, and takes a break away."""
+    settled = settle(finding, proof.broken | proof.verdicts)
+    return any(
+        one.safety == "safe"
+        and one.mend.rule not in LAST_RESORT
+        and one.verdict is not None
+        and one.verdict.after.breaks < one.verdict.before.breaks
+        for one in settled.candidates
+    )
 
 
 async def _judge_all(

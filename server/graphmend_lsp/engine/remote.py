@@ -19,16 +19,16 @@ from graphmend_lsp.engine.path_map import PathMap
 from graphmend_lsp.worker.wire import PROTOCOL
 
 WORKER = Path(__file__).resolve().parent.parent / "worker"
-ARRIVAL = "arrive.py"
-READY = b"graphmend-worker: send the files"  # what arrive.py says
-ARRIVE_SECONDS = 600.0  # that a queue of a scheduler, a container or a slow line may take
+BOOTSTRAP = "bootstrap.py"
+READY = b"graphmend-worker: send the files"  # what bootstrap.py says
+READY_SECONDS = 600.0  # that a queue of a scheduler, a container or a slow line may take
 ATTEMPTS = 12  # runs of one request, each with a file more that was not found there
 
 
-def arrival_line() -> bytes:
+def bootstrap_line() -> bytes:
     """The one line that an interactive Python is given first."""
-    text = (WORKER / ARRIVAL).read_text("utf-8")
-    return f"exec(compile({json.dumps(text)}, {json.dumps(ARRIVAL)}, 'exec'))\n".encode("ascii")
+    text = (WORKER / BOOTSTRAP).read_text("utf-8")
+    return f"exec(compile({json.dumps(text)}, {json.dumps(BOOTSTRAP)}, 'exec'))\n".encode("ascii")
 
 
 def parcel(cwd: str | None) -> bytes:
@@ -36,7 +36,7 @@ def parcel(cwd: str | None) -> bytes:
     files = {
         path.relative_to(WORKER).as_posix(): path.read_text("utf-8")
         for path in sorted(WORKER.rglob("*.py"))
-        if path.name != ARRIVAL
+        if path.name != BOOTSTRAP
     }
     data = json.dumps({"protocol": PROTOCOL, "cwd": cwd, "files": files}).encode()
     packed = base64.b64encode(zlib.compress(data))  # text, as stdin is that on some systems

@@ -26,7 +26,7 @@ from graphmend_lsp.engine.mender import Mender
 from graphmend_lsp.engine.plan import mend_all
 from graphmend_lsp.engine.programs import beside_of, candidate_of, combine, programs_of
 from graphmend_lsp.engine.project_texts import is_named_elsewhere
-from graphmend_lsp.engine.prove import prove
+from graphmend_lsp.engine.prove import Known, prove
 from graphmend_lsp.engine.runs import Key, Run, mended_run, run_of
 from graphmend_lsp.engine.strip import Strips
 from graphmend_lsp.engine.tree import AT_ONCE, client_of
@@ -120,8 +120,11 @@ class Session:
         on_finding: OnFinding | None = None,
         on_progress: OnProgress | None = None,
         runs: Mapping[Key, Run] | None = None,
+        said: Known | None = None,
     ) -> Report:
         """The report with a verdict for every candidate; `on_finding` is told each finding as it is settled.
+
+        What each entry says of a mend is put into `said` as it comes.
 
         A mend that is wrong, or gains nothing, leaves the candidates and becomes a decline with the reason. `runs` are those
         of the very same request, where they are at hand (the last check's are): the original need not be counted again.
@@ -130,7 +133,7 @@ class Session:
             runs = self._checked[1]
         known = await self._ahead.judged(request, report) if self._ahead is not None else None
         with judging(known):
-            return await prove(self, request, report, on_finding, on_progress, runs or {})
+            return await prove(self, request, report, on_finding, on_progress, runs or {}, said)
 
     async def _prove_ahead(self, request: CheckRequest, runs: Mapping[Key, Run]) -> None:
         """Prove what the rules propose for what real runs show, while the runs without data go on."""

@@ -43,7 +43,8 @@ def client_of(config: WorkerConfig) -> WorkerClient | WorkerPool:
         folders = tuple(os.path.abspath(folder) for folder in told.split(os.pathsep) if folder)
         place = Elsewhere(PathMap(config.path_map), folders)
     clients = [
-        WorkerClient(config.python, config.command, config.cwd, config.env, place) for _ in range(max(1, config.jobs))
+        WorkerClient(config.python, config.command, config.cwd, config.env, place, config.yields)
+        for _ in range(max(1, config.jobs))
     ]
     return clients[0] if len(clients) == 1 else WorkerPool(clients)
 

@@ -70,13 +70,20 @@ def judge(
             "; ".join((_cut_as_before(after), ", or ".join(dict.fromkeys(why)))) if why else _cut_as_before(after)
         )
     unreached: list[tuple[Span, bool]] = []
+    checked: list[str] = []
     for side in result["sides"]:
         text = Text(sources.get(side["condition"]["file"]) or "")
         span = span_of(side["condition"], text)
         for value, seen in ((True, side["true"]), (False, side["false"])):
             if not seen:
                 unreached.append((span, value))
-                lower("unsafe", f"no call made `{_shorten(text.slice(span))}` {value}, so that side did not run")
+                if not side.get("forced"):  # what differed when it was made to fail is told already
+                    lower("unsafe", f"no call made `{_shorten(text.slice(span))}` {value}, so that side did not run")
+                safety = max(safety, "unsafe", key=_ORDER.index)
+        if side.get("forced") and side["true"] and side["false"]:
+            checked.append(
+                f"no call failed the check `{_shorten(text.slice(span))}`; made to fail, both programs raise the same"
+            )
     for caution in dict.fromkeys(caution for mend in mends for caution in mend.cautions):
         lower("unsafe", caution)
     standing = standing_of(result, mends, accepted, written)
@@ -86,7 +93,7 @@ def judge(
     changes = [change for mend in mends for change in (*mend.changes, *mend.rests_on)]
     return Verdict(
         safety=safety if gained else "wrong",
-        reasons=tuple(dict.fromkeys((*reasons, *changes))),
+        reasons=tuple(dict.fromkeys((*reasons, *changes, *checked))),
         before=before,
         after=after,
         outputs=result["outputs"],

@@ -19,11 +19,13 @@ Now = Callable[[str], "Text | None"]
 
 @dataclass(slots=True, eq=False)
 class Run:
-    """One run: the open documents as they were, by path, and the texts of other files it told of, as they were."""
+    """One run: the open documents as they were, by path, and the texts of other files it told of, as they were; `folder` is
+    the workspace folder whose worker ran."""
 
     number: int
     trackers: dict[str, Tracker]
     foreign: dict[str, Text] = field(default_factory=dict)
+    folder: str = ""
 
     def text(self, path: str) -> Text | None:
         """The text that the run saw in a file."""

@@ -15,6 +15,7 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from graphmend_lsp import __version__
+from graphmend_lsp.lsp.folders import Folders
 from graphmend_lsp.lsp.methods import (
     code_action,
     code_lens,
@@ -31,7 +32,6 @@ from graphmend_lsp.lsp.notebooks import in_cells
 from graphmend_lsp.lsp.offer import COMMANDS, FIX_ALL, NAME, NOTEBOOK, QUICK_FIX, Introduction
 from graphmend_lsp.lsp.protocol import Protocol, tolerant_converter
 from graphmend_lsp.lsp.rpc import Connection, RpcError, log_exception
-from graphmend_lsp.lsp.runs import Runs
 from graphmend_lsp.lsp.services import Services
 from graphmend_lsp.lsp.workspace import Workspace
 
@@ -58,7 +58,7 @@ class GraphMendServer(LanguageServer):
         self._loop = connection.loop
         self._background: set[asyncio.Task[Any]] = set()
         self.state = Workspace(self, services, told.client, told.settings)
-        self.runs = Runs(self.state)
+        self.runs = Folders(self.state)
         register(self)
 
     def spawn(self, work: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:

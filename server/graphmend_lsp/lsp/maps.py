@@ -56,6 +56,10 @@ class Maps:
         for result in report.entries:
             self._cuts[result.entry, result.mode] = Cut(run, result, report)
 
+    def forget(self, folder: str) -> None:
+        """A workspace folder is gone."""
+        self._cuts = {key: cut for key, cut in self._cuts.items() if cut.run.folder != folder}
+
     def mended(self, plan: Plan) -> None:
         """A plan was made; as long as its files read as before it or as after it, it is shown as before beside after."""
         if plan.texts:

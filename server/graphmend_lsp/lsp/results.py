@@ -61,24 +61,36 @@ class Results:
 
     def __init__(self) -> None:
         self._all: list[Result] = []
-        self._reached: dict[str, dict[Entry, None]] = {}
+        self._reached: dict[str, dict[Entry, str]] = {}
 
     def __iter__(self) -> Iterator[Result]:
         return iter(self._all)
 
     def install(self, result: Result, files: Collection[str]) -> None:
         """The result of a run of these files, in the place of all that its entries showed before."""
-        entries = set(result.entries.values())
-        kept = [one.without(entries, files) for one in self._all if not one.is_news and one.run is not result.run]
+        entries, folder = set(result.entries.values()), result.run.folder
+        others = [one for one in self._without_news(folder) if one.run is not result.run]
+        kept = [one.without(entries, files) if one.run.folder == folder else one for one in others]
         self._all = [*(one for one in kept if one is not None), result]
         for finding in result.findings:
             met = [result.entries[name] for name in finding.site.entries if name in result.entries]
             for path in {finding.site.path, *(frame.path for frame in finding.site.chain)}:
-                self._reached.setdefault(path, {}).update(dict.fromkeys(met))
+                self._reached.setdefault(path, {}).update(dict.fromkeys(met, folder))
 
     def announce(self, result: Result) -> None:
         """What a run that is under way has met so far."""
-        self._all = [*(one for one in self._all if not one.is_news), result]
+        self._all = [*self._without_news(result.run.folder), result]
+
+    def _without_news(self, folder: str) -> list[Result]:
+        return [one for one in self._all if not one.is_news or one.run.folder != folder]
+
+    def forget(self, folder: str) -> None:
+        """A workspace folder is gone, and with it what its worker found, in whatever file."""
+        self._all = [one for one in self._all if one.run.folder != folder]
+        self._reached = {
+            path: {entry: where for entry, where in reached.items() if where != folder}
+            for path, reached in self._reached.items()
+        }
 
     def settle(self, run: Run, finding: Finding) -> set[str]:
         """A finding of a run has its verdicts; the files that show it."""
@@ -94,9 +106,10 @@ class Results:
         """Whose findings are known."""
         return tuple(one.run for one in self._all)
 
-    def entries_reaching(self, path: str) -> tuple[Entry, ...]:
-        """The entries of this session's runs that came through a file, as far as their own files are there."""
-        return tuple(entry for entry in self._reached.get(path, ()) if os.path.isfile(entry.file))
+    def entries_reaching(self, path: str) -> dict[Entry, str]:
+        """The entries of this session's runs that came through a file, as far as their own files are there, each with the
+        workspace folder whose worker ran it."""
+        return {entry: folder for entry, folder in self._reached.get(path, {}).items() if os.path.isfile(entry.file)}
 
     def of(self, path: str) -> list[Result]:
         """The results that were about a file: with findings in it, or entries of it."""

@@ -7,7 +7,7 @@ texts now. A run that a newer one replaces leaves its files to the newer one.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from graphmend_lsp.lsp.results import Result, by_name
 from graphmend_lsp.lsp.rpc import CONTENT_MODIFIED, RpcError, log_exception
 from graphmend_lsp.lsp.services import Project, SessionLike
 from graphmend_lsp.lsp.settings import Settings, in_project, told_entries
-from graphmend_lsp.lsp.uris import folder_of_virtual
+from graphmend_lsp.lsp.uris import folder_of_virtual, uri_of
 from graphmend_lsp.lsp.workspace import OpenFile, Workspace, read_text
 from graphmend_lsp.model import Entry, Failure, Finding, Measurement, Plan, Report
 from graphmend_lsp.notebook import is_notebook
@@ -34,10 +34,16 @@ _WORKER = ("command", "path_mapping", "timeout", "memory")  # settings that anot
 
 
 class Runs:
-    """The one session and the one run that may be under way."""
+    """The one session and the one run that may be under way in one workspace folder (`folder`; "" for what is in none).
 
-    def __init__(self, workspace: Workspace) -> None:
+    Its entries are those of files in the folder, and those that its runs had; `numbers` numbers the runs of all folders.
+    """
+
+    def __init__(self, workspace: Workspace, folder: str, numbers: Iterator[int]) -> None:
         self._workspace = workspace
+        self.folder = folder
+        self._numbers = numbers
+        self._project = Project()
         self._session: SessionLike | None = None
         self._task: asyncio.Task[None] | None = None
         self._pending: set[str] = set()
@@ -49,36 +55,57 @@ class Runs:
         self._offered: dict[str, dict[str, str]] = {}
         self.edited: set[str] = set()
 
+    @property
+    def settings(self) -> Settings:
+        """The settings of the folder."""
+        return self._workspace.of_folders.get(self.folder, self._workspace.settings)
+
+    @property
+    def _roots(self) -> tuple[str, ...]:
+        return (self.folder,) if self.folder else ()
+
+    def owns(self, file: OpenFile) -> bool:
+        """Whether a document belongs to the folder."""
+        return self._workspace.folder_at(file.document.path) == self.folder
+
     # Asking
 
     def why_not(self) -> str:
         """Why nothing may be run, in words for the user; empty when it may."""
         if not self._workspace.client.trusted:
             return "GraphMend runs nothing in an untrusted workspace"
-        if not self._workspace.settings.enable or self._workspace.settings.run == "off":
+        if not self.settings.enable or self.settings.run == "off":
             return "running is off (setting graphmend.run)"
         return ""
 
     def entries(self, file: OpenFile) -> tuple[Entry, ...]:
         """The entries that a run for this document uses: told ones (settings, then ``pyproject.toml``) and its own, else
-        those of other open files, else what can be run with inputs that are made up."""
-        told = (*told_entries(self._workspace.settings, self._workspace.client.roots), *file.project.entries)
-        document = file.document
+        those of other open files, else what can be run with inputs that are made up.
+
+        A document of another folder has those of this one that came through it, where it has none itself."""
+        document, is_here = file.document, self.owns(file)
         fresh = file.static_text is not None and file.static_text.value == document.text.value
         own = file.entries if fresh else self._workspace.services.find_entries(document.text.value, document.name)
-        if not own and document.path is not None:
-            own = self._workspace.results.entries_reaching(document.path)
-        if not own:
-            own = tuple(entry for other in self._workspace.files.values() for entry in other.entries)
-        return tuple(dict.fromkeys((*told, *own))) or self._workspace.guesses(file)
+        reaching = self._workspace.results.entries_reaching(document.path) if document.path is not None else {}
+        if not own and reaching:
+            own = tuple(entry for entry, folder in reaching.items() if folder == self.folder)
+        elif not is_here:
+            return ()
+        elif not own:
+            own = tuple(entry for one in self._workspace.files.values() if self.owns(one) for entry in one.entries)
+        if not is_here:
+            return own
+        told = (*told_entries(self.settings, self._roots), *file.project.entries)
+        return tuple(dict.fromkeys((*told, *own))) or (() if reaching else self._workspace.guesses(file))
 
     async def expect(self, file: OpenFile) -> None:
         """A document that would be run at a save is being edited: have the worker, which takes seconds to load torch, started.
 
         Only one on this machine: elsewhere (a job of a cluster) a process may cost something.
         """
-        settings = self._workspace.settings
         self.edited.add(file.document.uri)
+        await self._workspace.configured()
+        settings = self.settings
         if self.why_not() or settings.run != "onSave" or settings.worker_command:
             return
         await file.analysed.wait()
@@ -95,7 +122,7 @@ class Runs:
             self.tell_status(state="stopped", message="no entry; write a graphmend_entry function to run the model")
             return None
         self._pending.add(uri)
-        self._number += 1
+        self._number = next(self._numbers)
         previous = self._task
         self._task = workspace.server.spawn(self._run(self._number, previous), "run")
         return self._task
@@ -107,7 +134,7 @@ class Runs:
             return
         if not self.entries(file):
             return
-        number, run = self._number, self._workspace.begin_run(self._number)
+        number, run = self._number, self._workspace.begin_run(self._number, self.folder)
         try:
             report = await self.session().recall(self._request([file]))
         except Exception as error:  # what is kept is no more than a help
@@ -137,7 +164,7 @@ class Runs:
         if not wanted:
             self._pending.clear()
             return
-        request, run = self._request(wanted), workspace.begin_run(number)
+        request, run = self._request(wanted), workspace.begin_run(number, self.folder)
         try:
             await self._check_and_prove(number, request, run, wanted)
         except asyncio.CancelledError:
@@ -205,13 +232,15 @@ class Runs:
         for file in {entry.file for entry in entries if is_notebook(entry.file)} - texts.keys():
             if (closed := workspace.text_at(file)) is not None:
                 texts[file] = closed.value  # the worker knows no notebooks, only what their cells make
-        roots = workspace.client.roots or tuple(dict.fromkeys(str(Path(path).parent) for path in paths))
+        roots = self._roots or tuple(dict.fromkeys(str(Path(path).parent) for path in paths))
         roots = tuple(dict.fromkeys((*(folder for path in paths if (folder := folder_of_virtual(path))), *roots)))
-        settings = in_project(workspace.settings, next((file.project for file in files), Project()))
+        shown = (*roots, *workspace.client.roots)  # what is found in another folder's file is shown there, too
+        self._project = next((file.project for file in files if self.owns(file)), self._project)
+        settings = in_project(self.settings, self._project)
         return CheckRequest(
             paths, texts, entries, roots, settings.device, settings.modes,
             analysis="both" if settings.explore else "real", made_up=settings.guess,
-            shown=tuple(dict.fromkeys((*roots, *(str(Path(path).parent) for path in (*paths, *(e.file for e in entries)))))),
+            shown=tuple(dict.fromkeys((*shown, *(str(Path(path).parent) for path in (*paths, *(e.file for e in entries)))))),
             support=None if workspace.client.creates_files else "inline", comments=settings.comments,
         )  # fmt: skip
 
@@ -237,7 +266,7 @@ class Runs:
                 for result in report.entries
                 if result.entry.file == path and result.error is not None and result.error.kind == "no-inputs"
             )
-            if file in wanted or unmade:
+            if (file in wanted and self.owns(file)) or unmade:
                 file.unmade = unmade
             if unmade:
                 file.stub = None  # it can tell more now
@@ -308,7 +337,7 @@ class Runs:
         from."""
         await self._give_way()
         request = replace(self._request([file]), within=within, packages=within is not None, shown=None)
-        run = self._workspace.begin_run(self._number)
+        run = self._workspace.begin_run(self._number, self.folder)
         async with self._workspace.progress.bar("Mending graph breaks", token) as bar:
             plan = await self._unless_edited(run, self.session().mend(request, bar.report))
             bar.closing = mended(plan)
@@ -354,7 +383,7 @@ class Runs:
         if self._task is not None and not self._task.done():
             self._task.cancel()
             await asyncio.wait([self._task], timeout=_CLOSE_PATIENCE)
-        self._number += 1
+        self._number = next(self._numbers)
 
     # The session
 
@@ -368,25 +397,24 @@ class Runs:
         from graphmend_lsp.engine.config import WorkerConfig
         from graphmend_lsp.engine.path_map import parse_pair
 
-        told = (file.project for file in self._workspace.files.values() if file.project != Project())
-        settings = in_project(self._workspace.settings, next(told, Project()))
-        roots = self._workspace.client.roots
-        cwd = roots[0] if roots and Path(roots[0]).is_dir() else None
+        here = (file.project for file in self._workspace.files.values() if self.owns(file))
+        settings = in_project(self.settings, next((one for one in here if one != Project()), self._project))
+        cwd = self.folder if self.folder and Path(self.folder).is_dir() else None
         return WorkerConfig(
             settings.interpreter, settings.worker_command, settings.worker_timeout, settings.worker_memory, cwd,
-            path_map=tuple(map(parse_pair, settings.worker_path_mapping)),
+            path_map=tuple(map(parse_pair, settings.worker_path_mapping)), yields=True,
         )  # fmt: skip
 
     def settings_changed(self, before: Settings) -> None:
         """Begin anew with another worker when the settings that it was started with are others."""
-        now = self._workspace.settings
+        now = self.settings
         names = ("interpreter", "enable", "run", *(f"worker_{name}" for name in _WORKER))
         if any(getattr(before, name) != getattr(now, name) for name in names):
             self._workspace.server.spawn(self.stop(), "worker stop")
 
     async def stop(self) -> None:
         """Cancel the run and end the worker; the next run makes a new session."""
-        self._number += 1
+        self._number = next(self._numbers)
         if self._task is not None and not self._task.done():
             self._task.cancel()
         session, self._session = self._session, None
@@ -419,8 +447,11 @@ class Runs:
         device: str | None = None,
         message: str = "",
     ) -> None:
-        """`graphmend/status`, for a status line."""
-        status = {"state": state, "torch": torch, "python": python, "device": device, "message": message}
+        """`graphmend/status`, for a status line; `folder` is the URI of the workspace folder that it is about."""
+        folder = uri_of(self.folder) if self.folder else None
+        status = {
+            "state": state, "torch": torch, "python": python, "device": device, "message": message, "folder": folder,
+        }  # fmt: skip
         self._workspace.server.protocol.notify("graphmend/status", status)
 
     def _tell(self, failure: Failure) -> None:

@@ -34,6 +34,12 @@ def folder_of_virtual(path: str) -> str | None:
     return os.path.normpath(os.path.join(root or "/", os.path.dirname(rest))) if found else None
 
 
+def is_below(path: str, folder: str) -> bool:
+    """Whether a file lies in a folder, by its name."""
+    path, folder = os.path.normcase(path), os.path.normcase(folder)
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
 def uri_of(path: str) -> str:
     """The ``file:`` URI of an absolute path."""
     posix = path.replace("\\", "/") if os.name == "nt" else path

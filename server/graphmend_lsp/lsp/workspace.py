@@ -30,7 +30,7 @@ from graphmend_lsp.lsp.results import DiskTexts, Results
 from graphmend_lsp.lsp.rpc import log_exception
 from graphmend_lsp.lsp.services import Project, Services
 from graphmend_lsp.lsp.settings import Settings, in_project
-from graphmend_lsp.lsp.uris import uri_of
+from graphmend_lsp.lsp.uris import is_below, uri_of
 from graphmend_lsp.model import Break, Candidate, Declined, Entry, Failure, Mend, TextEdit
 from graphmend_lsp.notebook import is_notebook
 from graphmend_lsp.text import Text
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from graphmend_lsp.lsp.language_server import GraphMendServer
 
 _QUICK, _PATIENT = 0.05, 0.5  # seconds between two static runs, by how long the last one took
+_PATIENT_FOR_SETTINGS = 3.0  # seconds that a run waits for the settings of several folders
 _IDLE = 0.3  # seconds without a change after which mends of static findings are looked for
 _LEVELS = {
     "error": types.MessageType.Error,
@@ -84,6 +85,8 @@ class Workspace:
         self.services = services
         self.client = client
         self.settings = settings
+        self.of_folders: dict[str, Settings] = {}
+        self.configuring: asyncio.Task[None] | None = None
         self.store = DocumentStore()
         self.notebooks = Notebooks()
         self.files: dict[str, OpenFile] = {}
@@ -99,6 +102,25 @@ class Workspace:
         self._slow = Background("mending")
         self._last_static = 0.0
         self._revision = 0
+
+    # Folders
+
+    def folder_at(self, path: str | None) -> str:
+        """The workspace folder that a file belongs to: the only one, or the innermost of several; "" for none of them."""
+        roots = self.client.roots
+        if len(roots) < 2:
+            return roots[0] if roots else ""
+        return max((root for root in roots if path is not None and is_below(path, root)), key=len, default="")
+
+    def settings_at(self, path: str | None) -> Settings:
+        """The settings as they are for a file: those of its workspace folder."""
+        return self.of_folders.get(self.folder_at(path), self.settings)
+
+    async def configured(self) -> None:
+        """Wait for the settings of the folders, where the client has been asked for them: a run takes its interpreter from
+        them."""
+        if self.configuring is not None and not self.configuring.done():
+            await asyncio.wait([self.configuring], timeout=_PATIENT_FOR_SETTINGS)
 
     def log(self, level: str, message: str) -> None:
         """A line for the log: stderr, and the client's own when its level asks for it."""
@@ -210,8 +232,8 @@ class Workspace:
         content = read_text(path)
         return Target(None if content is None else Text(content))
 
-    def begin_run(self, number: int) -> Run:
-        """A snapshot of all open documents that follows their changes."""
+    def begin_run(self, number: int, folder: str = "") -> Run:
+        """A snapshot of all open documents that follows their changes, for a run in a workspace folder's worker."""
         trackers: dict[str, Tracker] = {}
         for file in self.files.values():
             document = file.document
@@ -222,7 +244,7 @@ class Workspace:
             tracker = Tracker(document.text)
             file.trackers.append(tracker)
             trackers[document.path] = tracker
-        return Run(number, trackers)
+        return Run(number, trackers, folder=folder)
 
     # Findings
 
@@ -262,6 +284,7 @@ class Workspace:
 
     async def read_project(self, file: OpenFile) -> None:
         """Learn what the ``pyproject.toml`` of the document's project says; nothing in an untrusted one."""
+        await self.configured()
         path = file.document.path
         if path is None or not self.client.trusted:
             return
@@ -284,7 +307,7 @@ class Workspace:
     def guesses(self, file: OpenFile) -> tuple[Entry, ...]:
         """What of the document can be run with inputs that are made up, where the settings allow that; looked for once for each
         text."""
-        if not in_project(self.settings, file.project).guess:
+        if not in_project(self.settings_at(file.document.path), file.project).guess:
             return ()
         if file.guessed is None or file.guessed[0] is not file.document.text:
             found = self.services.guess_entries(file.document.text.value, file.document.name)
@@ -315,7 +338,7 @@ class Workspace:
 
     def diagnostics(self, file: OpenFile) -> list[types.Diagnostic]:
         """The document's diagnostics, at their places in its text."""
-        if not self.settings.enable:
+        if not self.settings_at(file.document.path).enable:
             return []
         if file.document.is_python and file.document.is_large:
             return [large_diagnostic(len(file.document.text.value))]
@@ -336,10 +359,10 @@ class Workspace:
 
     def closed_diagnostics(self) -> dict[str, list[types.Diagnostic]]:
         """What is shown in files that are not open, by URI; a file with nothing to show is left out."""
-        if not self.settings.enable:
-            return {}
         shown: dict[str, list[types.Diagnostic]] = {}
         for path in sorted(self.results.paths):
+            if not self.settings_at(path).enable:
+                continue
             if not os.path.isabs(path) or is_notebook(path):
                 continue  # only the cells of an open notebook have URIs
             if self.file_at(path) is not None or (text := self.text_at(path)) is None:
@@ -406,7 +429,7 @@ class Workspace:
         """Have lenses be asked for again."""
         if self.client.refreshes_lenses:
             self.server.spawn(self.server.workspace_code_lens_refresh_async(None), "lens refresh")
-        if self.client.refreshes_hints and self.settings.inlay_hints:
+        if self.client.refreshes_hints and any(one.inlay_hints for one in (self.settings, *self.of_folders.values())):
             self.server.spawn(self.server.workspace_inlay_hint_refresh_async(None), "inlay hint refresh")
         if self.client.shows_maps:
             self.server.protocol.notify("graphmend/mapChanged", {})
@@ -416,7 +439,7 @@ class Workspace:
     def analyse(self, file: OpenFile) -> None:
         """Have the document analysed soon; while an analysis is under way, the newest text is analysed after it."""
         file.analysed.clear()
-        if not file.document.is_read or not self.settings.enable:
+        if not file.document.is_read or not self.settings_at(file.document.path).enable:
             file.static, file.static_text = (), file.document.text
             file.analysed.set()
             self.publish(file)
@@ -468,7 +491,8 @@ class Workspace:
         file.proposals = {}
         for known in self.known(file):
             if known.site.evidence in ("static", "recorded"):
-                sources, may = {document.name: document.text.value}, (self.client.creates_files, self.settings.comments)
+                sources = {document.name: document.text.value}
+                may = self.client.creates_files, self.settings_at(document.path).comments
                 file.proposals[known.site] = await self._slow.run(self.services.propose, known.site, sources, *may)
         if file.proposals and file.document is document:
             self.touch()

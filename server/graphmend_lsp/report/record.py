@@ -84,7 +84,7 @@ def speed_record(one: Measurement) -> dict[str, Any]:
         "low": one.low,
         "high": one.high,
         "noisy": one.is_noisy,
-        "turns": one.turns,
+        "turns": one.samples,
         "first_ratio": one.first_ratio,
         "warm_seconds": _pair(one.warm),
         "first_seconds": _pair(one.first),

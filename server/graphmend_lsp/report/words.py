@@ -182,9 +182,9 @@ def speed(one: Measurement) -> str:
     if one.ratio is None or one.warm is None or one.first is None or one.first_ratio is None:
         why = for_terminal(one.error.words) if one.error else "no time was measured."
         return f"{where}: not measured: {why}"
-    many = "sample" if one.turns == 1 else "samples"
-    between = f"{one.low:.2f} to {one.high:.2f} in {one.turns} {many} side by side"
-    if one.turns < 3:
+    many = "sample" if one.samples == 1 else "samples"
+    between = f"{one.low:.2f} to {one.high:.2f} in {one.samples} {many} side by side"
+    if one.samples < 3:
         told = f"about {one.ratio:.1f} times as fast warm, but the time limit allowed too few samples ({between})"
         told += "; raise it (--timeout), or make the entry smaller"
     elif one.is_noisy:

@@ -24,6 +24,7 @@ HOOKS: Mapping[str, Sequence[str]] = {
         "unset_fake_temporarily",
     ),
     "torch.utils._pytree": ("tree_leaves", "tree_map"),
+    "torch._ops": ("HigherOrderOperator",),
     "torch.utils": ("swap_tensors",),
     "torch._C": ("_swap_tensor_impl",),
     "torch.serialization": ("skip_data",),
@@ -38,6 +39,7 @@ def missing_hooks() -> list[str]:
 def new_mode(oracle: Callable[[], Any]) -> Any:
     """The mode, not yet entered; `oracle` gives the `Oracle` to ask. One mode serves all runs of a process."""
     import torch
+    from torch._ops import HigherOrderOperator
     from torch._subclasses import fake_tensor
 
     from .fake_shapes import KNOWN_VALUES, stand_in
@@ -48,10 +50,16 @@ def new_mode(oracle: Callable[[], Any]) -> Any:
     class FakeMode(fake_tensor.FakeTensorMode):
         """Answers where torch's own mode gives up."""
 
+        supports_higher_order_operators = True  # torch finds what they do in a mode by its very class
+
         def dispatch(
             self, func: Any, types: Sequence[type], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
         ) -> Any:
             kwargs = kwargs or {}
+            if isinstance(func, HigherOrderOperator) and fake_tensor.FakeTensorMode in func.python_key_table:
+                if func.name() == "while_loop":
+                    return self._iterated(*args)
+                return func.python_key_table[fake_tensor.FakeTensorMode](self, *args, **kwargs)
             if func is scalar and _has_data(args[0]):  # made before the mode
                 with fake_tensor.unset_fake_temporarily():
                     return func(*args, **kwargs)
@@ -73,6 +81,12 @@ def new_mode(oracle: Callable[[], Any]) -> Any:
 
         def __deepcopy__(self, _memo: Any) -> Any:
             return self
+
+        def _iterated(self, test: Any, body: Any, carried: Sequence[Any], others: Sequence[Any], *_: Any) -> Any:
+            """What a loop gives: the results of one iteration, which has the shapes of every other one."""
+            with self:
+                test(*carried, *others)
+                return tuple(body(*carried, *others))
 
         def _value(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
             if func is scalar:

@@ -20,11 +20,11 @@ from typing import Any, Generic, TypeVar
 from .channel import Messages
 from .failures import failure
 from .limits import dumped_place, family, resident_mb, signal_name, tidy_dump
+from .pipe_reader import PipeReader, SelectPipeReader, ThreadPipeReader
 from .processes import CHANNEL_LOST, Job, Post, Process, Started, can_fork, fork, spawn
-from .pump import Pump, SelectPump, ThreadPump
 from .wire import FailureData, FailureKind, FailureStage, Limits
 
-__all__ = ["Child", "Outcome", "Post", "call_in_child", "call_in_children", "new_pump", "step"]
+__all__ = ["Child", "Outcome", "Post", "call_in_child", "call_in_children", "new_pipe_reader", "step"]
 
 T = TypeVar("T")
 
@@ -64,7 +64,7 @@ def call_in_children(
 
     `limits` hold for each child.
     """
-    pump = new_pump()
+    reader = new_pipe_reader()
     waiting = list(enumerate(functions))[::-1]
     running: dict[int, Child[T]] = {}
     outcomes: dict[int, Outcome[T]] = {}
@@ -72,8 +72,8 @@ def call_in_children(
         while waiting or running:
             while waiting and len(running) < max(1, at_once):
                 number, function = waiting.pop()
-                running[number] = Child(function, limits, pump, stage=stage)
-            step(pump, running.values(), TICK)
+                running[number] = Child(function, limits, reader, stage=stage)
+            step(reader, running.values(), TICK)
             for number, child in list(running.items()):
                 if child.outcome is not None:
                     outcomes[number] = child.outcome
@@ -81,21 +81,21 @@ def call_in_children(
     finally:
         for child in running.values():
             child.close()
-        pump.close()
+        reader.close()
     return [outcomes[number] for number in range(len(functions))]
 
 
-def new_pump() -> Pump:
+def new_pipe_reader() -> PipeReader:
     """What reads the pipes of children on this platform."""
-    return SelectPump() if can_fork() else ThreadPump()
+    return SelectPipeReader() if can_fork() else ThreadPipeReader()
 
 
-def step(pump: Pump, children: Iterable[Child[Any]], seconds: float) -> list[tuple[object, bytes]]:
+def step(reader: PipeReader, children: Iterable[Child[Any]], seconds: float) -> list[tuple[object, bytes]]:
     """Wait at most that long for news, give them to the children; what is not theirs is returned."""
     known = {key: child for child in children for key in child.keys}
     soon = min([seconds, *(child.patience() for child in known.values())])
     others: list[tuple[object, bytes]] = []
-    for key, data in pump.wait(soon):
+    for key, data in reader.wait(soon):
         if isinstance(key, tuple) and key in known:
             known[key].hear(key, data)
         else:
@@ -117,7 +117,7 @@ class Child(Generic[T]):
         self,
         function: Callable[..., T],
         limits: Limits,
-        pump: Pump,
+        reader: PipeReader,
         *,
         stage: FailureStage,
         posts: bool = False,
@@ -129,7 +129,7 @@ class Child(Generic[T]):
     ) -> None:
         self.outcome: Outcome[T] | None = None
         self.stage: FailureStage = stage
-        self._limits, self._pump, self._on_post = limits, pump, on_post
+        self._limits, self._reader, self._on_post = limits, reader, on_post
         self._messages = Messages(plain=top)
         self._tail = bytearray()
         self._doom: FailureKind | None = None
@@ -151,11 +151,11 @@ class Child(Generic[T]):
             self.keys: tuple[tuple[int, str], ...] = ((id(self), "none"),)
             return
         pid = self._started.process.pid
-        self.keys = ((pid, "messages"), (pid, "output"), (pid, "bell"))
-        pump.add(self._started.messages, self.keys[0])
-        pump.add(self._started.output, self.keys[1])
-        if self._started.bell is not None:
-            pump.add_bell(self._started.bell, self.keys[2])
+        self.keys = ((pid, "messages"), (pid, "output"), (pid, "ended"))
+        reader.add(self._started.messages, self.keys[0])
+        reader.add(self._started.output, self.keys[1])
+        if self._started.pidfd is not None:
+            reader.watch(self._started.pidfd, self.keys[2])
 
     def hear(self, key: tuple[object, ...], data: bytes) -> None:
         """Take what came under one of `keys`."""
@@ -188,7 +188,7 @@ class Child(Generic[T]):
         now = time.monotonic()
         if process.ended():
             for key in self.keys[:2]:
-                for _, data in self._pump.drain(key):
+                for _, data in self._reader.drain(key):
                     self.hear(key, data)
             process.kill()  # what it left behind in its group
             status = process.reap()
@@ -224,7 +224,7 @@ class Child(Generic[T]):
         process = self._started.process
         process.kill()
         for key in self.keys:
-            self._pump.drop(key)
+            self._reader.drop(key)
         self._started = None
         return process
 

@@ -10,15 +10,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from .compare import Comparison, Shown
+from .compare_trials import Programs, compare_trial, distinct
+from .forced import failing_side
 from .places import key_of
 from .recipes import Recipe
 from .rounding import Call
 from .trials import Planned, Trial, Way
 from .used import exercised, left_untried, probed_kinds
-from .weigh import Programs, compare_trial, distinct
 from .wire import Candidate, CandidateResult, CountsData, Difference, FailureData, Place, SideData
 
 MAX_DIFFERENCES = 60
+Key = tuple[object, ...]
 _NOTHING = CountsData(graphs=0, breaks=0, skipped_frames=0, skipped_rests=0, recompiles=0, refused=0)
 
 
@@ -74,8 +76,13 @@ def judged(
     before: CountsData | None,
     shown: Mapping[Call, Shown],
     started: float,
+    forced: Mapping[Key, Sequence[Difference]] | None = None,
 ) -> CandidateResult:
-    """Compare every trial of the mended program with the original's of the same calls. `started` is a monotonic clock's."""
+    """Compare every trial of the mended program with the original's of the same calls. `started` is a monotonic clock's.
+
+    `forced` are the conditions of checks that were made to fail in both programs, with what differed then.
+    """
+    forced = forced or {}
     programs = Programs(original.trials, mended.trials)
     comparison = Comparison()
     for trial in mended.trials:
@@ -92,11 +99,19 @@ def judged(
         gradients=comparison.gradients,
         state=comparison.state,
         effects=comparison.effects,
-        differences=distinct([*comparison.differences, *_recompiles(programs, after), *_disordered(original, mended)])[
-            :MAX_DIFFERENCES
-        ],
+        differences=distinct(
+            [
+                *comparison.differences,
+                *_recompiles(programs, after),
+                *_disordered(original, mended),
+                *(one for those in forced.values() for one in those),
+            ]
+        )[:MAX_DIFFERENCES],
         unlike_sides=list(uncompiled.unlike) if uncompiled else [],
-        sides=_sides_of(candidate, conditions, reference.sides if reference else ()),
+        sides=[
+            _failed(side, forced[key_of(side["condition"])]) if key_of(side["condition"]) in forced else side
+            for side in sides_of(candidate, conditions, reference.sides if reference else ())
+        ],
         events=list(after.events) if after else [],
         graphs=list(after.graphs) if after else [],
         calls=sum(len(trial.observations) for trial in mended.trials),
@@ -142,7 +157,41 @@ def assumed_places(candidates: Sequence[Candidate]) -> list[Place]:
     return list(found.values())
 
 
-def _sides_of(candidate: Candidate, conditions: Sequence[Place], watched: Sequence[SideData]) -> list[SideData]:
+def unfailed(original: Ran, candidate: Candidate, conditions: Sequence[Place], texts: Mapping[str, str]) -> list[Place]:
+    """The conditions of the candidate's checks that no call of the original failed; `texts` are those of its files."""
+    reference = next(iter(Programs(original.trials, ()).references), None)
+    found = []
+    for side in sides_of(candidate, conditions, reference.sides if reference else ()):
+        place = side["condition"]
+        failing = failing_side(texts.get(place["file"], ""), place)
+        if failing is not None and not side["true" if failing else "false"] and side["false" if failing else "true"]:
+            found.append(place)
+    return found
+
+
+def compared(original: Ran, mended: Ran) -> tuple[Difference, ...] | None:
+    """What differs between two programs in which one check fails; None when it was not reached, or not in every call."""
+    programs = Programs(original.trials, mended.trials)
+    for reference in programs.references:
+        if all(one.raised is not None for one in reference.observations):
+            differences = [one for trial in mended.trials for one in compare_trial(programs, trial)[0].differences]
+            differences += _disordered(original, mended)
+            return tuple(_in_words(one) for one in differences if one["severity"] != "moved")
+    return None
+
+
+def _in_words(one: Difference) -> Difference:
+    """The difference, which makes a mend unsafe: it was seen in a call that the program did not make by itself."""
+    severity = "exception" if one["severity"] in ("different", "close") else one["severity"]
+    return {**one, "call": f"{one['call']}, with the check made to fail", "severity": severity}
+
+
+def _failed(side: SideData, differences: Sequence[Difference]) -> SideData:
+    return {**side, "forced": True} if differences else {**side, "true": True, "false": True, "forced": True}
+
+
+def sides_of(candidate: Candidate, conditions: Sequence[Place], watched: Sequence[SideData]) -> list[SideData]:
+    """Which values each of the candidate's conditions took, of what was `watched` of all `conditions`."""
     seen = {key_of(place): side for place, side in zip(conditions, watched, strict=False)}
     return [
         seen.get(key_of(place), SideData(condition=place, true=False, false=False)) for place in candidate["conditions"]

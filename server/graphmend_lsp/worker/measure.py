@@ -26,11 +26,11 @@ from .wire import FailureData, Launches, Limits, MeasureParams, MeasureResult, T
 
 DEFAULT = "inductor"
 MARGIN = 1.5  # seconds of the limit that are left to answer
-TURN = 0.05  # seconds that a turn takes at least, unless one call takes longer
-MOST_CALLS = 2000  # in one turn
+SAMPLE_SECONDS = 0.05  # that a sample takes at least, unless one call takes longer
+MOST_CALLS = 2000  # in one sample
 WARM_CALLS = 3  # before anything is counted
-FEWEST, MOST = 5, 25  # turns of each program
-ENOUGH = 8.0  # seconds after which, at the fewest turns, no more are made
+FEWEST, MOST = 5, 25  # samples of each program
+ENOUGH = 8.0  # seconds after which, at the fewest samples, no more are made
 _LAUNCHES = ("cudaLaunchKernel", "cudaLaunchKernelExC", "cuLaunchKernel", "cuLaunchKernelEx")
 _GRAPH_LAUNCH = "cudaGraphLaunch"
 _NO_COMPILER = (
@@ -82,11 +82,11 @@ def measure(params: MeasureParams, progress: Callable[[str], None]) -> MeasureRe
 
 
 def _timed(request: Request, number: int, texts: Mapping[str, str]) -> Found:
-    """In the child of one program: all of its turns."""
+    """In the child of one program: all of its samples."""
     alternation = Alternation(request.folder, number, request.deadline)
     with alternation.present():
         try:
-            return _take_turns(request, alternation, texts)
+            return _take_samples(request, alternation, texts)
         except LeftAloneError as error:
             return Found(
                 None, failure=failure("call", "timeout", f"GraphMend could not measure it: {error}."), alone=True
@@ -97,7 +97,7 @@ def _timed(request: Request, number: int, texts: Mapping[str, str]) -> Found:
             return Found(None, failure=_explained(error))
 
 
-def _take_turns(request: Request, alternation: Alternation, texts: Mapping[str, str]) -> Found:
+def _take_samples(request: Request, alternation: Alternation, texts: Mapping[str, str]) -> Found:
     params, told = request.params, request.params["backend"]
     _own_caches(os.path.join(request.folder, f"caches-{alternation.number}"))
     if told:
@@ -124,7 +124,7 @@ def _take_turns(request: Request, alternation: Alternation, texts: Mapping[str, 
 
 
 def _rounds(alternation: Alternation, call: Callable[[int], float]) -> list[float]:
-    """The seconds of a call, turn by turn: side 0 says when it is enough."""
+    """The seconds of a call, sample by sample: side 0 says when it is enough."""
     with alternation.turn():  # the other's first call, which compiles, is waited for here
         calls = calls_for(call(1))
     begun = time.monotonic()
@@ -132,8 +132,8 @@ def _rounds(alternation: Alternation, call: Callable[[int], float]) -> list[floa
     times: list[float] = []
     over = False
     while not over:
-        spent, turns = time.monotonic() - begun, len(times) + 1
-        last = (turns >= FEWEST and (turns >= MOST or spent > ENOUGH)) or spent > patience
+        spent, samples = time.monotonic() - begun, len(times) + 1
+        last = (samples >= FEWEST and (samples >= MOST or spent > ENOUGH)) or spent > patience
         with alternation.turn(last=last and alternation.number == 0):
             call(1)  # what the other left in the processor's caches is put right
             times.append(call(calls) / calls)
@@ -142,8 +142,8 @@ def _rounds(alternation: Alternation, call: Callable[[int], float]) -> list[floa
 
 
 def calls_for(seconds: float) -> int:
-    """How many calls of that many seconds make a turn."""
-    return max(1, min(MOST_CALLS, round(TURN / max(seconds, 1e-9))))
+    """How many calls of that many seconds make a sample."""
+    return max(1, min(MOST_CALLS, round(SAMPLE_SECONDS / max(seconds, 1e-9))))
 
 
 def caller(program: Program, function: Callable[..., Any], mode: str) -> Callable[[int], float]:

@@ -16,7 +16,7 @@ from .places import kind_of
 from .stacks import frame_data
 from .wire import Answer, FrameData
 
-TURNS = 64  # how often one frame may ask at one place before the answers change
+MAX_ASKED = 64  # how often one frame may ask at one place before the answers change
 LONGEST = 20_000  # questions in one run
 _OTHER_NUMBERS = (0, -1, 1000, 2)
 
@@ -79,12 +79,12 @@ class Oracle:
 
     def truth(self) -> bool:
         """The answer to a truth test."""
-        place, turns = self._ask()
+        place, asked = self._ask()
         number = len(self.answers)
         if number < len(self.script):
             value = self.script[number]
         else:
-            value = turns > TURNS and turns % 2 == 1
+            value = asked > MAX_ASKED and asked % 2 == 1
         self.answers.append(
             Answer(
                 file=place["file"],
@@ -98,8 +98,8 @@ class Oracle:
         return value
 
     def _number(self) -> int:
-        _, turns = self._ask()
-        return self.profile.number if turns <= TURNS else _OTHER_NUMBERS[turns % len(_OTHER_NUMBERS)]
+        _, asked = self._ask()
+        return self.profile.number if asked <= MAX_ASKED else _OTHER_NUMBERS[asked % len(_OTHER_NUMBERS)]
 
     def _ask(self) -> tuple[FrameData, int]:
         """Where the question comes from, and how often in a row the same frame asks there."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from types import ModuleType
@@ -35,17 +35,28 @@ _SPELLED = (
     (r"[LG]\['(\w+)'\]", r"\1"),
     (r"\._(?:buffers|parameters|modules)\['(\w+)'\]", r".\1"),
 )  # what Dynamo writes, and what the program does
+_aten = torch.ops.aten
+_INDICES = {  # operators that raise for an index out of range -> which argument has the indices
+    _aten.index: 1, _aten.index_put: 1, _aten.index_put_: 1, _aten._unsafe_index: 1, _aten.embedding: 1, _aten.gather: 2,
+    _aten.index_select: 2, _aten.index_add: 2, _aten.index_copy: 2, _aten.index_fill: 2, _aten.scatter: 2,
+    _aten.scatter_add: 2, _aten.scatter_reduce: 2, _aten.take: 1, _aten.put: 1, _aten.nll_loss_forward: 1,
+    _aten._embedding_bag: 1, _aten.select: 2, _aten.one_hot: 0,
+}  # fmt: skip
 _NUMBERED = re.compile(r"(?:primals_|arg)(\d+)")
 
 
-def watching(found: list[Difference]) -> Callable[..., Any]:
-    """The backend aot_eager (with the default partitioner), which adds to `found` what its graphs write regardless of a check."""
+def watching(found: list[Difference], forced: bool = False) -> Callable[..., Any]:
+    """The backend aot_eager (with the default partitioner), which adds to `found` what its graphs write regardless of a check.
+
+    `forced`: also what they look up with values that a check is about; no call with values that fail it shows what that does.
+    """
 
     def compile_graph(graph: torch.fx.GraphModule, inputs: list[Any], **options: Any) -> Any:
         names = [_name(node) for node in graph.graph.find_nodes(op="placeholder")]
 
         def look(lowered: torch.fx.GraphModule, example: Any) -> Any:
-            found.extend(one for one in written_regardless(lowered.graph, names) if one not in found)
+            news = [*written_regardless(lowered.graph, names), *(looked_up(lowered.graph) if forced else ())]
+            found.extend(one for one in news if one not in found)
             return boxed_nop(lowered, example)
 
         made = aot_autograd(fw_compiler=look, bw_compiler=boxed_nop, keep_inference_input_mutations=True)
@@ -62,13 +73,7 @@ def written_regardless(graph: torch.fx.Graph, names: Sequence[str]) -> list[Diff
     checks = [node for node in graph.nodes if _is_check(node)]
     if not checks:
         return []
-    behind: set[torch.fx.Node] = set()
-    waiting = list(checks)
-    while waiting:
-        for user in waiting.pop().users:
-            if user not in behind:
-                behind.add(user)
-                waiting.append(user)
+    behind = _behind(checks, lambda one: one.users)
     found = []
     for node in graph.find_nodes(op="call_function", target=torch.ops.aten.copy_.default):
         written = node.args[0]
@@ -80,6 +85,44 @@ def written_regardless(graph: torch.fx.Graph, names: Sequence[str]) -> list[Diff
             found.append(
                 _difference("state", "compiled code", f"{what} may be written although the check fails", "caught")
             )
+    return found
+
+
+def looked_up(graph: torch.fx.Graph) -> list[Difference]:
+    """What a graph looks up with a value that one of its checks reads, too, and that the graph has computed.
+
+    That may raise where the check fails, and before it does.
+    """
+    found = []
+    for check in filter(_is_check, graph.nodes):
+        read = _behind(
+            [one for one in check.all_input_nodes if one.op != "placeholder"], lambda one: one.all_input_nodes
+        )
+        computed = {one for one in read if one.op == "call_function"}
+        for node in graph.nodes:
+            indices = _INDICES.get(getattr(node.target, "overloadpacket", None))
+            if indices is None or len(node.args) <= indices:
+                continue
+            given = [
+                one for one in torch.utils._pytree.tree_leaves(node.args[indices]) if isinstance(one, torch.fx.Node)
+            ]
+            if computed & _behind(given, lambda one: one.all_input_nodes):
+                detail = f"`{node.target.overloadpacket.__name__}` behind the check reads what it checks, and may raise first"
+                found.append(_difference("exception", "a call whose check fails", detail, "raised-between"))
+    return found
+
+
+def _behind(
+    nodes: Sequence[torch.fx.Node], following: Callable[[torch.fx.Node], Iterable[torch.fx.Node]]
+) -> set[torch.fx.Node]:
+    """The nodes, and all that follow them."""
+    found = set(nodes)
+    waiting = list(nodes)
+    while waiting:
+        for one in following(waiting.pop()):
+            if one not in found:
+                found.add(one)
+                waiting.append(one)
     return found
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from .altered import other_mode, other_weights
-from .double import widened
+from .call_modes import subject_in
 from .effects import Listener
-from .manners import subject_in
+from .float64 import widened
 from .observe import Observation, Raised, Subject, observe
 from .probes import Kept, limited, probed
 from .recipes import Arguments, Recipe
@@ -61,7 +61,7 @@ def perform(
     args, kwargs = calls[recipe.base] if recipe.own else make(recipe, pristine)
     if double and not recipe.own:
         args, kwargs = widened((args, kwargs))
-    made = subject_in(recipe.manner, subject, (args, kwargs))
+    made = subject_in(recipe.call_mode, subject, (args, kwargs))
     with other_weights(recipe.weights, subject.modules), other_mode(recipe.mode, subject.modules):
         return observe(made, recipe.label, args, kwargs, store, ear)
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from .call_modes import modes_for
 from .effects import Listener
 from .exercised import Exercised
-from .manners import fitting
 from .observe import Observation, Raised, Subject, fresh_calls
 from .performing import TooLongError, interrupted_after, perform
 from .probe import Sides
@@ -111,7 +111,7 @@ class Plan:
 
     def of_every_size(self) -> tuple[Recipe, ...]:
         """All calls, also those with smaller inputs; gradients in one of them only, because each form is compiled anew."""
-        smaller = [one for one in self.late if one.resize is not None and not (one.raises or one.manner)]
+        smaller = [one for one in self.late if one.resize is not None and not (one.raises or one.call_mode)]
         kept = [
             one if one == gradient_of(Recipe(one.base)) else replace(one, gradients=False)
             for one in (*self.recipes, *smaller)
@@ -325,12 +325,12 @@ class _Search:
         return tuple(one for one in others if self.affords(one) and self.observe(one).raised is None)
 
     def made_unusual(self, bases: Sequence[int]) -> tuple[Recipe, ...]:
-        """Calls near those that showed a side, in another manner and with smaller inputs, where the program takes them."""
+        """Calls near those that showed a side, in another mode and with smaller inputs, where the program takes them."""
         found: list[Recipe] = []
         for recipe in self.near(bases):
             call = self.pristine[recipe.base]
-            for one in unusual(recipe, call, fitting(call, self.subject, self.gradients)):
-                one = replace(one, gradients=self.gradients and one.manner == "twice")
+            for one in unusual(recipe, call, modes_for(call, self.subject, self.gradients)):
+                one = replace(one, gradients=self.gradients and one.call_mode == "twice")
                 if not self.affords(one):
                     continue
                 if self.observe(one).raised is None:

@@ -13,7 +13,6 @@ import os
 import shutil
 import socket
 import sys
-import tempfile
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from typing import Any
 
 from .isolate import Child
 from .limits import adopt_orphans, free_mb, resident_mb
+from .own_folder import new_folder
 from .places import canonical, is_installed
 from .preload import Order, live_on, read, send, signature, stamp
 from .processes import Job, Started, can_fork, started
@@ -98,8 +98,8 @@ class Grown:
 class Preloads:
     """What was learned, and the processes that grew from it; none where they cannot be adopted."""
 
-    def __init__(self, pump: Any, private: tuple[int, ...]) -> None:
-        self._pump, self._private = pump, private
+    def __init__(self, reader: Any, private: tuple[int, ...]) -> None:
+        self._reader, self._private = reader, private
         self._able = can_fork() and hasattr(socket, "send_fds") and adopt_orphans()
         self._learned: dict[Key, Learned] = {}
         self._without: dict[Order, frozenset[str]] = {}
@@ -199,14 +199,14 @@ class Preloads:
 
     def _start(self, wish: Order) -> None:
         order = Order(wish.names, self._without.get(wish, frozenset()), wish.held)
-        folder = tempfile.mkdtemp(prefix="graphmend-")
+        folder = new_folder()
         ours, theirs = socket.socketpair()
         ours.settimeout(ANSWER)
         grown: list[Grown] = []
         child: Child[None] = Child(
             partial(live_on, order, folder, theirs.fileno(), os.getpid()),
             Limits(seconds=SECONDS, memory_mb=MEMORY_MB),
-            self._pump,
+            self._reader,
             stage="load",
             posts=True,
             on_post=lambda value: _heard(grown[0], value),

@@ -15,7 +15,7 @@ import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
@@ -24,6 +24,16 @@ from .wire import Place, SideData
 
 _SIDE = "_graphmend_side"
 _WHERE = "_graphmend_where"
+
+
+class Wrapper(Protocol):
+    """Changes the tree of a file; `found` says what it changed."""
+
+    found: set[int]
+
+    def visit(self, node: ast.AST) -> Any:
+        """The changed node."""
+        ...
 
 
 @dataclass
@@ -100,7 +110,7 @@ def watch_conditions(conditions: Sequence[Place], source: Callable[[str], str]) 
     for file in dict.fromkeys(place["file"] for place in conditions):
         numbers = {number: place for number, place in enumerate(conditions) if place["file"] == file}
         wrapper = _Conditions(numbers)
-        if not _exchange(file, source, wrapper):
+        if not exchange(file, source, wrapper):
             wrapper.found.clear()
         sides.unwatched |= numbers.keys() - wrapper.found
     return sides
@@ -123,7 +133,7 @@ def watch_wheres(changed: Mapping[str, Sequence[Sequence[int]]], source: Callabl
     setattr(builtins, _WHERE, where)
     for file, ranges in changed.items():
         prefix = f"{file.replace(chr(92), '/').rsplit('/', 1)[-1]} line" if several else "line"
-        _exchange(file, source, _WhereCalls(ranges, prefix))
+        exchange(file, source, _WhereCalls(ranges, prefix))
     return wheres
 
 
@@ -204,7 +214,7 @@ def _call(function: str, first: int | str, second: ast.expr) -> ast.Call:
     return ast.fix_missing_locations(ast.copy_location(call, second))
 
 
-def _exchange(file: str, source: Callable[[str], str], wrapper: _Conditions | _WhereCalls) -> bool:
+def exchange(file: str, source: Callable[[str], str], wrapper: Wrapper) -> bool:
     """Give the living functions of a file the code of its wrapped text; whether that could be done."""
     try:
         text = source(file)

@@ -79,7 +79,7 @@ class Process(Protocol):
 
 @dataclass(frozen=True)
 class Started:
-    """A started child and the reading ends of its pipes; `bell` becomes readable when it ends, where there is such.
+    """A started child and the reading ends of its pipes; `pidfd` becomes readable when it ends, where there is such.
 
     `base_mb` is the memory that it shares with the process it is a fork of.
     """
@@ -87,7 +87,7 @@ class Started:
     process: Process
     messages: int
     output: int
-    bell: int | None
+    pidfd: int | None
     base_mb: float = 0.0
 
 
@@ -125,10 +125,10 @@ def fork(job: Job, own_group: bool, private: Sequence[int]) -> Started:
 
 def started(pid: int, messages: int, output: int, own_group: bool, base_mb: float) -> Started:
     """A child of this process that runs, with the reading ends of its pipes."""
-    bell = None
+    pidfd = None
     with contextlib.suppress(OSError, AttributeError):
-        bell = os.pidfd_open(pid)
-    return Started(_Forked(pid, own_group), messages, output, bell, base_mb)
+        pidfd = os.pidfd_open(pid)
+    return Started(_Forked(pid, own_group), messages, output, pidfd, base_mb)
 
 
 def reap_strangers(known: Iterable[int]) -> None:

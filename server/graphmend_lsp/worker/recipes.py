@@ -14,7 +14,7 @@ from typing import Any, Literal
 import torch
 
 from .altered import WEIGHTS
-from .manners import WORDS, Manner
+from .call_modes import WORDS, CallMode
 from .other_numbers import NUMBERS, has_number
 from .snapshot import tensors_of
 
@@ -37,7 +37,7 @@ class Recipe:
     `raises`: the original raises, and only that is compared. `dtype` is that of floating tensors, where another is given.
     `draw` numbers calls that differ in nothing but their random numbers. `history`: with `gradients`, floating inputs are
     results of an operation and no leaves. `numbers`: the Python floats, integers or flags among the arguments are others.
-    `manner` is how the call is made, of `manners`. `probe` names the use, of `probes`, that the entry does not show.
+    `call_mode` is how the call is made, of `call_modes`. `probe` names the use, of `probes`, that the entry does not show.
     """
 
     base: int
@@ -58,13 +58,13 @@ class Recipe:
     draw: int = 0
     history: bool = False
     numbers: Literal["", "floats", "integers", "flags"] = ""
-    manner: Manner = ""
+    call_mode: CallMode = ""
     probe: str = ""
 
     @property
     def odd(self) -> bool:
         """Whether it is one of `odd` or `unusual`: a mend may be no *safe* one in it, but it shows no side of a condition."""
-        return bool(self.dtype or self.manner or self.probe) or (
+        return bool(self.dtype or self.call_mode or self.probe) or (
             self.resize is not None and self.resize[1] < self.resize[0]
         )
 
@@ -95,7 +95,7 @@ class Recipe:
             words += f" with other Python {self.numbers}"
         if self.draw:
             words += f", draw {self.draw}"
-        words += WORDS[self.manner]
+        words += WORDS[self.call_mode]
         words += f" {self.probe}" if self.probe else ""
         if self.again:
             words += ", again"
@@ -108,7 +108,7 @@ class Recipe:
         words += [f"floats in {self.dtype}"] if self.dtype else []
         words += ["other sizes"] if self.resize else []
         words += [f"{self.mode} mode"] if self.mode else []
-        words += [WORDS[self.manner].strip(" ,")] if self.manner else []
+        words += [WORDS[self.call_mode].strip(" ,")] if self.call_mode else []
         return ", ".join(words) or "other values"
 
     @property
@@ -196,12 +196,12 @@ def odd(base: int, call: Arguments) -> list[Recipe]:
     return found
 
 
-def unusual(recipe: Recipe, call: Arguments, manners: Sequence[Manner]) -> list[Recipe]:
-    """The call in those manners, and with each size made 1: a side that is not taken there may not take it."""
+def unusual(recipe: Recipe, call: Arguments, modes: Sequence[CallMode]) -> list[Recipe]:
+    """The call in those modes, and with each size made 1: a side that is not taken there may not take it."""
     shapes = [tensor.shape for _, tensor in tensors_of(call) if not isinstance(tensor, torch.nn.Parameter)]
     sizes = dict.fromkeys(size for shape in shapes for size in shape if size > 1)
     plain = [] if recipe.resize else [replace(recipe, resize=(size, 1), own=False) for size in list(sizes)[:MOST_SIZES]]
-    return [*plain, *(replace(recipe, manner=manner, own=False) for manner in manners)]
+    return [*plain, *(replace(recipe, call_mode=mode, own=False) for mode in modes)]
 
 
 def renumbering(base: int, call: Arguments) -> list[Recipe]:

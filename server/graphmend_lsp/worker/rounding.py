@@ -1,7 +1,7 @@
 """Whether what two programs differ in is rounding alone: then the same call made in float64 gives both the same.
 
 A difference of the programs stays as large beside the values when the precision rises; one of rounding in float32
-becomes 2**29 times smaller. Pure: data in, data out. What runs the calls again is elsewhere (`double`, `verify`).
+becomes 2**29 times smaller. Pure: data in, data out. What runs the calls again is elsewhere (`float64`, `verify`).
 
 It is rounding only where in float64
 
@@ -20,11 +20,11 @@ from dataclasses import dataclass
 import torch
 
 from .compare import Comparison, Shown, Side, compare_leaves, is_zero
-from .double import WIDER
+from .compare_trials import Pair, Programs, changes_state, paired
+from .float64 import WIDER
 from .recipes import Recipe
 from .snapshot import Leaf, read_back
 from .trials import WAYS, Trial, Way
-from .weigh import Pair, Programs, changes_state, paired
 
 RESULTS = ("output", "gradient")
 SHRINK = 2.0**-24  # of the largest difference of a tensor; rounding gives about 2**-29

@@ -12,7 +12,6 @@ import os
 import shutil
 import signal
 import sys
-import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -21,7 +20,8 @@ from functools import partial
 from typing import Any
 
 from .failures import failure
-from .isolate import TICK, Child, new_pump, step
+from .isolate import TICK, Child, new_pipe_reader, step
+from .own_folder import new_folder, own_folder
 from .preloads import Grown, Preloads
 from .processes import Process, can_fork, reap_strangers
 from .spare import Spare
@@ -69,7 +69,7 @@ class Server:
     private: tuple[int, ...]
     refusal: FailureData | None
     at_once: int
-    pump: Any
+    reader: Any
     preloads: Preloads
     spare: Spare | None = None
     cold: set[int] = field(default_factory=set)
@@ -137,14 +137,14 @@ class Server:
             plain = grown is None and number not in self.cold
             spare = self.spare if plain and self.spare is not None and self.spare.is_ready() else None
             ready = grown or spare
-            folder = spare.folder if spare is not None else tempfile.mkdtemp(prefix="graphmend-")
+            folder = spare.folder if spare is not None else new_folder()
             so_far = AnalyseResult(
                 events=[], graphs=[], skipped=[], calls=0, device="cpu", seconds=0.0, failure=None
             )  # fmt: skip
             child: Child[Any] = Child(
                 partial(carry_out, method, params, folder, compiled=self.compiled_for(method, params)),
                 _limits(params),
-                self.pump,
+                self.reader,
                 stage="load",
                 posts=True,
                 on_post=partial(self.posted, number, so_far),
@@ -166,7 +166,7 @@ class Server:
         """The folder of compiled code for a request that compiles some; empty for others."""
         if method != "verify" or not can_fork() or not any(map(_compiles, params["candidates"])):
             return ""
-        self.compiled = self.compiled or tempfile.mkdtemp(prefix="graphmend-")
+        self.compiled = self.compiled or new_folder()
         return self.compiled
 
     @property
@@ -286,12 +286,17 @@ class Server:
 
 def serve(path: list[str]) -> int:
     """Run the worker on this process's stdin and stdout; `path` is sys.path as the user's program shall have it."""
+    with own_folder():
+        return _serve(path)
+
+
+def _serve(path: list[str]) -> int:
     incoming, outgoing = _take_pipes()
     for name in ("SIGTERM", "SIGINT", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), _stop)
     say = partial(_write, outgoing)
-    pump = new_pump()
+    reader = new_pipe_reader()
     server: Server | None = None
     try:
         with passing_folder(), uncollected():
@@ -303,9 +308,9 @@ def serve(path: list[str]) -> int:
                 warm_up()
         cores = os.cpu_count() or 1
         pipes = (incoming, outgoing)
-        server = Server(say, pipes, refusal, 2 if cores <= 4 else 4, pump, Preloads(pump, pipes))
-        pump.add(incoming, (STDIN, 0))
-        _loop(server, pump)
+        server = Server(say, pipes, refusal, 2 if cores <= 4 else 4, reader, Preloads(reader, pipes))
+        reader.add(incoming, (STDIN, 0))
+        _loop(server, reader)
     except (StoppedError, BrokenPipeError, ConnectionError):
         pass
     finally:
@@ -342,14 +347,14 @@ def problem_with(method: object, params: object) -> str | None:
     return None
 
 
-def _loop(server: Server, pump: Any) -> None:
+def _loop(server: Server, reader: Any) -> None:
     parent = os.getppid()
     rest = bytearray()
     while True:
         server.start()
         server.prepare()
         children = [*(request.child for request in server.running.values()), *server.preloads.children]
-        for _, data in step(pump, children, TICK if server.ending else IDLE):
+        for _, data in step(reader, children, TICK if server.ending else IDLE):
             if not data:
                 return
             rest += data

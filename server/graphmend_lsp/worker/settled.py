@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .compare_trials import TEXTS, Programs, compare_trial
 from .rounding import doubtful
 from .trials import Trial
-from .weigh import TEXTS, Programs, compare_trial
 from .wire import CountsData
 
 

@@ -101,7 +101,7 @@ class Spare:
         if started is not None:
             started.process.kill()
             started.process.reap()
-            for fd in (started.messages, started.output, started.bell):
+            for fd in (started.messages, started.output, started.pidfd):
                 if fd is not None:
                     os.close(fd)
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -110,7 +110,7 @@ class Spare:
 def wait(control: int, folder: str, rehearse: Callable[[str], None], post: Post) -> Any:
     """The child's life: rehearse, wait for the job, do it. Ends when the other end does."""
     with named(NAME), socket.socket(fileno=control) as orders:
-        os.mkdir(folder, 0o700)
+        os.makedirs(folder, 0o700)
         rehearse(folder)
         shutil.rmtree(folder, ignore_errors=True)
         orders.sendall(READY)
@@ -118,7 +118,7 @@ def wait(control: int, folder: str, rehearse: Callable[[str], None], post: Post)
         body = received(orders, SIZE.unpack(head)[0]) if head is not None else None
     if body is None:
         raise SystemExit
-    os.mkdir(folder, 0o700)
+    os.makedirs(folder, 0o700)
     job: Job = pickle.loads(body)
     restrain(job.memory_mb)
     post.stage(job.stage)

@@ -21,9 +21,11 @@ import torch._dynamo
 
 from . import inductor
 from .compiling import compiled, force_backend, uncompiled, without_compiling
-from .double import watched, widen_modules, widened
 from .effects import Listener
 from .exercised import Exercised
+from .failures import FailedError, failure
+from .float64 import watched, widen_modules, widened
+from .forced import Forced
 from .observe import Observation, Subject, find_modules, fresh_calls, state_of
 from .order import has_checks, raised_behind, watching
 from .performing import perform
@@ -44,7 +46,7 @@ Way = Literal["uncompiled", "eager", "aot_eager", "inductor"]
 WAYS: tuple[Way, ...] = ("uncompiled", "eager", "aot_eager", "inductor")
 BACKEND = "graphmend_trial"
 PROGRAMS_AT_ONCE = 2
-AT_ONCE = 2  # programs that compute side by side; the others wait for their turn
+AT_ONCE = 2  # programs that compute side by side; the others wait for a slot
 MOST_MODULES = 40
 SLOW = 0.8  # seconds of computing that the first compiled call of a small program stays under
 # the default partitioner removes the same dead code as aot_eager's own, which imports all of inductor first (0.7 s)
@@ -63,7 +65,8 @@ class Loaded:
     """A program whose modules are imported and whose entry was not run yet.
 
     `files` are the canonical paths of the files whose globals are the program's own. `backend` is what every
-    torch.compile of the program, at import or later, uses when it comes to compiling. `disordered` is found by aot_eager.
+    torch.compile of the program, at import or later, uses when it comes to compiling. `disordered` is found by aot_eager;
+    `forced` are the checks that fail.
     """
 
     module: ModuleType
@@ -71,6 +74,7 @@ class Loaded:
     known: frozenset[str]  # modules that were there before; they are not the program's
     backend: dict[str, Way]
     disordered: list[Difference]
+    forced: list[Forced]
 
     @property
     def names(self) -> frozenset[str]:
@@ -159,10 +163,11 @@ def load(params: VerifyParams, texts: Mapping[str, str], files: Sequence[str]) -
     """
     backend: dict[str, Way] = {"name": "eager"}
     disordered: list[Difference] = []
+    forced: list[Forced] = []
 
     def chosen(graph: torch.fx.GraphModule, inputs: list[Any], **options: Any) -> Any:
         if backend["name"] == "aot_eager" and has_checks():
-            return watching(disordered)(graph, inputs, **options)
+            return watching(disordered, bool(forced))(graph, inputs, **options)
         return torch._dynamo.lookup_backend(_BACKENDS[backend["name"]])(graph, inputs, **options)
 
     torch._dynamo.register_backend(chosen, name=BACKEND)
@@ -171,7 +176,7 @@ def load(params: VerifyParams, texts: Mapping[str, str], files: Sequence[str]) -
     known = frozenset(sys.modules)
     module = load_module(params["entry"], params["roots"])
     own = frozenset(map(canonical, (*texts, *files, params["entry"]["file"])))
-    return Loaded(module, own, known, backend, disordered)
+    return Loaded(module, own, known, backend, disordered, forced)
 
 
 def build_once(origin: Origin) -> Origin:
@@ -232,17 +237,22 @@ def run(
     recipes: Sequence[Recipe] | None = None,
     double: bool = False,
     places: Sequence[Place] = (),
+    forced: Forced | None = None,
 ) -> Trial:
     """Run those calls one way, by default the plan's, fewer of them where the first one takes long to compile.
 
     Uncompiled, conditions and the `torch.where` calls on changed lines are watched, and which `places` the entry's calls
-    and the probes run. `double`: modules and arguments are put into float64.
+    and the probes run. `double`: modules and arguments are put into float64. `forced`: a check that fails in every call.
 
     Raises:
         FailedError: the entry failed.
     """
     loaded = origin.get()
     subject, given, listener = _prepare(origin, loaded, way)
+    if forced is not None:
+        if not forced.install(text_of):
+            raise FailedError(failure("call", "protocol", "The check was not found."))
+        loaded.forced.append(forced)
     calls, pristine = _with_copies(subject, given, double)
     store = Store()
     start = state_of(subject, store)
@@ -266,7 +276,7 @@ def run(
                         perform(subject, one, calls, pristine, store, listener, double=double, kept=kept)
                     )
                 ran.append(frozenset(seen))
-            if changed is not None:  # a mended program
+            if changed is not None and forced is None:  # a mended program
                 again = partial(perform, subject, calls=calls, pristine=pristine, store=store, ear=listener)
                 loaded.disordered.extend(raised_behind(made, observations, again))
         return Trial(

@@ -17,11 +17,11 @@ from .recipes import Recipe
 from .wire import AssumedPlace, Difference
 
 if TYPE_CHECKING:
+    from .compare_trials import Pair
     from .trials import Trial
-    from .weigh import Pair
 
 NEVER_ENDED = "TooLongError"
-_MANNERS = {"autocast": "dtype", "twice": "backward", "transposed": "layout", "": ""}
+_KIND_OF_MODE = {"autocast": "dtype", "twice": "backward", "transposed": "layout", "": ""}
 
 
 def assumed(recipe: Recipe) -> str:
@@ -30,7 +30,7 @@ def assumed(recipe: Recipe) -> str:
         return "dtype"
     if recipe.probe:
         return PROBES[recipe.probe].kind
-    return _MANNERS[recipe.manner] or ("shapes" if recipe.odd else "")
+    return _KIND_OF_MODE[recipe.call_mode] or ("shapes" if recipe.odd else "")
 
 
 def probe_differences(pair: Pair) -> list[Difference]:

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from .altered import poke
-from .manners import transposed
+from .call_modes import transposed
 from .observe import fresh_calls
 from .other_numbers import NUMBERS, renumbered
 from .recipes import Arguments, Recipe
@@ -36,7 +36,7 @@ def make(recipe: Recipe, calls: Sequence[Arguments]) -> Arguments:
             changed = changed.detach().to(getattr(torch, recipe.dtype)).requires_grad_(changed.requires_grad)
         if recipe.resize is not None:
             changed = _resized(changed, recipe.resize, recipe.axis)
-        if recipe.manner == "transposed":
+        if recipe.call_mode == "transposed":
             changed = transposed(changed)
         if recipe.gradients and changed.is_floating_point() and changed.is_leaf and not changed.requires_grad:
             changed = changed.clone() if changed is tensor else changed

@@ -16,12 +16,15 @@ from functools import partial
 from typing import TypeVar
 
 from .compare import Shown
+from .compare_trials import CALLED, Programs, changes_state
 from .failures import FailedError, failure, failure_of
+from .forced import Forced, failing_side
 from .handed import heard, tell
 from .isolate import call_in_children
-from .judged import Ran, assumed_places, conditions_of, judged, trials_wanted
+from .judged import Ran, assumed_places, compared, conditions_of, judged, trials_wanted, unfailed
 from .loaded import Watch
 from .observe import Observation
+from .places import key_of
 from .plan import Plan
 from .probes.compiled import compiled_uses
 from .processes import can_fork
@@ -30,12 +33,26 @@ from .recipes import Recipe
 from .rounding import Again, Call, doubtful, judge, needed
 from .settled import gains_nothing, is_wrong
 from .sharing import UnsharedError
+from .slots import slot
 from .texts import texts_changed
-from .trials import AT_ONCE, PROGRAMS_AT_ONCE, WAYS, Origin, Planned, Trial, Way, build_once, load, plan, run, trace
-from .turns import turn
-from .weigh import CALLED, Programs, changes_state
+from .trials import (
+    AT_ONCE,
+    PROGRAMS_AT_ONCE,
+    WAYS,
+    Origin,
+    Planned,
+    Trial,
+    Way,
+    build_once,
+    load,
+    plan,
+    run,
+    text_of,
+    trace,
+)
 from .wire import (
     Candidate,
+    Difference,
     FailureData,
     Limits,
     Place,
@@ -47,6 +64,7 @@ T = TypeVar("T")
 PLAN = "plan"  # the file in which the original's process tells the plan
 SEEN = "seen"  # and the one with what it did uncompiled
 MARGIN = 1.5  # seconds of the limit that are left to compare and to answer
+MOST_FORCED = 3  # checks of one mend that are made to fail, each in runs of its own
 SPARED = 0.05  # of the limit that runs in float64 must not use: what is known already shall be told in time
 
 
@@ -117,9 +135,13 @@ def verify(params: VerifyParams, progress: Callable[[str], None], watch: Watch |
             _again(request, candidate, original, one, progress, started)
             for candidate, one in zip(candidates, mended, strict=True)
         ]
+        forced = [
+            _forced(request, candidate, original, one, conditions, progress)
+            for candidate, one in zip(candidates, mended, strict=True)
+        ]
     results = [
-        judged(candidate, original, one, conditions, params.get("before"), float64, started)
-        for candidate, one, float64 in zip(candidates, mended, shown, strict=True)
+        judged(candidate, original, one, conditions, params.get("before"), float64, started, failed)
+        for candidate, one, float64, failed in zip(candidates, mended, shown, forced, strict=True)
     ]
     return VerifyResult(candidates=results, failure=None)
 
@@ -166,13 +188,13 @@ def _reach(request: Request) -> frozenset[str]:
 def _original(request: Request, conditions: Sequence[Place]) -> Ran:
     """In the original's process: load, plan, tell the others the plan, run uncompiled.
 
-    It holds a turn from the start, before others can want one: a mended program that hangs must not keep it waiting.
+    It holds a slot from the start, before others can want one: a mended program that hangs must not keep it waiting.
     """
-    with turn(request.folder, AT_ONCE):
-        return _original_in_turn(request, conditions)
+    with slot(request.folder, AT_ONCE):
+        return _original_in_slot(request, conditions)
 
 
-def _original_in_turn(request: Request, conditions: Sequence[Place]) -> Ran:
+def _original_in_slot(request: Request, conditions: Sequence[Place]) -> Ran:
     chosen: Plan | None = None
     places = assumed_places(request.params["candidates"])
     try:
@@ -226,7 +248,7 @@ def _mended(request: Request, candidate: Candidate) -> Ran:
     if ran.failed is not None or not uses:
         return ran
     jobs = [partial(run, origin, way, chosen, (), None, recipes) for way, recipes in uses.items()]
-    trials, dropped = _probes_of(_in_turns(request, jobs), list(uses.values()))
+    trials, dropped = _probes_of(_in_slots(request, jobs), list(uses.values()))
     return replace(ran, trials=(*ran.trials, *trials), dropped=dropped)
 
 
@@ -311,7 +333,7 @@ def _compiled(request: Request, planned: Planned, wanted: Sequence[tuple[Way, tu
         jobs = [partial(run, origin, way, planned.plan, (), None, recipes) for way, recipes in wanted]
     except FailedError as error:
         return Ran((), failed=error.failure)
-    found = _in_turns(request, jobs)
+    found = _in_slots(request, jobs)
     of_probes = [any(one.probe for one in recipes) for _, recipes in wanted]
     for outcome, probes in zip(found, of_probes, strict=True):
         if isinstance(outcome, Caught) and not probes:
@@ -349,6 +371,69 @@ def _again(
     return judge(programs, doubts, first, second)
 
 
+def _forced(
+    request: Request,
+    candidate: Candidate,
+    original: Ran,
+    mended: Ran,
+    conditions: Sequence[Place],
+    progress: Callable[[str], None],
+) -> dict[tuple[object, ...], Sequence[Difference]]:
+    """What differs where a check that no call fails is made to fail in both programs; by the check's condition.
+
+    Not asked of a mended program that is wrong, or gains nothing. What did not come to an end is left out.
+    """
+    if original.planned is None or _is_decided(request, original, mended):
+        return {}
+    texts = request.params["texts"]
+    known = {place["file"]: texts.get(place["file"]) or _text_of(place["file"]) for place in candidate["conditions"]}
+    places = unfailed(original, candidate, conditions, known)[:MOST_FORCED]
+    found: dict[tuple[object, ...], Sequence[Difference]] = {}
+    for place in places:
+        progress("running both with a check made to fail")
+        others = [
+            one
+            for one in candidate["conditions"]
+            if one["file"] == place["file"] and failing_side(known[one["file"]], one) is not None
+        ]
+        chosen, changed = original.planned.plan, candidate["changed"]
+        jobs = [
+            partial(_failing, request, texts, Forced(place), None, chosen),
+            partial(
+                _failing, request, {**texts, **candidate["texts"]}, Forced(place, changed, others), changed, chosen
+            ),
+        ]
+        old, new = _side_by_side(request, jobs, max(1.0, request.deadline - time.monotonic()))
+        differences = compared(old, new) if old.failed is None and new.failed is None else None
+        if differences is not None:
+            found[key_of(place)] = differences
+    return found
+
+
+def _failing(
+    request: Request,
+    texts: Mapping[str, str],
+    forced: Forced,
+    changed: Mapping[str, Sequence[Sequence[int]]] | None,
+    chosen: Plan,
+) -> Ran:
+    """In a process of one program: its trials of the entry's own calls with a check made to fail."""
+    try:
+        origin = _origin(request, texts)
+    except FailedError as error:
+        return Ran((), failed=error.failure)
+    ways: tuple[Way, ...] = ("uncompiled",) if changed is None else ("eager", "aot_eager", "uncompiled")
+    jobs = {way: partial(run, origin, way, chosen, (), changed, chosen.own, forced=forced) for way in ways}
+    return _ways(request, jobs)
+
+
+def _text_of(file: str) -> str:
+    try:
+        return text_of(file)
+    except (OSError, SyntaxError, UnicodeError):
+        return ""
+
+
 def _each(doubts: Mapping[Way, Sequence[Recipe]], shown: Shown) -> Mapping[Call, Shown]:
     return {(way, recipe): shown for way, recipes in doubts.items() for recipe in recipes}
 
@@ -366,7 +451,7 @@ def _doubled(request: Request, texts: Mapping[str, str], chosen: Plan, wanted: M
         if way != "uncompiled"
     ]
     trials: list[Trial] = []
-    for outcome in _in_turns(request, jobs):
+    for outcome in _in_slots(request, jobs):
         if isinstance(outcome, Caught):
             return Ran(tuple(trials), failed=outcome.failure)
         trials.append(outcome)
@@ -374,7 +459,7 @@ def _doubled(request: Request, texts: Mapping[str, str], chosen: Plan, wanted: M
 
 
 def _ways(request: Request, jobs: Mapping[Way, Callable[[], Trial]]) -> Ran:
-    outcomes = dict(zip(jobs, _in_turns(request, list(jobs.values())), strict=True))
+    outcomes = dict(zip(jobs, _in_slots(request, list(jobs.values())), strict=True))
     trials: list[Trial] = []
     for way in (one for one in WAYS if one in outcomes):
         outcome = outcomes[way]
@@ -399,7 +484,7 @@ def _origin(request: Request, texts: Mapping[str, str]) -> Origin:
 
 
 def _in_child(request: Request, job: Callable[[], T]) -> T:
-    """Run it in a child, in the turn that this process holds.
+    """Run it in a child, in the slot that this process holds.
 
     Raises:
         FailedError: it failed or died.
@@ -410,9 +495,9 @@ def _in_child(request: Request, job: Callable[[], T]) -> T:
     return found
 
 
-def _in_turns(request: Request, jobs: Sequence[Callable[[], T]]) -> list[T | Caught]:
-    """Run each in a child of its own. Forks are all made at once and wait for their turn."""
-    waiting = [partial(_in_turn, job, request.folder) for job in jobs]
+def _in_slots(request: Request, jobs: Sequence[Callable[[], T]]) -> list[T | Caught]:
+    """Run each in a child of its own. Forks are all made at once and wait for a slot."""
+    waiting = [partial(_in_slot, job, request.folder) for job in jobs]
     if can_fork():
         return _outcomes(request, waiting)
     return [outcome for job in waiting for outcome in _outcomes(request, [job])]
@@ -433,8 +518,8 @@ def _watched(watch: Watch | None, function: Callable[[], T]) -> T:
         return function()
 
 
-def _in_turn(function: Callable[[], T], folder: str) -> T | Caught:
-    with turn(folder, AT_ONCE):
+def _in_slot(function: Callable[[], T], folder: str) -> T | Caught:
+    with slot(folder, AT_ONCE):
         return _caught(function)
 
 

@@ -396,7 +396,13 @@ class Difference(_Marked):
     severity: Literal["close", "moved", "exception", "different"]
 
 
-class SideData(TypedDict):
+class _Forced(TypedDict, total=False):
+    forced: (
+        bool  # it is a check's, no call failed it, and it was made to fail; both values are true where nothing differed
+    )
+
+
+class SideData(_Forced):
     """Which values a condition took over all calls of the original program."""
 
     condition: Place
@@ -460,7 +466,7 @@ class Launches(TypedDict):
 
 
 class Timed(TypedDict):
-    """Seconds of the cold first call, with compiling, and of a warm one in each turn; a call is all calls of the entry."""
+    """Seconds of the cold first call, with compiling, and of a warm one in each sample; a call is all calls of the entry."""
 
     first: float
     warm: list[float]
@@ -468,7 +474,7 @@ class Timed(TypedDict):
 
 
 class MeasureResult(TypedDict):
-    """Turn by turn, both programs; none when one of them failed. `backend` in words."""
+    """Sample by sample, both programs; none when one of them failed. `backend` in words."""
 
     backend: str
     device: str

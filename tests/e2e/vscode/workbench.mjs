@@ -17,6 +17,7 @@ export const say = (...words) => console.log(`[${((Date.now() - started) / 1000)
  * of the extension and the server are left in `plan.out`, and their text is printed.
  *
  * plan: {codeServer, chromium, extensions, data, folder, settings, trust, out}, all paths absolute; `file` is opened at start.
+ * With `workspace`, a .code-workspace file, it is opened in place of the folder.
  */
 export async function inWorkbench(plan, act, { file, prepare } = {}) {
   const port = await freePort();
@@ -34,7 +35,8 @@ export async function inWorkbench(plan, act, { file, prepare } = {}) {
     const authority = `127.0.0.1:${port}`;
     await prepare?.(page, authority);
     const opened = file ? `&payload=${encodeURIComponent(JSON.stringify([["openFile", `vscode-remote://${authority}${join(plan.folder, file)}`]]))}` : "";
-    await page.goto(`http://${authority}/?folder=${encodeURIComponent(plan.folder)}${opened}`);
+    const place = plan.workspace ? `workspace=${encodeURIComponent(plan.workspace)}` : `folder=${encodeURIComponent(plan.folder)}`;
+    await page.goto(`http://${authority}/?${place}${opened}`);
     await page.locator(".monaco-workbench").waitFor();
     say("workbench");
     await act(new Workbench(page, plan));

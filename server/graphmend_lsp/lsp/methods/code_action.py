@@ -35,7 +35,7 @@ def code_action(ls: GraphMendServer, params: types.CodeActionParams) -> list[typ
     """The actions for a range."""
     state, client = ls.state, ls.state.client
     file = state.files.get(params.text_document.uri)
-    if file is None or not state.settings.enable or file.document.is_large:
+    if file is None or not state.settings_at(file.document.path).enable or file.document.is_large:
         return []
     wanted = params.context.only
     only = None if wanted is None else tuple(str(getattr(kind, "value", kind)) for kind in wanted)
@@ -68,7 +68,7 @@ def code_action(ls: GraphMendServer, params: types.CodeActionParams) -> list[typ
 
 def _on_save(ls: GraphMendServer, file: OpenFile) -> list[types.CodeAction | types.Command]:
     """What was proven of the text that is being saved; the rest is offered when it has been proven."""
-    ls.runs.on_save.add(file.document.uri)
+    ls.runs.of(file).on_save.add(file.document.uri)
     edit = ready_edit(ls, file)
     return [] if edit is None else [types.CodeAction(FIX_ALL_TITLE, FIX_ALL, edit=edit)]
 
@@ -150,7 +150,7 @@ def _for_package(ls: GraphMendServer, file: OpenFile, known: Known) -> list[type
         return []
     action = types.CodeAction(title(found[0]), QUICK_FIX)
     data = {"uri": file.document.uri, "version": file.document.version, "id": known.id, "kind": "overlay"}
-    if reason := why_not_overlay(ls):
+    if reason := why_not_overlay(ls, file):
         action.disabled = types.CodeActionDisabled(reason)
     elif client.action_resolve or not client.action_literals:
         action.data = data
@@ -192,11 +192,11 @@ def _fix_all(ls: GraphMendServer, file: OpenFile, kind: str) -> list[types.CodeA
 
 def why_not_all(ls: GraphMendServer, file: OpenFile) -> str:
     """Why all breaks of a document cannot be mended in one go, in words; empty when that can be tried."""
-    if reason := ls.runs.why_not():
+    if reason := ls.runs.of(file).why_not():
         return f"Mend all applies verified mends only, and {reason}."
     if file.document.path is None:
         return "Save the document as a file first."
-    if needs_entry(ls.state, file) and not ls.runs.entries(file):
+    if needs_entry(ls.state, file) and not ls.runs.of(file).entries(file):
         return "Mend all applies verified mends only. Write a graphmend_entry, so that GraphMend can run the model."
     found = ls.state.known(file)
     settled = bool(found) and all(known.site.evidence != "static" and not known.stale for known in found)
@@ -211,7 +211,7 @@ def _may_be_mended(known: Known) -> bool:
 
 def needs_entry(state: Workspace, file: OpenFile) -> bool:
     """Whether the document has breaks that nothing can run, or that nothing could be run for without one."""
-    if file.entries or file.project.entries or state.settings.entries:
+    if file.entries or file.project.entries or state.settings_at(file.document.path).entries:
         return False
     if file.ran and file.guessed is not None and file.guessed[1] and not file.unmade:
         return False  # it ran on inputs that were made up

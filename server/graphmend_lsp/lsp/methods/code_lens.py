@@ -25,7 +25,7 @@ def code_lens(ls: GraphMendServer, params: types.CodeLensParams) -> list[types.C
     there is no entry at all."""
     state = ls.state
     file = state.files.get(params.text_document.uri)
-    if file is None or not state.settings.enable or file.document.is_large:
+    if file is None or not state.settings_at(file.document.path).enable or file.document.is_large:
         return []
     if file.unmade and not file.entries:
         return [_unmade(ls, file, entry, failure) for entry, failure in file.unmade] + entry_lenses(ls, file)

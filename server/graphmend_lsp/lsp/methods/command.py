@@ -74,14 +74,14 @@ async def mend_all_edit(ls: GraphMendServer, file: OpenFile, token: int | str | 
     await state.read_project(file)
     if reason := why_not_all(ls, file):
         raise RpcError(REQUEST_FAILED, reason)
-    plan, run = await ls.runs.mend(file, token)
+    plan, run = await ls.runs.of(file).mend(file, token)
     return edit_of(state, plan, run)
 
 
 async def _mended(
     ls: GraphMendServer, file: OpenFile, token: int | str | None
 ) -> tuple[types.WorkspaceEdit | None, str]:
-    plan, run = await ls.runs.mend(file, token)
+    plan, run = await ls.runs.of(file).mend(file, token)
     return edit_of(ls.state, plan, run), mended(plan)
 
 
@@ -100,17 +100,21 @@ async def _mend_all(ls: GraphMendServer, file: OpenFile, token: int | str | None
 async def _run_now(ls: GraphMendServer, file: OpenFile) -> None:
     """Run, and say what was found or why nothing was run: whoever asks gets an answer."""
     await ls.state.read_project(file)
-    if ls.runs.ask(file.document.uri) is None:
+    asked = ls.runs.ask(file.document.uri)
+    if not asked:
         ls.state.show("info", f"GraphMend: {_why_not_now(ls, file)}")
         return
-    ls.runs.last = ""
-    await ls.runs.settled()
-    ls.state.show("info", f"GraphMend: {ls.runs.last or 'The run was stopped.'}")
+    for runs in asked:
+        runs.last = ""
+    for runs in asked:
+        await runs.settled()
+    told = dict.fromkeys(runs.last or "The run was stopped." for runs in asked)
+    ls.state.show("info", f"GraphMend: {' '.join(told)}")
 
 
 def _why_not_now(ls: GraphMendServer, file: OpenFile) -> str:
     document = file.document
-    if reason := ls.runs.why_not():
+    if reason := ls.runs.of(file).why_not():
         return f"Nothing runs: {reason}."
     if document.path is None:
         return "Save the document as a file first. GraphMend runs files only."

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def entry_lenses(ls: GraphMendServer, file: OpenFile) -> list[types.CodeLens]:
     """ "3 graphs, 2 graph breaks: Mend all", "Graph map" and "Measure" above each; nothing where no run has ended well."""
-    if not ls.state.settings.code_lens or file.document.path is None:
+    if not ls.state.settings_at(file.document.path).code_lens or file.document.path is None:
         return []
     places: dict[int, dict[Mode, tuple[int, int]]] = {}
     text = file.document.text

@@ -18,7 +18,7 @@ def hover(ls: GraphMendServer, params: types.HoverParams) -> types.Hover | None:
     """The narrowest findings at the place."""
     state = ls.state
     file = state.files.get(params.text_document.uri)
-    if file is None or not state.settings.enable or file.document.is_large:
+    if file is None or not state.settings_at(file.document.path).enable or file.document.is_large:
         return None
     text, encoding = file.document.text, state.client.encoding
     position = from_place(text, params.position, encoding)

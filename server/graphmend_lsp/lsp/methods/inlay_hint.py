@@ -20,7 +20,10 @@ def inlay_hint(ls: GraphMendServer, params: types.InlayHintParams) -> list[types
     """At the end of the line in which a graph begins: its number and its operators."""
     state = ls.state
     file = state.files.get(params.text_document.uri)
-    if file is None or file.document.path is None or not (state.settings.enable and state.settings.inlay_hints):
+    if file is None or file.document.path is None:
+        return []
+    settings = state.settings_at(file.document.path)
+    if not (settings.enable and settings.inlay_hints):
         return []
     marks: dict[int, dict[str, None]] = {}
     for cut in state.maps.about(file.document.path):

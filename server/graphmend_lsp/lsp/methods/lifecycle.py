@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from graphmend_lsp.lsp.methods.configuration import fetch
+from graphmend_lsp.lsp.methods.configuration import fetch_soon
 from graphmend_lsp.lsp.recordings import watch
 from graphmend_lsp.lsp.settings import SECTION
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 def initialized(ls: GraphMendServer, _params: types.InitializedParams) -> None:
     """Ask for the settings and to be told when they change; say what state we are in."""
     client = ls.state.client
-    ls.runs.tell_status("stopped", message="" if client.trusted else ls.runs.why_not())
+    ls.runs.tell_stopped()
     if client.registers_configuration:
         options = types.DidChangeConfigurationRegistrationOptions(section=SECTION)
         wanted = types.Registration("graphmend-configuration", types.WORKSPACE_DID_CHANGE_CONFIGURATION, options)
         ls.spawn(ls.client_register_capability_async(types.RegistrationParams([wanted])), "registration")
     ls.spawn(watch(ls), "recordings")
     if client.configuration:
-        ls.spawn(fetch(ls), "configuration")
+        fetch_soon(ls)
 
 
 async def shutdown(ls: GraphMendServer, _params: None) -> None:

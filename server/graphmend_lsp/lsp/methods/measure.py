@@ -32,7 +32,7 @@ async def measure(ls: GraphMendServer, file: OpenFile, backend: Any, token: int 
     if reason := why_not_all(ls, file):
         ls.state.show("info", f"GraphMend: {reason}")
         return Measured(measured=[])
-    measured = await ls.runs.measure(file, backend, token)
+    measured = await ls.runs.of(file).measure(file, backend, token)
     for one in measured:
         failed = one.error is not None or one.is_noisy
         ls.state.log("warning" if failed else "info", speed(one))

@@ -32,12 +32,13 @@ def is_save(context: types.CodeActionContext) -> bool:
 def ready_edit(ls: GraphMendServer, file: OpenFile) -> types.WorkspaceEdit | None:
     """All mends of the document that were proven, together, for the text as it stands; None when there are none."""
     state = ls.state
-    planned = ls.runs.ready.get(file.document.uri)
+    ready = ls.runs.of(file).ready
+    planned = ready.get(file.document.uri)
     if planned is not None:
         try:
             return edit_of(state, *planned)
         except RpcError:
-            del ls.runs.ready[file.document.uri]
+            del ready[file.document.uri]
     met = [known for known in state.known(file) if known.site.is_met]
     best = met[0].best if len(met) == 1 else None
     if best is None or met[0].stale:

@@ -28,9 +28,9 @@ def title(package: str) -> str:
     return f"Mend graph break in {package} (project overlay)"
 
 
-def why_not_overlay(ls: GraphMendServer) -> str:
+def why_not_overlay(ls: GraphMendServer, file: OpenFile) -> str:
     """Why no overlay can be made, in words; empty when that can be tried."""
-    if reason := ls.runs.why_not():
+    if reason := ls.runs.of(file).why_not():
         return f"An overlay holds verified mends only, and {reason}."
     return "" if ls.state.client.creates_files else _NO_FILES
 
@@ -41,13 +41,13 @@ async def overlay_edit(ls: GraphMendServer, file: OpenFile, site: Break) -> type
     Raises:
         RpcError: nothing of it is verified safe, the package or a document changed meanwhile, or it cannot be written.
     """
-    if reason := why_not_overlay(ls):
+    if reason := why_not_overlay(ls, file):
         raise RpcError(REQUEST_FAILED, reason)
     found = package_reached(site)
     if found is None:
         raise RpcError(REQUEST_FAILED, "this graph break is not in an installed package")
     package, folder = found
-    plan, run = await ls.runs.mend(file, None, within=folder)
+    plan, run = await ls.runs.of(file).mend(file, None, within=folder)
     if not plan.texts:
         raise RpcError(REQUEST_FAILED, f"no mend of {package} is verified safe: {_why(plan.after.findings, folder)}")
     from graphmend_lsp.engine.plan import reached

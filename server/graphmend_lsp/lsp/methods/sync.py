@@ -31,7 +31,7 @@ def did_change(ls: GraphMendServer, params: types.DidChangeTextDocumentParams) -
 
 def after_change(ls: GraphMendServer, uri: str) -> None:
     """A document is being edited: what a save will need is made ready."""
-    if (file := ls.state.files.get(uri)) is not None and uri not in ls.runs.edited:
+    if (file := ls.state.files.get(uri)) is not None and not ls.runs.edited(file):
         ls.spawn(ls.runs.expect(file), "worker start")
 
 
@@ -43,7 +43,7 @@ def did_save(ls: GraphMendServer, params: types.DidSaveTextDocumentParams) -> No
 def run(ls: GraphMendServer, uri: str) -> None:
     """A document was saved."""
     file = ls.state.files.get(uri)
-    if file is not None and ls.state.settings.run == "onSave":
+    if file is not None:
         ls.spawn(_run(ls, file), "save")
 
 
@@ -62,4 +62,5 @@ async def recall(ls: GraphMendServer, file: OpenFile) -> None:
 
 async def _run(ls: GraphMendServer, file: OpenFile) -> None:
     await ls.state.read_project(file)
-    ls.runs.ask(file.document.uri)
+    if ls.state.settings_at(file.document.path).run == "onSave":
+        ls.runs.ask(file.document.uri)

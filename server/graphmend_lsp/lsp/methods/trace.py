@@ -40,7 +40,7 @@ async def read_trace(ls: GraphMendServer, arguments: Sequence[Any]) -> TraceResu
     folder = path_of(told) or told if isinstance(told, str) else None
     if not folder or not os.path.isabs(folder):
         raise InvalidParamsError(("arguments",), _WANTED)
-    pairs = (*_pairs(at(named, "map")), *map(parse_pair, ls.state.settings.worker_path_mapping))
+    pairs = (*_pairs(at(named, "map")), *map(parse_pair, ls.state.settings_at(folder).worker_path_mapping))
     read, missing = await asyncio.to_thread(_read_and_keep, folder, pairs)
     for failure in read.failures:
         ls.state.log("warning", failure.words)

@@ -17,7 +17,7 @@ from graphmend_lsp.mending.lowering.number_flow import Flow, conditions
 from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.break_site import Place, answers_of
-from graphmend_lsp.mending.syntax.formatting import is_atom, render
+from graphmend_lsp.mending.syntax.formatting import is_atom, render, settled_style
 from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, Unreadable, read
@@ -116,18 +116,21 @@ def chained(
     assumes: list[Assumption] = []
     wanted = {_shape(source, test, flow) for test in tests}
     functions = {getattr(source.function(test), "name", "") for test in tests}
+    style = settled_style(source)
     for _ in range(_ROUNDS):
         now = read(source.path, text)
         if isinstance(now, Unreadable):
             raise Refused(now.reason)
-        now = replace(now, style=source.style)
+        now = replace(now, style=style)
         test = _test_left(now, wanted, functions)
         if test is None:
             break
         site = replace(
             request.site, gb_id=_CONDITION, gb_type="Data-dependent branching", root_gb_id=None, span=now.span(test)
         )
-        answers = answers_of("where", _choose, Request(site, {source.path: text}, styles=request.styles))
+        answers = answers_of(
+            "where", _choose, Request(site, {source.path: text}, styles={**request.styles, source.path: style})
+        )
         mend = next((one for one in answers if isinstance(one, Mend)), None)
         if mend is None:
             reasons = [one.reason for one in answers if not isinstance(one, Mend)]

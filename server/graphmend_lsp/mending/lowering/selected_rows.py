@@ -16,7 +16,7 @@ from graphmend_lsp.mending.lowering.number_text import by_lines
 from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.break_site import Propose, answers_of
-from graphmend_lsp.mending.syntax.formatting import operand, render
+from graphmend_lsp.mending.syntax.formatting import operand, render, settled_style
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source, Unreadable, local_names, parameters, read
 from graphmend_lsp.model import Declined, Mend
@@ -69,16 +69,19 @@ def mended_all(
         Refused: with the reason for a place that has no mend.
     """
     cautions: list[str] = []
+    style = settled_style(source)
     for _ in range(_MOST):
         now = read(source.path, text)
         if isinstance(now, Unreadable):
             raise Refused(now.reason)
-        now = replace(now, style=source.style)
+        now = replace(now, style=style)
         found = place(now)
         if found is None:
             return text, cautions
         site = replace(request.site, span=now.span(found), gb_id="GB0036", root_gb_id=None)
-        answers = answers_of(NAME, propose, Request(site, {source.path: text}, styles=request.styles))
+        answers = answers_of(
+            NAME, propose, Request(site, {source.path: text}, styles={**request.styles, source.path: style})
+        )
         mend = next((one for one in answers if isinstance(one, Mend)), None)
         if mend is None:
             declined = next((one.reason for one in answers if isinstance(one, Declined)), "")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
+from graphmend_lsp.mending.rule import Style
 from graphmend_lsp.mending.syntax.edits import one_line
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source
@@ -21,6 +23,7 @@ __all__ = [
     "parses_to",
     "render",
     "requoted",
+    "settled_style",
     "verbatim",
 ]
 
@@ -68,6 +71,11 @@ def line_limit(source: Source) -> int:
         return source.style.line_length
     longest = max((len(source.text.line(number)) for number in range(1, source.text.line_count + 1)), default=0)
     return min(max(longest, 88), 120)
+
+
+def settled_style(source: Source) -> Style:
+    """How the file's project writes code, with this text's line limit: for what a mend makes of it on its way."""
+    return replace(source.style, line_length=line_limit(source))
 
 
 def first_line(source: Source, node: ast.AST) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from graphmend_lsp.mending.syntax.edits import end_of_line
 from graphmend_lsp.mending.syntax.import_block import import_edit
-from graphmend_lsp.mending.syntax.source import Source, assigned, local_names
+from graphmend_lsp.mending.syntax.source import Bound, Function, Source, assigned, local_names
 from graphmend_lsp.model import TextEdit
 
 
@@ -34,19 +34,20 @@ def binding(source: Source, name: str, at: ast.AST) -> str | None:
     """What module or member the import of `name` binds as seen from the node `at`; None when it is no import's name."""
     function = source.function(at)
     while function is not None:
-        if name in local_names(function):
-            imported = _imported(function.body)
-            others = frozenset(
-                one
-                for statement in function.body
-                if not isinstance(statement, (ast.Import, ast.ImportFrom))
-                for one in _assigned_without_imports(statement)
-            )
-            return imported.get(name) if name not in others else None
+        here = bound_in(source, function)
+        if name in here.names:
+            return here.imported.get(name) if name not in here.others else None
         function = source.function(function)
-    if name in _rebound(source.tree.body):
-        return None
-    return _imported(source.tree.body).get(name)
+    top = bound_in(source, source.tree)
+    return None if name in top.others else top.imported.get(name)
+
+
+def bound_in(source: Source, scope: Function | ast.Module) -> Bound:
+    """What a function, or the module itself, binds; found out once for each."""
+    if scope not in source.bound:
+        names = frozenset[str]() if isinstance(scope, ast.Module) else local_names(scope)
+        source.bound[scope] = Bound(names, _imported(scope.body), _rebound(scope.body))
+    return source.bound[scope]
 
 
 def is_builtin(source: Source, node: ast.AST, name: str) -> bool:
@@ -58,7 +59,7 @@ def is_bound(source: Source, name: str, at: ast.AST) -> bool:
     """Whether the file binds a name that a node sees."""
     function = source.function(at)
     while function is not None:
-        if name in local_names(function):
+        if name in bound_in(source, function).names:
             return True
         function = source.function(function)
     return any(name in assigned(statement) for statement in source.tree.body)
@@ -207,7 +208,7 @@ def _is_type_checking(test: ast.expr) -> bool:
 
 
 def _rebound(body: Sequence[ast.stmt]) -> frozenset[str]:
-    """Names that module-level statements bind by anything but an import."""
+    """Names that statements bind by anything but an import."""
     return frozenset(name for statement in body for name in _assigned_without_imports(statement))
 
 

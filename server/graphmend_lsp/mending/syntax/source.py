@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 from graphmend_lsp.mending.rule import DEFAULT_STYLE, Style
 from graphmend_lsp.model import Span
@@ -46,6 +47,14 @@ class Site:
     withs: tuple[ast.stmt, ...]
 
 
+class Bound(NamedTuple):
+    """The names that a scope binds, what module or member each of its imports binds, and those that anything else binds, too."""
+
+    names: frozenset[str]
+    imported: Mapping[str, str]
+    others: frozenset[str]
+
+
 @dataclass(frozen=True)
 class Source:
     """A parsed file. `text` is the whole text, a byte order mark included; node offsets count in it.
@@ -61,6 +70,7 @@ class Source:
     noted: FileFacts | None = None
     rested: dict[str, None] = field(default_factory=dict, compare=False)
     style: Style = DEFAULT_STYLE
+    bound: dict[ast.AST, Bound] = field(default_factory=dict, compare=False, repr=False)  # `imports.bound_in`, by scope
 
     # -- places ---------------------------------------------------------------------------------------------------
 

@@ -39,7 +39,7 @@ _WIDTH = re.compile(
     r"|cross_attention|_rank$|units$"
 )
 _NO_WIDTH = re.compile(
-    r"vocab|image|patch|kernel|window|head_dim|head_size|d_kv|max|position|chunk|block|sample|code|bucket|label|crop|conv|stride"
+    r"vocab|image|patch|kernel|window|head_dim|head_size|d_kv|max|position|chunk|block|sample|(?<!en)(?<!de)code|bucket|label|crop|conv|stride"
     r"|context|frame|mel|rope|rotary|state|divis|batch|group|num_channels|in_channels|input_channels|audio|feat|relative|token"
     r"|cache|layers|prob|dropout|act|std|scal|ratio|size_factor|num_hidden|is_|use_|norm|expand|num_|n_codes|mrope|nope"
 )

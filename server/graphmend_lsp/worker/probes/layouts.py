@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from ..manners import transposed
+from ..call_modes import transposed
 from ..observe import Subject
 from ..snapshot import tensors_of
 from ..variants import substitute

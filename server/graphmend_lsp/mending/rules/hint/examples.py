@@ -63,6 +63,49 @@ fn = Cache()
 """,
         gb_id="-",
     ),
+    Example(
+        "states of a cache, each with a hint",
+        before="""\
+import torch
+
+
+class Cache:
+    def __init__(self, x, count):
+        self.keys, self.values = [], []
+        for _ in range(count):
+            key, value = torch.zeros_like(x), torch.ones_like(x)
+            ⟦torch._dynamo.mark_static_address(key)⟧
+            torch._dynamo.mark_static_address(value)
+            self.keys.append(key)
+            self.values.append(value)
+
+
+def fn(x):
+    cache = Cache(x, 2)
+    return cache.keys[0] + cache.values[1] * x
+""",
+        after="""\
+import torch
+
+
+class Cache:
+    def __init__(self, x, count):
+        self.keys, self.values = [], []
+        for _ in range(count):
+            key, value = torch.zeros_like(x), torch.ones_like(x)
+            if not torch.compiler.is_compiling():
+                torch._dynamo.mark_static_address(key)
+                torch._dynamo.mark_static_address(value)
+            self.keys.append(key)
+            self.values.append(value)
+
+
+def fn(x):
+    cache = Cache(x, 2)
+    return cache.keys[0] + cache.values[1] * x
+""",
+        gb_id="-",
+    ),
 )
 REFUSALS: tuple[Refusal, ...] = (
     Refusal(

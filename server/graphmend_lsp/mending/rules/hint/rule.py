@@ -3,7 +3,7 @@
 What it does
 ------------
 ``torch._dynamo.mark_static_address(t)``, ``mark_dynamic``, ``maybe_mark_dynamic`` and ``mark_unbacked`` move under
-``if not torch.compiler.is_compiling():``.
+``if not torch.compiler.is_compiling():``, all of the function together.
 
 Why it costs
 ------------
@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import ast
 
+from graphmend_lsp.mending.facts.effects import own_statements
 from graphmend_lsp.mending.rules.hint import RULE
 from graphmend_lsp.mending.rules.hint.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.syntax.break_site import Place
@@ -31,6 +32,7 @@ from graphmend_lsp.mending.syntax.edits import comments, replace
 from graphmend_lsp.mending.syntax.formatting import render
 from graphmend_lsp.mending.syntax.imports import dotted, spell
 from graphmend_lsp.mending.syntax.refused import Refused
+from graphmend_lsp.mending.syntax.source import Function, Source
 from graphmend_lsp.model import Declined, Mend
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
@@ -40,33 +42,87 @@ _HOMES = ("torch._dynamo.", "torch._dynamo.decorators.")
 
 
 def propose(place: Place) -> tuple[Mend | Declined, ...]:
-    """The hint under a test of `torch.compiler.is_compiling`; empty when the break is at no hint."""
+    """The hints of the function under a test of `torch.compiler.is_compiling`; empty when the break is at no hint."""
     source, call = place.source, place.node
-    if place.function is None or not isinstance(call, ast.Call):
-        return ()
-    name = dotted(source, call.func) or ""
-    if not any(name == home + hint for home in _HOMES for hint in _HINTS):
+    if place.function is None or not isinstance(call, ast.Call) or not _names_hint(source, call):
         return ()
     statement = place.site.statement
     if not isinstance(statement, ast.Expr) or statement.value is not call:
         raise Refused(f"`{render(source, call)}` stands inside another statement; make it a statement of its own.")
-    given = [*call.args, *(one.value for one in call.keywords)]
-    if not all(_is_read(one) for one in given):
-        raise Refused(f"An argument of `{render(source, call)}` does more than read a value; give it a name first.")
-    if comments(source, *source.range(statement)):
-        raise Refused("There are comments inside the call; move them above it first.")
+    if (problem := _problem(source, call)) is not None:
+        raise Refused(problem)
     compiling, added = spell(source, "torch.compiler.is_compiling", statement)
-    lines = [f"if not {compiling}():", source.indent + render(source, call)]
-    edit = replace(source, statement, statement, lines)
+    edits = [] if added is None else [added]
+    runs = _runs(source, place.function)
+    if not any(statement in run for run in runs):
+        return ()
+    for run in runs:
+        lines = [f"if not {compiling}():", *(source.indent + render(source, one.value) for one in run)]
+        edits.append(replace(source, run[0], run[-1], lines))
+    count = sum(map(len, runs))
+    name = (dotted(source, call.func) or "").rpartition(".")[2]
     return (
         Mend(
             rule=RULE.name,
-            title=f"Give the hint `{name.rpartition('.')[2]}` in uncompiled code only",
+            title=f"Give the hint{f's of `{place.function.name}`' if count > 1 else f' `{name}`'} in uncompiled code only",
             path=source.path,
             span=source.span(call),
-            edits=(*((added,) if added is not None else ()), edit),
-            changes=("In compiled code the tensor gets no hint.",),
+            edits=tuple(edits),
+            changes=(f"In compiled code the tensor{'s get' if count > 1 else ' gets'} no hint.",),
         ),
+    )
+
+
+def _names_hint(source: Source, call: ast.Call) -> bool:
+    name = dotted(source, call.func) or ""
+    return any(name == home + hint for home in _HOMES for hint in _HINTS)
+
+
+def _problem(source: Source, call: ast.Call) -> str | None:
+    """Why a hint that is a statement cannot move, if so."""
+    given = [*call.args, *(one.value for one in call.keywords)]
+    if not all(_is_read(one) for one in given):
+        return f"An argument of `{render(source, call)}` does more than read a value; give it a name first."
+    if comments(source, *source.range(call)):
+        return "There are comments inside the call; move them above it first."
+    return None
+
+
+def _runs(source: Source, function: Function) -> list[list[ast.Expr]]:
+    """The function's hints that can move, those that follow each other together: Dynamo refuses each of them alike."""
+    runs: list[list[ast.Expr]] = []
+    for statement in own_statements(function):
+        hint = _hint(source, statement)
+        if hint is None:
+            continue
+        last = runs[-1][-1] if runs else None
+        if last is not None and source.after(last)[:1] == [hint] and not _parted(source, last, hint):
+            runs[-1].append(hint)
+        elif not _tested(source, hint):
+            runs.append([hint])
+    return runs
+
+
+def _hint(source: Source, statement: ast.stmt) -> ast.Expr | None:
+    if not isinstance(statement, ast.Expr) or not isinstance(call := statement.value, ast.Call):
+        return None
+    return statement if _names_hint(source, call) and _problem(source, call) is None else None
+
+
+def _parted(source: Source, first: ast.stmt, second: ast.stmt) -> bool:
+    """Whether comments or an empty line stand between two statements."""
+    start, end = source.range(first)[1], source.range(second)[0]
+    return bool(comments(source, start, end)) or source.text.value.count("\n", start, end) > 1
+
+
+def _tested(source: Source, hint: ast.stmt) -> bool:
+    """Whether the statement is given in uncompiled code only already."""
+    return any(
+        isinstance(one, ast.If)
+        and isinstance(one.test, ast.UnaryOp)
+        and isinstance(called := one.test.operand, ast.Call)
+        and (dotted(source, called.func) or "").endswith("is_compiling")
+        for one in source.ancestors(hint)
     )
 
 

@@ -265,10 +265,8 @@ class Encoder(torch.nn.Module):
         places = torch.where(chosen.reshape(-1, *(1,) * (placed.dim() - 1)), placed, 0)
         whole = x.flatten(0, mask.dim() - 1)
         hidden = (
-            (
-                torch.where(chosen.reshape(-1, *(1,) * (whole.dim() - 1)), whole, 0)
-                + places
-            )
+            torch.where(chosen.reshape(-1, *(1,) * (whole.dim() - 1)), whole, 0)
+            + places
         )
         # Only tokens from here on.
         for layer in self.layers:

@@ -56,6 +56,7 @@ from graphmend_lsp.mending.rules.rows.list import Selection, again, selections
 from graphmend_lsp.mending.rules.rows.loop import over_all, without_emptiness
 from graphmend_lsp.mending.rules.rows.padding import taken_out
 from graphmend_lsp.mending.syntax.break_site import Place, answers_of
+from graphmend_lsp.mending.syntax.formatting import settled_style
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source, Unreadable, read
 from graphmend_lsp.model import Declined, Mend
@@ -199,4 +200,4 @@ def _read(source: Source, text: str) -> Source:
     found = read(source.path, text)
     if isinstance(found, Unreadable):
         raise Refused(found.reason)
-    return replace(found, style=source.style)
+    return replace(found, style=settled_style(source))

@@ -40,16 +40,16 @@ from graphmend_lsp.mending.lowering.conditions import Conditions, Test, operand_
 from graphmend_lsp.mending.lowering.merge import refuse_later_change
 from graphmend_lsp.mending.rules.while_loop import RULE
 from graphmend_lsp.mending.rules.while_loop import examples as while_loop_examples
-from graphmend_lsp.mending.rules.while_loop.text import Writer
-from graphmend_lsp.mending.rules.while_loop.turn import (
+from graphmend_lsp.mending.rules.while_loop.iteration import (
     Counter,
-    Turn,
+    Iteration,
+    iteration_of,
     may_ask,
     other_names,
     refuse_floats,
     step_of,
-    turn_of,
 )
+from graphmend_lsp.mending.rules.while_loop.text import Writer
 from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.mending.syntax.compiled_branch import branch_without_twin, not_training
 from graphmend_lsp.mending.syntax.formatting import render
@@ -132,17 +132,25 @@ class _Mending:
         counter = step_of(self.source, self.loop, name) if name else None
         own = assigned_in(self.loop.body)
         cautions = list(refuse_floats(self.source, self.loop, own))
-        turn = turn_of(self.source, self.kinds, self.loop, counter)
+        iteration = iteration_of(self.source, self.kinds, self.loop, counter)
         test = self._test(static, moving, own, counter)
-        for one in turn.carried:
+        for one in iteration.carried:
             self._refuse_later(one)
         called, imported = spell(self.source, "torch.while_loop", self.loop)
         if called.rpartition(".")[2] != "while_loop" or "." not in called:
             raise Refused("`while_loop` is imported by its own name; import torch.")
         torch = called.removesuffix("while_loop")
-        writer = Writer(self.source, self.loop, turn, torch, self._guard(turn, test, torch), test.predicate, self.fresh)
+        writer = Writer(
+            self.source, self.loop, iteration, torch, self._guard(iteration, test, torch), test.predicate, self.fresh
+        )
         spots = [writer.twin()]
-        told = [_WITH_GRADIENTS, *([_IN_TRAINING] if turn.calls_modules else []), _RAISES, _COPIES, *writer.changes]
+        told = [
+            _WITH_GRADIENTS,
+            *([_IN_TRAINING] if iteration.calls_modules else []),
+            _RAISES,
+            _COPIES,
+            *writer.changes,
+        ]
         return Mend(
             rule=RULE.name,
             title=_TITLE,
@@ -155,9 +163,9 @@ class _Mending:
             serves=_SERVES,
         )
 
-    def _guard(self, turn: Turn, test: _Test, torch: str) -> str:
-        training = [not_training(self.source, self.loop)] if turn.calls_modules else []
-        asking = [f"{one}.requires_grad" for one in turn.carried if may_ask(self.source, self.loop, one)]
+    def _guard(self, iteration: Iteration, test: _Test, torch: str) -> str:
+        training = [not_training(self.source, self.loop)] if iteration.calls_modules else []
+        asking = [f"{one}.requires_grad" for one in iteration.carried if may_ask(self.source, self.loop, one)]
         off = f"{torch}is_grad_enabled()"
         gradients = f"not ({' or '.join((off, *asking))})" if asking else f"not {off}"
         parts = [f"{torch}compiler.is_compiling()", gradients, *training, *test.static]
@@ -219,6 +227,6 @@ class _Mending:
                 raise Refused(f"`{text}` {hazard.words}, and would be evaluated before every iteration.")
 
     def _refuse_later(self, name: str) -> None:
-        """Refuse changes in place behind the loop: without a turn, a name no longer holds the tensor that it held."""
+        """Refuse changes in place behind the loop: without an iteration, a name no longer holds the tensor that it held."""
         for one in (name, *(other_names(self.source, self.loop, name) or ())):
             refuse_later_change(self, one, [Old(one)])

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from graphmend_lsp.mending.lowering.lines import wrapped
-from graphmend_lsp.mending.rules.while_loop.turn import Turn
+from graphmend_lsp.mending.rules.while_loop.iteration import Iteration
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.compiled_branch import behind_colon, line_start, space_above
 from graphmend_lsp.mending.syntax.formatting import line_limit, operand, render, verbatim
@@ -25,7 +25,7 @@ class Writer:
 
     source: Source
     loop: ast.While
-    turn: Turn
+    iteration: Iteration
     torch: str
     guard: str
     predicate: str
@@ -33,7 +33,7 @@ class Writer:
     changes: list[str] = field(default_factory=list)
 
     def twin(self) -> TextEdit:
-        """The edit: the turn as a lambda where it is short, else as a function; and the loop, as it was or calling it.
+        """The edit: the iteration as a lambda where it is short, else as a function; and the loop, as it was or calling it.
 
         Raises:
             Refused: where the loop's text cannot move.
@@ -43,17 +43,19 @@ class Writer:
         if edits.comments(self.source, self.source.range(self.loop)[0], behind_colon(self.source, self.loop.test)):
             raise Refused("A comment stands inside the loop's test; put it above the loop.")
         kept = [self.source.indent + one if one else one for one in verbatim(self.source, self.loop)]
-        copied = [one for one in self.turn.carried if one in self.turn.given_copies | self.turn.taken_copies]
+        copied = [
+            one for one in self.iteration.carried if one in self.iteration.given_copies | self.iteration.taken_copies
+        ]
         self.changes += [f"`{one}` is copied where another name may hold the same tensor." for one in copied]
         twin = self._short()
-        if twin is None and self.turn.counter is None and not self.turn.given_copies:
+        if twin is None and self.iteration.counter is None and not self.iteration.given_copies:
             return self._with_shared_function()
         twin = twin or self._with_function()
         return edits.replace(self.source, self.loop, self.loop, [f"if {self.guard}:", *twin, "else:", *kept])
 
     def _short(self) -> list[str] | None:
-        """The lines for a turn that is one short assignment; None for any other."""
-        (first, *rest), carried = self.turn.body, self.turn.carried
+        """The lines for an iteration that is one short assignment; None for any other."""
+        (first, *rest), carried = self.iteration.body, self.iteration.carried
         if rest or not isinstance(first, ast.Assign) or len(first.targets) != 1:
             return None
         if not isinstance(first.targets[0], ast.Name) or (first.targets[0].id,) != carried:
@@ -61,13 +63,13 @@ class Writer:
         value = render(self.source, first.value)
         if len(value) + len(self.predicate) > line_limit(self.source):
             return None
-        return self._inner(self._call(f"{operand(value)}.clone()" if self.turn.given_copies else value))
+        return self._inner(self._call(f"{operand(value)}.clone()" if self.iteration.given_copies else value))
 
     def _with_shared_function(self) -> TextEdit:
-        """The turn as a function in front, which both forms of the loop call; its lines stay where they are."""
+        """The iteration as a function in front, which both forms of the loop call; its lines stay where they are."""
         source, base = self.source, self.source.indentation(self.loop)
-        name, names = self.fresh("turn"), ", ".join(self.turn.carried)
-        turn = name if len(self.turn.carried) > 1 else f"lambda {names}: ({name}({names}),)"
+        name, names = self.fresh("turn"), ", ".join(self.iteration.carried)
+        turn = name if len(self.iteration.carried) > 1 else f"lambda {names}: ({name}({names}),)"
         call = self._call(f"{name}({names})", turn)
         again = f"{names} = {name}({names})"
         lines = [
@@ -84,20 +86,22 @@ class Writer:
         return TextEdit(source.path, source.between(start, edits.end_of_line(source, end)), text)
 
     def _function(self, name: str) -> list[str]:
-        """The turn as a function."""
+        """The iteration as a function."""
         if not self.source.starts_line(self.loop.body[0]):
             raise Refused("The body of the loop shares the line of its test; give it its own lines.")
-        given = ", ".join(f"{one}.clone()" if one in self.turn.given_copies else one for one in self.turn.carried)
+        given = ", ".join(
+            f"{one}.clone()" if one in self.iteration.given_copies else one for one in self.iteration.carried
+        )
         head, *body = self._body().splitlines()
-        return [f"def {name}({', '.join(self.turn.carried)}):{head}", *body, f"{self.source.indent}return {given}"]
+        return [f"def {name}({', '.join(self.iteration.carried)}):{head}", *body, f"{self.source.indent}return {given}"]
 
     def _with_function(self) -> list[str]:
-        """The lines for a turn that is a function, beside the loop as it was."""
-        name, names = self.fresh("turn"), ", ".join(self.turn.carried)
+        """The lines for an iteration that is a function, beside the loop as it was."""
+        name, names = self.fresh("turn"), ", ".join(self.iteration.carried)
         lines = self._function(name)
         call = f"{name}({names})"
         twin = self._call(
-            call if len(self.turn.carried) == 1 else f"*{call}", name if len(self.turn.carried) > 1 else ""
+            call if len(self.iteration.carried) == 1 else f"*{call}", name if len(self.iteration.carried) > 1 else ""
         )
         return ["", *(self.source.indent + one if one else one for one in lines), "", *self._inner(twin)]
 
@@ -106,20 +110,20 @@ class Writer:
     def _call(self, given: str, name: str = "") -> str:
         """The statement that calls ``torch.while_loop``, with a lambda that gives `given`.
 
-        `name` is a function of all carried names that gives all of them, where the turn is one.
+        `name` is a function of all carried names that gives all of them, where the iteration is one.
         """
-        carried = [*self.turn.carried]
-        operands = [f"{one}.clone()" if one in self.turn.taken_copies else one for one in carried]
+        carried = [*self.iteration.carried]
+        operands = [f"{one}.clone()" if one in self.iteration.taken_copies else one for one in carried]
         results = list(carried)
-        if self.turn.counter is not None:
-            counter = self.turn.counter
+        if self.iteration.counter is not None:
+            counter = self.iteration.counter
             operands.append(f"{self.torch}full((), {counter.name}, device={carried[0]}.device)")
             carried.append(counter.name)
             results.append(self.fresh("turns"))
             given = f"{given}, {counter.following}"
         names = ", ".join(carried)
         turn = f"lambda {names}: ({given}{',' if len(carried) == 1 else ''})"
-        if name and self.turn.counter is None:
+        if name and self.iteration.counter is None:
             turn = name
         return f"{_tuple(results)} = {self.torch}while_loop(lambda {names}: {self.predicate}, {turn}, {_tuple(operands, True)})"
 
@@ -127,15 +131,15 @@ class Writer:
         return [self.source.indent + one for one in wrapped(self.source, self.loop, [line])]
 
     def _body(self) -> str:
-        """The text of the turn from behind the colon of the loop, without the statement that counts; lines end in ``\\n``.
+        """The text of the iteration from behind the colon of the loop, without the statement that counts; lines end in ``\\n``.
 
         It is without the indentation of the loop.
         """
         value = self.source.text.value
-        start, end = behind_colon(self.source, self.loop.test), self._end(self.turn.body[-1])
+        start, end = behind_colon(self.source, self.loop.test), self._end(self.iteration.body[-1])
         text = value[start:end]
-        if self.turn.counter is not None:
-            step = self.turn.counter.step
+        if self.iteration.counter is not None:
+            step = self.iteration.counter.step
             if any(not self.source.starts_line(one) for one in self.loop.body):
                 raise Refused("The statement that counts shares its line with another one; give it its own line.")
             first, last = line_start(self.source, step), self._end(step) + len(self.source.newline)

@@ -1,6 +1,6 @@
-"""Processes that take turns, so that no more of them compute at a time than the machine should be asked for.
+"""Slots for processes that compute, so that no more of them compute at a time than the machine should be asked for.
 
-A turn is a lock on a file of a folder that the processes share; the system takes it back when its holder dies. Where
+A slot is a lock on a file of a folder that the processes share; the system takes it back when its holder dies. Where
 there are no such locks nobody waits. Standard library only.
 """
 
@@ -16,8 +16,8 @@ WAIT = 0.005  # seconds between two tries
 
 
 @contextmanager
-def turn(folder: str, at_once: int) -> Iterator[None]:
-    """Wait until fewer than `at_once` others hold a turn of the folder, and hold one while the context lasts."""
+def slot(folder: str, at_once: int) -> Iterator[None]:
+    """Wait until fewer than `at_once` others hold a slot of the folder, and hold one while the context lasts."""
     held = _wait(folder, at_once)
     try:
         yield
@@ -35,8 +35,8 @@ else:
     import fcntl
 
     def _wait(folder: str, at_once: int) -> int:
-        queue, *places = (_opened(folder, name) for name in ("queue", *(f"turn-{n}" for n in range(at_once))))
-        fcntl.lockf(queue, fcntl.LOCK_EX)  # only the first in the queue looks for a turn
+        queue, *places = (_opened(folder, name) for name in ("queue", *(f"slot-{n}" for n in range(at_once))))
+        fcntl.lockf(queue, fcntl.LOCK_EX)  # only the first in the queue looks for a slot
         try:
             while True:
                 for place in places:

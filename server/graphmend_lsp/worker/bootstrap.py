@@ -2,7 +2,7 @@
 
 Never imported by the worker. It runs as it stands in any Python from 3.6 on, standard library only: it says `READY`, reads
 the worker's files, compressed, writes them to a folder that it removes in the end, and starts the worker in it
-on the same pipes. The folder of an arrival that was killed is removed by the next one.
+on the same pipes. The folder of a bootstrap that was killed is removed by the next one.
 """
 
 import base64
@@ -23,7 +23,7 @@ YOUNG = 60.0  # seconds that a folder without a lock may still be in the making
 
 
 def main() -> int:
-    """Arrive, run the worker to its end, leave nothing."""
+    """Write the files, run the worker to its end, leave nothing."""
     say("\n" + READY + "\n")
     parcel = json.loads(zlib.decompress(base64.b64decode(read_parcel())).decode())
     if sys.version_info < (3, 10):  # noqa: UP036
@@ -94,7 +94,7 @@ def lock(path: str) -> "int | None":
 
 
 def sweep() -> None:
-    """Remove the folders of arrivals that were killed: their locks are free."""
+    """Remove the folders of bootstraps that were killed: their locks are free."""
     place = tempfile.gettempdir()
     for name in os.listdir(place):
         folder = os.path.join(place, name)

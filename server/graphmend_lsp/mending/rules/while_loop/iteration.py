@@ -1,4 +1,4 @@
-"""One turn of a loop that only data ends: which names it carries to the next one, and what it may hold.
+"""One iteration of a loop that only data ends: which names it carries to the next one, and what it may hold.
 
 Pure reading of `Source`.
 """
@@ -19,7 +19,7 @@ from graphmend_lsp.mending.syntax.formatting import first_line, render
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, loaded
 
-_TURNED = frozenset(("t", "T", "mT", "transpose", "permute", "swapaxes", "swapdims", "movedim", "moveaxis"))
+_TRANSPOSED = frozenset(("t", "T", "mT", "transpose", "permute", "swapaxes", "swapdims", "movedim", "moveaxis"))
 _CONVERTED = frozenset(("double", "half", "bfloat16", "long", "int", "short", "bool"))
 _WITHOUT_HISTORY = frozenset(
     ("zeros", "ones", "full", "arange", "zeros_like", "ones_like", "full_like", "detach", "argmax", "argmin")
@@ -29,7 +29,7 @@ _JOINED = frozenset(("cat", "concat", "concatenate", "hstack", "vstack", "stack"
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """A Python number that a turn only counts: its `name`, the `step` that counts it, and what it is after a step."""
+    """A Python number that an iteration only counts: its `name`, the `step` that counts it, and what it is after a step."""
 
     name: str
     step: ast.stmt
@@ -37,10 +37,10 @@ class Counter:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """One turn. `body` is what it computes, without the step of the `counter`; `carried` are the names it hands on.
+class Iteration:
+    """One iteration. `body` is what it computes, without the step of the `counter`; `carried` are the names it hands on.
 
-    `given_copies` are those of them that a turn may leave on a tensor that there is already, `taken_copies` those that
+    `given_copies` are those of them that an iteration may leave on a tensor that there is already, `taken_copies` those that
     another name may hold before the loop; `calls_modules` is that of `cond_sides.Sides`.
     """
 
@@ -52,8 +52,8 @@ class Turn:
     counter: Counter | None
 
 
-def turn_of(source: Source, kinds: Kinds, loop: ast.While, counter: Counter | None) -> Turn:
-    """The turn of a loop.
+def iteration_of(source: Source, kinds: Kinds, loop: ast.While, counter: Counter | None) -> Iteration:
+    """The iteration of a loop.
 
     Raises:
         Refused: with the reason, for what ``torch.while_loop`` cannot hold.
@@ -76,7 +76,7 @@ def turn_of(source: Source, kinds: Kinds, loop: ast.While, counter: Counter | No
     for name in carried:
         _refuse_name(source, kinds, loop, body, name)
     copies = frozenset(name for name in carried if not _is_new(source, body, name, carried))
-    return Turn(
+    return Iteration(
         body,
         carried,
         copies,
@@ -160,7 +160,7 @@ def other_names(source: Source, loop: ast.While, name: str) -> list[str] | None:
 def may_ask(source: Source, loop: ast.While, name: str) -> bool:
     """Whether a name may hold, before the loop, a tensor that asks for gradients although the loop itself has none.
 
-    A loop without a turn gives that tensor, of which ``torch.while_loop`` gives a copy without a history.
+    A loop without an iteration gives that tensor, of which ``torch.while_loop`` gives a copy without a history.
     """
     start = last_value(source, name, loop)
     if start is None or any(alias(value) for value in _values(start)):
@@ -171,7 +171,7 @@ def may_ask(source: Source, loop: ast.While, name: str) -> bool:
 
 
 def _carried(source: Source, loop: ast.While, body: Sequence[ast.stmt]) -> tuple[str, ...]:
-    """The names that a later turn, the loop's test or what stands behind the loop reads, in the order of the text."""
+    """The names that a later iteration, the loop's test or what stands behind the loop reads, in the order of the text."""
     own = assigned_in(body)
     function = source.function(loop)
     for node in ast.walk(function or loop):
@@ -220,7 +220,7 @@ def _refuse_name(source: Source, kinds: Kinds, loop: ast.While, body: Sequence[a
         last = _last_operation(value)
         if value is None:
             continue
-        if last in _TURNED:
+        if last in _TRANSPOSED:
             raise Refused(f"`{render(source, value)}` has other strides than before; `torch.while_loop` keeps them.")
         if last in _CONVERTED and (start is None or _last_operation(start) != last):
             raise Refused(f"`{render(source, value)}` may have another dtype than before; convert it before the loop.")
@@ -268,7 +268,7 @@ def _refuse_methods(source: Source, part: ast.AST) -> None:
 
 
 def _is_new(source: Source, body: Sequence[ast.stmt], name: str, carried: Sequence[str]) -> bool:
-    """Whether a turn leaves in a name a tensor of its own, which no other carried name holds and none held before."""
+    """Whether an iteration leaves in a name a tensor of its own, which no other carried name holds and none held before."""
     if name not in frozenset(each for one in body for each in sets(source, one)):
         return False
     for value in _given(body, name):
@@ -281,7 +281,7 @@ def _is_new(source: Source, body: Sequence[ast.stmt], name: str, carried: Sequen
 
 
 def _hands_over(source: Source, body: Sequence[ast.stmt], local: str, name: str, carried: Sequence[str]) -> bool:
-    """Whether a name of one turn holds a tensor of that turn, of which nothing but `name` is made the holder."""
+    """Whether a name of one iteration holds a tensor of that iteration, of which nothing but `name` is made the holder."""
     if local in carried or local not in frozenset(each for one in body for each in sets(source, one)):
         return False
     if any(value is None or any(alias(one) for one in _values(value)) for value in _given(body, local)):
@@ -295,7 +295,7 @@ def _hands_over(source: Source, body: Sequence[ast.stmt], local: str, name: str,
 
 
 def _given(body: Sequence[ast.stmt], name: str) -> Iterator[ast.expr | None]:
-    """The values that a turn gives a name; None for one that is not written: a part of a call's, a loop's variable."""
+    """The values that an iteration gives a name; None for one that is not written: a part of a call's, a loop's variable."""
     for one in nodes_of(body):
         if isinstance(one, (ast.Assign, ast.AnnAssign)) and name in assigned_in([one]):
             targets = one.targets if isinstance(one, ast.Assign) else [one.target]

@@ -1,6 +1,6 @@
 """Bytes from several pipes as they come: by `select` where processes fork, by threads where that cannot be.
 
-A process that forks must have one thread only, so `SelectPump` has none; Windows cannot select pipes, so `ThreadPump`
+A process that forks must have one thread only, so `SelectPipeReader` has none; Windows cannot select pipes, so `ThreadPipeReader`
 reads each in a thread of its own. Standard library only.
 """
 
@@ -19,13 +19,13 @@ CHUNK = 1 << 16
 Event = tuple[Hashable, bytes]
 
 
-class Pump(Protocol):
+class PipeReader(Protocol):
     """Watches file descriptors; owns those it is given and closes them on `drop`."""
 
     def add(self, fd: int, key: Hashable) -> None:
         """Read `fd` from now on; what it gives is reported under `key`, its end as empty bytes, once."""
 
-    def add_bell(self, fd: int, key: Hashable) -> None:
+    def watch(self, fd: int, key: Hashable) -> None:
         """Report empty bytes under `key` when `fd` becomes readable; nothing is read. May do nothing."""
 
     def wait(self, seconds: float) -> list[Event]:
@@ -38,10 +38,10 @@ class Pump(Protocol):
         """Forget everything under `key` and close it."""
 
     def close(self) -> None:
-        """Give back what the pump itself needs."""
+        """Give back what the reader itself needs."""
 
 
-class SelectPump:
+class SelectPipeReader:
     """One thread, one selector."""
 
     def __init__(self) -> None:
@@ -49,18 +49,18 @@ class SelectPump:
         self._keys: dict[int, Hashable] = {}
 
     def add(self, fd: int, key: Hashable) -> None:
-        """See `Pump`."""
+        """See `PipeReader`."""
         os.set_blocking(fd, False)
         self._selector.register(fd, selectors.EVENT_READ, (key, True))
         self._keys[fd] = key
 
-    def add_bell(self, fd: int, key: Hashable) -> None:
-        """See `Pump`."""
+    def watch(self, fd: int, key: Hashable) -> None:
+        """See `PipeReader`."""
         self._selector.register(fd, selectors.EVENT_READ, (key, False))
         self._keys[fd] = key
 
     def wait(self, seconds: float) -> list[Event]:
-        """See `Pump`."""
+        """See `PipeReader`."""
         events: list[Event] = []
         for item, _ in self._selector.select(max(0.0, seconds)):
             key, is_pipe = item.data
@@ -73,7 +73,7 @@ class SelectPump:
         return events
 
     def drain(self, key: Hashable) -> list[Event]:
-        """See `Pump`."""
+        """See `PipeReader`."""
         events: list[Event] = []
         for item in list(self._selector.get_map().values()):
             if item.data == (key, True):
@@ -82,7 +82,7 @@ class SelectPump:
         return events
 
     def drop(self, key: Hashable) -> None:
-        """See `Pump`."""
+        """See `PipeReader`."""
         for fd in [fd for fd, known in self._keys.items() if known == key]:
             with contextlib.suppress(KeyError, ValueError):
                 self._selector.unregister(fd)
@@ -91,7 +91,7 @@ class SelectPump:
             del self._keys[fd]
 
     def close(self) -> None:
-        """See `Pump`."""
+        """See `PipeReader`."""
         for key in list(self._keys.values()):
             self.drop(key)
         self._selector.close()
@@ -106,7 +106,7 @@ class SelectPump:
             return b""
 
 
-class ThreadPump:
+class ThreadPipeReader:
     """One daemon thread for each pipe and a queue."""
 
     def __init__(self) -> None:
@@ -114,16 +114,16 @@ class ThreadPump:
         self._keys: dict[int, Hashable] = {}  # by a number of our own: the fd may be reused
 
     def add(self, fd: int, key: Hashable) -> None:
-        """See `Pump`."""
+        """See `PipeReader`."""
         number = max(self._keys, default=0) + 1
         self._keys[number] = key
         threading.Thread(target=self._read, args=(fd, number, key), daemon=True).start()
 
-    def add_bell(self, fd: int, key: Hashable) -> None:
+    def watch(self, fd: int, key: Hashable) -> None:
         """Not possible with threads; the pipe's end tells."""
 
     def wait(self, seconds: float) -> list[Event]:
-        """See `Pump`."""
+        """See `PipeReader`."""
         events: list[Event] = []
         end = time.monotonic() + max(0.0, seconds)
         while not events:
@@ -137,7 +137,7 @@ class ThreadPump:
         return events
 
     def drain(self, key: Hashable) -> list[Event]:
-        """See `Pump`. Gives the readers a moment, because a grandchild may hold the pipe open for good."""
+        """See `PipeReader`. Gives the readers a moment, because a grandchild may hold the pipe open for good."""
         events: list[Event] = []
         others: list[tuple[int, Hashable, bytes]] = []
         end = time.monotonic() + 0.3
@@ -158,12 +158,12 @@ class ThreadPump:
         return events
 
     def drop(self, key: Hashable) -> None:
-        """See `Pump`; a reader closes its pipe when that ends."""
+        """See `PipeReader`; a reader closes its pipe when that ends."""
         for number in [number for number, known in self._keys.items() if known == key]:
             del self._keys[number]
 
     def close(self) -> None:
-        """See `Pump`."""
+        """See `PipeReader`."""
         self._keys.clear()
 
     def _read(self, fd: int, number: int, key: Hashable) -> None:

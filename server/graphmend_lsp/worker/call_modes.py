@@ -1,4 +1,4 @@
-"""A call made in another manner than the entry makes it: under autocast, twice before its backward pass, laid out otherwise.
+"""A call made in another mode than the entry makes it: under autocast, twice before its backward pass, laid out otherwise.
 
 What these show no other values show: sides of one dtype that autocast gives two, a buffer that is written although an
 earlier result still needs it, a side that takes one layout in memory only. For children that run user code.
@@ -15,8 +15,8 @@ import torch
 from .observe import Subject
 from .snapshot import tensors_of
 
-Manner = Literal["", "autocast", "twice", "transposed"]
-WORDS: dict[Manner, str] = {
+CallMode = Literal["", "autocast", "twice", "transposed"]
+WORDS: dict[CallMode, str] = {
     "": "",
     "autocast": " under autocast to bfloat16",
     "twice": ", called twice before one backward pass",
@@ -24,11 +24,11 @@ WORDS: dict[Manner, str] = {
 }
 
 
-def fitting(call: Any, subject: Subject, gradients: bool) -> list[Manner]:
-    """The manners that say more of a call than it says already. `gradients`: its inputs may ask for theirs."""
+def modes_for(call: Any, subject: Subject, gradients: bool) -> list[CallMode]:
+    """The modes that say more of a call than it says already. `gradients`: its inputs may ask for theirs."""
     tensors = [tensor for _, tensor in tensors_of(call)]
     parameters = [one for module in subject.modules.values() for one in module.parameters()]
-    found: list[Manner] = []
+    found: list[CallMode] = []
     if any(tensor.dtype == torch.float32 for tensor in (*tensors, *parameters)):
         found.append("autocast")
     if gradients or any(one.requires_grad for one in (*tensors, *parameters)):
@@ -38,11 +38,11 @@ def fitting(call: Any, subject: Subject, gradients: bool) -> list[Manner]:
     return found
 
 
-def subject_in(manner: Manner, subject: Subject, call: Any) -> Subject:
-    """The subject, called in that manner where that is not the arguments' matter. `call` says which device it is."""
-    if manner == "autocast":
+def subject_in(mode: CallMode, subject: Subject, call: Any) -> Subject:
+    """The subject, called in that mode where that is not the arguments' matter. `call` says which device it is."""
+    if mode == "autocast":
         return replace(subject, function=_under_autocast(subject.function, _device(subject, call)))
-    if manner == "twice":
+    if mode == "twice":
         return replace(subject, function=_twice(subject.function))
     return subject
 

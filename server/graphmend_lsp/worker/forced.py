@@ -1,0 +1,137 @@
+"""A check that no call fails, made to fail: its condition is computed, and counts as failed.
+
+The original and the mended program are changed alike, in processes of their own: the functions keep their identity, and get
+code in which the check's condition is what it was, and then what fails. Then both must raise the same exception and leave
+the same state. For children that run user code.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from .probe import exchange
+from .wire import Place
+
+_CHECK = re.compile(r"check(_\d+)?$|_\w+_check(_\d+)?$")  # of the support module, or an operator of the file
+_ASSERTS = "_assert_async"
+
+
+@dataclass(frozen=True)
+class Forced:
+    """The check to fail: where it stands in the original; of a mended program also the lines that its edits wrote.
+
+    `others` are the conditions of that program's mends in the same file, the check's own among them.
+    """
+
+    place: Place
+    changed: Mapping[str, Sequence[Sequence[int]]] = field(default_factory=dict)
+    others: Sequence[Place] = ()
+
+    def install(self, source: Callable[[str], str]) -> bool:
+        """Let the check fail from now on; whether it was found. `source` gives the text of a file as it was loaded."""
+        file = self.place["file"]
+        if not self.changed:
+            return exchange(file, source, _Original(self.place))
+        before = sum(
+            (one["line"], one["column"] or 0) < (self.place["line"], self.place["column"] or 0) for one in self.others
+        )
+        return exchange(file, source, _Mended(self.changed.get(file, ()), before, len(self.others)))
+
+
+def failing_side(text: str, place: Place) -> bool | None:
+    """The value of a condition with which a check raises; None where it is not the condition of a check."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return None
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.If, ast.Assert)) and _is_at(node.test, place) and _is_check(node):
+            return isinstance(node, ast.If)
+    return None
+
+
+class _Original(ast.NodeTransformer):
+    """Lets the check whose condition is at a place fail."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.found: set[int] = set()
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        if isinstance(node, (ast.If, ast.Assert)) and _is_at(node.test, self.place) and _is_check(node):
+            self.found.add(node.lineno)
+            _fail(node)
+        return self.generic_visit(node)
+
+
+class _Mended(ast.NodeTransformer):
+    """Lets the operators of checks in given ranges of lines fail; where there are none, the checks.
+
+    Where as many ranges have some as there are checks (`count`), those of one check alone: the ranges are in the order of
+    the text, as the checks are, `before` of them in front of it.
+    """
+
+    def __init__(self, ranges: Sequence[Sequence[int]], before: int, count: int) -> None:
+        self.ranges = sorted(tuple(one) for one in ranges)
+        self.before, self.count = before, count
+        self.found: set[int] = set()
+
+    def visit_Module(self, node: ast.Module) -> ast.AST:
+        calls = [one for one in ast.walk(node) if isinstance(one, ast.Call)]
+        asserted = [one.args[0] for one in calls if _name(one) == _ASSERTS and one.args]
+        operators: list[ast.expr | ast.stmt] = [
+            one
+            for one in calls
+            if one.args and _CHECK.match(_name(one)) and (len(one.args) > 1 or any(one is each for each in asserted))
+        ]
+        checks: list[ast.expr | ast.stmt] = [
+            one for one in ast.walk(node) if isinstance(one, (ast.If, ast.Assert)) and _is_check(one)
+        ]
+        for one in self._own(operators) or self._own(checks):
+            self.found.add(one.lineno)
+            if isinstance(one, ast.Call):
+                zero = ast.copy_location(ast.Constant(value=0), one)
+                one.args[0] = ast.copy_location(ast.BinOp(left=one.args[0], op=ast.Mult(), right=zero), one.args[0])
+            elif isinstance(one, (ast.If, ast.Assert)):  # a tensor stays one: asserted, it is an operator of the graph
+                failed: ast.expr = ast.BinOp(left=one.test, op=ast.Mult(), right=ast.Constant(value=0))
+                if isinstance(one, ast.If):
+                    failed = ast.BinOp(left=failed, op=ast.Add(), right=ast.Constant(value=1))
+                one.test = ast.fix_missing_locations(ast.copy_location(failed, copy.copy(one.test)))
+        return node
+
+    def _own(self, nodes: Sequence[ast.expr | ast.stmt]) -> list[ast.expr | ast.stmt]:
+        """Those that the ranges hold, and that are this check's as far as that can be told."""
+        held = [[one for one in nodes if _holds(each, one)] for each in self.ranges]
+        groups = [one for one in held if one]
+        if len(groups) == self.count:
+            return groups[self.before]
+        return list(dict.fromkeys(one for group in groups for one in group))
+
+
+def _holds(lines: Sequence[int], node: ast.expr | ast.stmt) -> bool:
+    return lines[0] <= (node.end_lineno or node.lineno) and node.lineno <= lines[1]
+
+
+def _is_check(node: ast.If | ast.Assert) -> bool:
+    return isinstance(node, ast.Assert) or (isinstance(node.body[-1], ast.Raise) and not node.orelse)
+
+
+def _fail(node: ast.If | ast.Assert) -> None:
+    """Let the condition be computed, and be what makes the check raise."""
+    both = ast.Tuple(elts=[node.test, ast.Constant(value=isinstance(node, ast.If))], ctx=ast.Load())
+    failed = ast.Subscript(value=both, slice=ast.Constant(value=1), ctx=ast.Load())
+    node.test = ast.fix_missing_locations(ast.copy_location(failed, copy.copy(node.test)))
+
+
+def _is_at(node: ast.expr, place: Place) -> bool:
+    return (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset) == (
+        place["line"], place["column"], place["end_line"], place["end_column"]
+    )  # fmt: skip
+
+
+def _name(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
