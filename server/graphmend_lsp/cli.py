@@ -8,7 +8,7 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TextIO, TypeVar
 
@@ -18,7 +18,16 @@ from graphmend_lsp.engine.cache import Cache, cache_of
 from graphmend_lsp.engine.client import WorkerClient, WorkerFailedError
 from graphmend_lsp.engine.config import Analysis, CheckRequest, Device, WorkerConfig
 from graphmend_lsp.engine.entries import BadEntryError, ProjectConfig, parse_entry, python_files, read_config
-from graphmend_lsp.engine.files import UnreadableSourceError, read_source, write_source
+from graphmend_lsp.engine.files import UnreadableSourceError, notebooks, read_source, write_source
+from graphmend_lsp.engine.notebook_files import (
+    NotebookFile,
+    by_cell,
+    by_line,
+    in_program,
+    map_by_cell,
+    placed,
+    plan_by_cell,
+)
 from graphmend_lsp.engine.path_map import BadPathMapError, parse_pair
 from graphmend_lsp.engine.shard import BadShardError, Shard, parse_shard
 from graphmend_lsp.engine.tree import usual_jobs
@@ -66,7 +75,9 @@ def _check(arguments: argparse.Namespace) -> int:
             await session.close()
 
     report = with_unread(_run(work()), request.paths)
-    _print(report, arguments.format, sys.stdout, unreached=arguments.all)
+    files = notebooks(request.texts)
+    places = {"text": by_cell, "html": in_program}.get(arguments.format, by_line)
+    _print(placed(report, files, places), arguments.format, sys.stdout, unreached=arguments.all, notebooks=files)
     return exit_code(report)
 
 
@@ -109,7 +120,14 @@ def _record(arguments: argparse.Namespace) -> int:
     return end_like(run.status)
 
 
-def _print(report: Report, form: str, file: TextIO, *, unreached: bool = False) -> None:
+def _print(
+    report: Report,
+    form: str,
+    file: TextIO,
+    *,
+    unreached: bool = False,
+    notebooks: Mapping[str, NotebookFile] | None = None,
+) -> None:
     if form == "text":
         from graphmend_lsp.report.text import print_report
 
@@ -122,7 +140,7 @@ def _print(report: Report, form: str, file: TextIO, *, unreached: bool = False) 
         from graphmend_lsp.report.graph_map import graph_map
         from graphmend_lsp.report.page import page
 
-        print(page(graph_map(report)), file=file)
+        print(page(map_by_cell(graph_map(report), notebooks or {})), file=file)
     elif form == "sarif":
         from graphmend_lsp.report.formats import sarif
 
@@ -181,6 +199,7 @@ def _mend(arguments: argparse.Namespace) -> int:
             plan = as_overlay(plan, [result.entry.file for result in plan.before.entries if result.error is None])
         except OverlayError as error:
             raise _UsageError(str(error)) from error
+    files = notebooks(request.texts)  # as they were mended
     if arguments.write:
         _write(plan)
     if arguments.format == "json":
@@ -191,11 +210,11 @@ def _mend(arguments: argparse.Namespace) -> int:
         from graphmend_lsp.report.graph_map import plan_map
         from graphmend_lsp.report.page import page
 
-        print(page(plan_map(plan, written=arguments.write), "Graph map of a mend"))
+        print(page(map_by_cell(plan_map(plan, written=arguments.write), files), "Graph map of a mend"))
     else:
         from graphmend_lsp.report.text import print_plan, print_speed
 
-        print_plan(_console(), plan, diffs=not arguments.write, written=arguments.write)
+        print_plan(_console(), plan_by_cell(plan, files), diffs=not arguments.write, written=arguments.write)
         if arguments.measure:
             print_speed(_console(), measured)
     if any(one.error is not None for one in measured):
@@ -322,6 +341,7 @@ def _request(arguments: argparse.Namespace) -> tuple[CheckRequest, WorkerConfig]
     run: Analysis = getattr(arguments, "run", "real") or ("real" if config.explore is False else "both")
     request = CheckRequest(
         paths=paths,
+        texts={path: file.text for path, file in notebooks([*paths, *(entry.file for entry in entries)]).items()},
         entries=tuple(dict.fromkeys(entries)),
         device=devices[device],
         modes=modes[mode],

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Evidence = Literal["dynamo", "recorded", "fake", "static"]
-EntryKind = Literal["function", "kernelbench", "transformers", "compiled", "module"]
+EntryKind = Literal["function", "kernelbench", "transformers", "compiled", "module", "called"]
 RunKind = Literal["real", "fake", "recorded"]
 Mode = Literal["eval", "train"]
 Outcome = Literal["resumed", "rest skipped", "frame skipped", "raised", "refused", "unknown"]
@@ -126,7 +126,8 @@ class Entry:
 
     `file` is an absolute path. `function` is the function's name; the model class's for ``kernelbench``, ``transformers``
     (built from its shrunk configuration) and ``module`` (inputs made up from annotations and first layers); for ``compiled``
-    the name under which the file holds the compiled function, method (``Class.method``) or module.
+    the name under which the file holds the compiled function, method (``Class.method``) or module; for ``called`` the name
+    that the cells of a notebook call, with the arguments of those calls.
     """
 
     file: str

@@ -6,6 +6,7 @@ feeds, U+2028 and others, which shifts every line after them).
 
 from __future__ import annotations
 
+import difflib
 import re
 from bisect import bisect_right
 from collections.abc import Iterable
@@ -101,3 +102,52 @@ def apply_edits(value: str, edits: Iterable[TextEdit]) -> str:
         parts += (value[at:start], new)
         at = end
     return "".join([*parts, value[at:]])
+
+
+def smallest_edits(path: str, old: Text, new: str) -> tuple[TextEdit, ...]:
+    """Edits that turn `old` into `new`, hunk by hunk, each as small as can be."""
+    after = Text(new)
+    before_lines = _lines(old)
+    after_lines = _lines(after)
+    head = 0
+    while head < min(len(before_lines), len(after_lines)) and before_lines[head] == after_lines[head]:
+        head += 1
+    tail = 0
+    limit = min(len(before_lines), len(after_lines)) - head
+    while tail < limit and before_lines[-1 - tail] == after_lines[-1 - tail]:
+        tail += 1
+    a = before_lines[head : len(before_lines) - tail]
+    b = after_lines[head : len(after_lines) - tail]
+    edits: list[TextEdit] = []
+    for kind, a_from, a_to, b_from, b_to in difflib.SequenceMatcher(None, a, b, autojunk=len(a) > 2000).get_opcodes():
+        if kind == "equal":
+            continue
+        removed, added = "".join(a[a_from:a_to]), "".join(b[b_from:b_to])
+        start = old.starts[head + a_from] if head + a_from < len(old.starts) else len(old.value)
+        shared = 0
+        while shared < min(len(removed), len(added)) and removed[shared] == added[shared]:
+            shared += 1
+        rest = min(len(removed), len(added)) - shared
+        end = 0
+        while end < rest and removed[-1 - end] == added[-1 - end]:
+            end += 1
+        # An edit must not fall between the two characters of one line end.
+        if shared and removed[shared - 1 : shared] == "\r":
+            shared -= 1
+        if (
+            end
+            and removed[len(removed) - end : len(removed) - end + 1] == "\n"
+            and removed[: len(removed) - end].endswith("\r")
+        ):
+            end -= 1
+        if end and added[len(added) - end : len(added) - end + 1] == "\n" and added[: len(added) - end].endswith("\r"):
+            end -= 1
+        span = Span(old.position(start + shared), old.position(start + len(removed) - end))
+        edits.append(TextEdit(path, span, added[shared : len(added) - end]))
+    return tuple(edits)
+
+
+def _lines(text: Text) -> list[str]:
+    ends = [*text.starts[1:], len(text.value)]
+    lines = [text.value[start:end] for start, end in zip(text.starts, ends, strict=True)]
+    return lines[:-1] if lines[-1] == "" else lines

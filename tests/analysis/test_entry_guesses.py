@@ -52,6 +52,34 @@ def test_found(name: str) -> None:
     assert [f"{entry.function} {entry.kind}" for entry in guess_entries(HEAD + source, "a.py")] == expected
 
 
+NET = MODULE.format("A", "x")
+NOTEBOOKS = {
+    "compiled and called": (NET + "m = torch.compile(A())\ny = m(x)\nmain()\n", ["m called"]),
+    "decorated and called": ("@torch.compile\ndef f(x): return x\nf(torch.ones(3))\n", ["f called"]),
+    "called in a training loop": (
+        NET + "m = A()\nm.compile()\nfor x in data:\n    m(x).backward()\n",
+        ["m called"],
+    ),
+    "a module that is called": (NET + "m = A().eval()\nn = A()\nn.train()\nprint(n(x))\n", ["n called"]),
+    "a trainer before the call": (NET + "m = torch.compile(A())\ntrainer = T(m)\ntrainer.train()\nm(x)\n", []),
+    "what is compiled comes first": (NET + "m = A()\nm(x)\nc = torch.compile(m)\nc(x)\n", ["c called"]),
+    "compiled and not called": (NET + "m = torch.compile(A())\ndef g(x): return m(x)\n", ["m compiled"]),
+    "work before the call": (NET + "m = torch.compile(A())\ntrain(m)\nm(x)\n", []),
+    "magics as JupyterLab sends them": (
+        "get_ipython().run_line_magic('m', '')\n" + NET + "m = torch.compile(A())\nm(x)\n",
+        ["m called"],
+    ),
+    "a loop that saves": (NET + "m = torch.compile(A())\nfor x in data:\n    torch.save(m(x), 'f')\n", []),
+    "a model and no call": (NET, ["A module"]),
+}
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_what_the_cells_of_a_notebook_call(name: str) -> None:
+    source, expected = NOTEBOOKS[name]
+    assert [f"{entry.function} {entry.kind}" for entry in guess_entries(HEAD + source, "a.ipynb")] == expected
+
+
 LEFT_ALONE = {
     "no torch": "def f(x): return x\n",
     "syntax": HEAD + "def f(:\n",

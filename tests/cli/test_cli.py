@@ -264,3 +264,32 @@ def test_a_backend_without_a_measurement_is_refused(model: Path) -> None:
     done = graphmend("mend", model.name, "--backend", "inductor", cwd=model.parent)
     assert done.returncode == 2
     assert "needs --measure" in done.stderr
+
+
+@pytest.mark.slow
+def test_a_notebook_is_checked_and_mended_in_its_cells(tmp_path: Path) -> None:
+    net = "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.lin = nn.Linear(4, 4)\n\n"
+    net += "    def forward(self, x):\n        y = self.lin(x)\n        if y.isnan().any():\n            raise ValueError('nan')\n        return y + 1"
+    cells = [
+        "%matplotlib inline\nimport torch\nfrom torch import nn",
+        net,
+        "model = torch.compile(Net())\nmodel(torch.ones(2, 4))",
+    ]
+    told = [
+        {"cell_type": "code", "metadata": {}, "outputs": [], "source": cell.splitlines(keepends=True)} for cell in cells
+    ]
+    book = tmp_path / "nb.ipynb"
+    book.write_text(json.dumps({"cells": told, "metadata": {}, "nbformat": 4, "nbformat_minor": 4}, indent=1))
+    found = graphmend("check", "nb.ipynb", "--quiet", cwd=tmp_path)
+    assert "nb.ipynb:cell 2:8:12: GB0170" in found.stdout
+    record = json.loads(graphmend("check", "nb.ipynb", "--quiet", "--json", cwd=tmp_path).stdout)
+    jsonschema.Draft202012Validator(SCHEMA).validate(record)
+    line = book.read_text().splitlines()[record["breaks"][0]["line"] - 1]
+    assert line[record["breaks"][0]["column"] - 1 :].startswith("y.isnan().any()")
+    done = graphmend("mend", "nb.ipynb", "--write", "--quiet", cwd=tmp_path)
+    assert "nb.ipynb:cell 2:8: safe" in done.stdout
+    after = ["".join(cell["source"]) for cell in json.loads(book.read_text())["cells"]]
+    assert after[0].startswith(cells[0]) and "from graphmend_support import" in after[0]
+    assert "raise ValueError" not in after[1]
+    assert after[2] == cells[2]
+    assert (tmp_path / "graphmend_support.py").exists()

@@ -67,6 +67,41 @@ def test_a_break_is_seen_mended_and_gone(workbench: Run) -> None:
     )
 
 
+NET = """class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(8, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.lin(x)
+        if y.sum() > 0:
+            y = y * 2
+        return y + 1"""
+CELLS = ["# A notebook", "%matplotlib inline\nimport torch\nfrom torch import nn", NET, "model = torch.compile(Net())"]
+CELLS += ["x = torch.randn(4, 8)\nmodel(x).shape"]
+
+
+def test_a_break_of_a_notebook_is_seen_and_mended_in_its_cell(workbench: Run, workspace: Path) -> None:
+    cells = [
+        {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [], "source": text} for text in CELLS
+    ]
+    cells[0] = {"cell_type": "markdown", "metadata": {}, "source": CELLS[0]}
+    metadata = {"language_info": {"name": "python"}}
+    written = json.dumps({"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 4}, indent=1)
+    (workspace / "nb.ipynb").write_text(written)
+    branch = "        if y.sum() > 0:\n            y = y * 2\n"
+    workbench(
+        "notebook.mjs",
+        name="nb.ipynb",
+        shown="GB0170",
+        text="y.sum() > 0",
+        hover="torch.where",
+        action="Mend graph break",
+        mended=[text.replace(branch, "        y = torch.where(y.sum() > 0, y * 2, y)\n") for text in CELLS],
+        screenshots=os.environ.get("GRAPHMEND_SCREENSHOTS"),
+    )
+
+
 def test_the_graph_map_is_drawn_goes_to_the_source_and_shows_the_mend(workbench: Run) -> None:
     workbench(
         "graph_map.mjs",

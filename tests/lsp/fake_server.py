@@ -106,6 +106,9 @@ def propose(
 ) -> tuple[tuple[Mend, ...], tuple[Declined, ...]]:
     if "decline" in orders(sources[site.path]):
         return (), (Declined("where", "the value is None"),)
+    if "cross" in orders(sources[site.path]):
+        beyond = TextEdit(site.path, Span(site.span.start, Position(site.span.end.line + 2, 2)), "bar")
+        return (replace(mend_of(site), edits=(beyond,)),), ()
     return (mend_of(site),), ()
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.lsp.conftest import Start
+from tests.lsp.notebook_client import CAPABILITIES, Notebook
 from tests.lsp.test_features import apply_changes
 from tests.lsp.wire import NEOVIM, REAL, VSCODE, Client
 from tests.worker.worker_pipes import PYTHON
@@ -254,3 +255,40 @@ def test_what_torch_compile_fails_on_is_an_error_with_a_mend(start: Start, tmp_p
     mend = client.actions(uri, (start_of["line"], start_of["character"]))[0]
     mended = apply_changes(source, mend["edit"]["changes"][uri])
     assert "factor = _forward_uncompiled(covariance)" in mended
+
+
+CELLS = {
+    "a": "%matplotlib inline\nimport torch\nfrom torch import nn\n\n!pip install torch",
+    "b": "class Net(nn.Module):\n" + SOURCE.split("class Net(nn.Module):\n")[1].split("\n\n\ndef graphmend_entry")[0],
+    "c": "model = torch.compile(Net())\nx = torch.randn(4, 8)",
+    "d": "%%bash\necho 'not Python",
+    "e": "y = model(x)\ny.shape",
+    "f": "for step in range(3):\n    model(x).sum().backward()\nraise SystemExit('never run')",
+}
+
+
+def test_a_notebook_is_run_as_its_cells_call_it_and_mended_in_the_cell(start: Start, tmp_path: Path) -> None:
+    client = start(REAL)
+    client.initialize(CAPABILITIES, initializationOptions=OPTIONS, rootUri=tmp_path.as_uri())
+    book = Notebook(client, tmp_path / "nb.ipynb", **CELLS)
+    [static] = client.published(book.cell("b"))
+    book.save()
+    [settled] = shown_until(client, "verified safe")
+    assert (settled["code"], settled["range"]) == ("GB0170", static["range"])
+    assert settled["range"]["start"] == {"line": 7, "character": 11}
+    mend = client.actions(book.cell("b"), (7, 12))[0]
+    mended = "        y = torch.where(y.sum() > 0, y * 2, y - 1)\n"
+    after = book.after(mend["edit"])
+    assert after == {**CELLS, "b": after["b"]}
+    assert mended in after["b"]
+    titles = [
+        lens["command"]["title"]
+        for name in "bc"
+        for lens in client.result("textDocument/codeLens", {"textDocument": {"uri": book.cell(name)}})
+    ]
+    assert any(title.startswith("2 graphs, 1 graph break: Mend all") for title in titles), titles
+    book.rewrite("b", after["b"])
+    book.save()
+    assert client.until_note(
+        "textDocument/publishDiagnostics", lambda told: told["uri"] == book.cell("b") and not told["diagnostics"]
+    )

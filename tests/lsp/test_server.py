@@ -15,7 +15,7 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol
 
-from graphmend_lsp.lsp.language_server import GraphMendServer
+from graphmend_lsp.lsp.language_server import NOTEBOOK_SYNC, GraphMendServer
 from graphmend_lsp.lsp.offer import introduction, offer
 from graphmend_lsp.lsp.protocol import complaint, tolerant_converter
 from graphmend_lsp.lsp.rpc import Connection, Message
@@ -33,6 +33,10 @@ FEATURES = {
     "textDocument/didChange",
     "textDocument/didSave",
     "textDocument/didClose",
+    "notebookDocument/didOpen",
+    "notebookDocument/didChange",
+    "notebookDocument/didSave",
+    "notebookDocument/didClose",
     "textDocument/diagnostic",
     "workspace/diagnostic",
     "textDocument/codeAction",
@@ -44,7 +48,13 @@ FEATURES = {
     "workspace/didChangeConfiguration",
     "workspace/didChangeWorkspaceFolders",
 }
-CLIENTS = [{"capabilities": VSCODE}, {"capabilities": NEOVIM}, *(params for _, params in INITIALIZE_PARAMS)]
+NOTEBOOKS = {**VSCODE, "notebookDocument": {"synchronization": {"dynamicRegistration": True}}}
+CLIENTS = [
+    {"capabilities": VSCODE},
+    {"capabilities": NOTEBOOKS},
+    {"capabilities": NEOVIM},
+    *(params for _, params in INITIALIZE_PARAMS),
+]
 
 
 def made(params: Any) -> tuple[GraphMendServer, list[Message]]:
@@ -73,15 +83,16 @@ async def test_initialize_is_answered_as_pygls_would_for_the_registered_features
     converter = converters.get_converter()
     assert converter.unstructure(converter.structure(answer, types.InitializeResult)) == answer
     features = server.protocol.fm
+    notebooks = types.NotebookDocumentClientCapabilities(types.NotebookDocumentSyncClientCapabilities())
     registered = set(features.features)
     commands = features.feature_options[types.WORKSPACE_EXECUTE_COMMAND]
     built = ServerCapabilitiesBuilder(
-        types.ClientCapabilities(),
+        types.ClientCapabilities(notebook_document=notebooks if client.opens_notebooks else None),
         registered if client.pulls_diagnostics else registered - {"textDocument/diagnostic"},
         features.feature_options,
         commands.commands,
         types.TextDocumentSyncKind.Incremental,
-        None,
+        NOTEBOOK_SYNC,
         client.encoding,
     ).build()
     of_pygls = converter.unstructure(built)

@@ -34,6 +34,16 @@ def test_names_that_torch_takes(path: str, name: str, text: str) -> None:
     assert operator(torch.ones(2)).tolist() == [2.0, 2.0]
 
 
+def test_a_notebook_has_no_file_to_name_them_by() -> None:
+    source = read("/01 my-nb.ipynb", "def f(x):\n    return x\n")
+    assert isinstance(source, Source)
+    label, imported = qualified(source, "_f_check")
+    assert (eval(label, {}), imported) == ("_01_my_nb::_f_check", None)
+    for _ in range(2):  # the cell runs again
+        operator = torch.library.custom_op(eval(label), mutates_args=())(_same)
+        assert operator(torch.ones(2)).tolist() == [2.0, 2.0]
+
+
 def _same(x: torch.Tensor) -> torch.Tensor:
     return x * 2
 

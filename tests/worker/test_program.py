@@ -114,6 +114,55 @@ def test_a_file_may_have_any_name(worker: Worker, tmp_path: Path, name: str) -> 
     assert worker.analyse(tmp_path / name)["failure"] is None
 
 
+CALLED = {
+    "once": ("y = m(torch.ones(3))\nraise SystemExit\n", 1),
+    "in a loop": ("for n in range(9):\n    m(torch.ones(n), k=[1]).sum()\nraise SystemExit\n", 3),
+    "in a timed cell": ("if 1: m(torch.ones(3))\n", 1),
+    "awaited": ("async def g(): return torch.ones(2)\nm(await g())\nraise SystemExit\n", 1),
+    "behind what a kernel has": (
+        "get_ipython().run_line_magic('m', '')\nget_ipython().getoutput('ls')\ndisplay(m)\nm(torch.ones(3))\n",
+        1,
+    ),
+    "with what changes later": ("x = torch.ones(3)\nm(x.add_(1)).shape\nx = None\n", 1),
+}
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_the_cells_of_a_notebook_run_up_to_the_call(worker: Worker, tmp_path: Path, name: str) -> None:
+    cells, calls = CALLED[name]
+    text = "from __future__ import annotations\nimport torch\ndef f(x, k=()):\n    print(x)\n    return x + 1\n"
+    entry = {"function": "m", "kind": "called"}
+    result = worker.analyse(tmp_path / "my nb.ipynb", text=f"{text}m = torch.compile(f)\n{cells}", **entry)
+    assert result["failure"] is None
+    assert result["calls"] == calls
+    assert {event["frames"][-1]["line"] for event in result["events"]} == {4}
+
+
+@pytest.mark.parametrize("folder", ["", ".virtual_documents"])
+def test_the_cells_of_a_notebook_run_in_its_folder(worker: Worker, tmp_path: Path, folder: str) -> None:
+    (tmp_path / "data.txt").write_text("12345")
+    text = "import torch\nm = torch.compile(lambda x: x + 1)\nm(torch.ones(len(open('data.txt').read())))\n"
+    result = worker.analyse(tmp_path / folder / "nb.ipynb", text=text, function="m", kind="called")
+    assert (result["failure"], result["calls"]) == (None, 1)
+
+
+def test_the_cells_of_a_notebook_run_up_to_its_entry(worker: Worker, tmp_path: Path) -> None:
+    text = "import torch\ndef graphmend_entry(): return helper, (torch.ones(2),)\nraise SystemExit\n"
+    text += "@missing\ndef other(): ...\ndef helper(x): return x + 1\n"
+    result = worker.analyse(tmp_path / "nb.ipynb", text=text)
+    assert (result["failure"], result["calls"]) == (None, 1)
+
+
+def test_a_notebook_that_does_not_call_it_is_told(worker: Worker, tmp_path: Path) -> None:
+    entry = {"function": "m", "kind": "called"}
+    text = "import torch\nm = torch.compile(lambda x: x)\nif 0: m(1)\n"
+    failure = worker.analyse(tmp_path / "nb.ipynb", text=text, **entry)["failure"]
+    assert failure["kind"] == "no-inputs"
+    assert "No cell of nb.ipynb calls m" in failure["message"]
+    failure = worker.analyse(tmp_path / "nb.ipynb", text="import torch\nfiles\n" + text, **entry)["failure"]
+    assert (failure["stage"], failure["line"]) == ("load", 2)
+
+
 def test_roots_come_first(worker: Worker, tmp_path: Path) -> None:
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib" / "shared.py").write_text("two = 2\n")

@@ -72,7 +72,10 @@ export async function tellSettings(client: LanguageClient, settings: Record<stri
 
 function options(wiring: Wiring, ended: () => void): LanguageClientOptions {
   return {
-    documentSelector: ["file", "untitled"].map((scheme) => ({ scheme, language: "python" })),
+    documentSelector: [
+      ...["file", "untitled"].map((scheme) => ({ scheme, language: "python" })),
+      { notebook: "jupyter-notebook", language: "python" }, // cells; the server is told of them as parts of their notebook
+    ],
     outputChannel: wiring.serverLog,
     traceOutputChannel: wiring.serverLog,
     revealOutputChannelOn: RevealOutputChannelOn.Never,

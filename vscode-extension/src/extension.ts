@@ -253,7 +253,7 @@ class Extension {
       this.fail(this.status.state.kind === "failed" ? this.status.state.message : "The server is not running.", []);
       return;
     }
-    const document = vscode.window.activeTextEditor?.document;
+    const document = activeDocument();
     if (args.length === 0 && document?.languageId !== "python") {
       void vscode.window.showInformationMessage("GraphMend: open a Python file first.");
       return;
@@ -272,7 +272,7 @@ class Extension {
 
   /** Shows the graph map of a document: of the one named, or of the active file. */
   private async showMap(given: unknown): Promise<void> {
-    const document = vscode.window.activeTextEditor?.document;
+    const document = activeDocument();
     const uri = given instanceof vscode.Uri ? given : typeof given === "string" ? vscode.Uri.parse(given) : undefined;
     if (uri === undefined && document?.languageId !== "python") {
       void vscode.window.showInformationMessage("GraphMend: open a Python file first.");
@@ -414,6 +414,13 @@ async function askForFolder(missing: readonly string[]): Promise<FolderPair | un
     validateInput: (text) => (readPair(text) === undefined ? "Write two absolute folders as HERE=THERE." : undefined),
   });
   return written === undefined ? undefined : readPair(written);
+}
+
+/** The document that a command without an argument is about; of a notebook any of its Python cells, which stands for all. */
+function activeDocument(): vscode.TextDocument | undefined {
+  const cells = vscode.window.activeNotebookEditor?.notebook.getCells() ?? [];
+  const cell = cells.find((one) => one.kind === vscode.NotebookCellKind.Code && one.document.languageId === "python");
+  return cell?.document ?? vscode.window.activeTextEditor?.document;
 }
 
 function hasPythonExtension(): boolean {

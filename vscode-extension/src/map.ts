@@ -5,7 +5,7 @@ import { randomBytes } from "node:crypto";
 import * as path from "node:path";
 import * as vscode from "vscode";
 import type { GraphMap } from "../map/shape";
-import { mapPage, readRequest, utf16Column, type OpenRequest } from "./mapPage";
+import { cellOf, mapPage, readRequest, utf16Column, type OpenRequest } from "./mapPage";
 
 /** Asks the server for the map of a document. */
 export type Ask = (uri: vscode.Uri) => Promise<GraphMap | undefined>;
@@ -76,6 +76,11 @@ export class MapPanel implements vscode.Disposable {
 
   private async goTo(place: OpenRequest): Promise<void> {
     try {
+      const cell = cellOf(place.path);
+      if (cell !== undefined) {
+        await goToCell(cell.file, cell.number);
+        return;
+      }
       const document = await vscode.workspace.openTextDocument(vscode.Uri.file(place.path));
       const line = Math.min(place.line, document.lineCount) - 1;
       const start = new vscode.Position(line, utf16Column(document.lineAt(line).text, place.column));
@@ -88,4 +93,14 @@ export class MapPanel implements vscode.Disposable {
       void vscode.window.showWarningMessage(`GraphMend: ${place.path} does not open: ${why}`);
     }
   }
+}
+
+/** Shows a Python cell of a notebook. The server counts those cells only. */
+async function goToCell(file: string, number: number): Promise<void> {
+  const notebook = await vscode.workspace.openNotebookDocument(vscode.Uri.file(file));
+  const python = notebook.getCells().filter((cell) => cell.kind === vscode.NotebookCellKind.Code && cell.document.languageId === "python");
+  const index = python[number - 1]?.index ?? 0;
+  const visible = vscode.window.visibleNotebookEditors.find((editor) => editor.notebook === notebook);
+  const viewColumn = visible?.viewColumn ?? vscode.ViewColumn.One;
+  await vscode.window.showNotebookDocument(notebook, { viewColumn, selections: [new vscode.NotebookRange(index, index + 1)] });
 }

@@ -37,6 +37,12 @@ export function readRequest(message: unknown): { readonly kind: "ready" } | Open
   return { kind: "open", path, line, column };
 }
 
+/** The file and the number of the code cell (1-based) of a place in a notebook, which the server calls ``nb.ipynb:cell 2``. */
+export function cellOf(path: string): { readonly file: string; readonly number: number } | undefined {
+  const found = /^(.*\.ipynb):cell (\d+)$/.exec(path);
+  return found === null ? undefined : { file: found[1] ?? "", number: Number(found[2]) };
+}
+
 /** A 1-based column in code points as the 0-based UTF-16 offset in its line. */
 export function utf16Column(line: string, column: number): number {
   return [...line].slice(0, column - 1).join("").length;

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { mapPage, readRequest, utf16Column } from "../src/mapPage";
+import { cellOf, mapPage, readRequest, utf16Column } from "../src/mapPage";
 
 test("the page loads nothing, and only what carries the nonce runs or styles", () => {
   const page = mapPage("let a = 1", "b { c: d }", "NONCE");
@@ -27,4 +27,9 @@ for (const [message, read] of MESSAGES) test(JSON.stringify(message), () => asse
 
 test("columns are code points on the server and UTF-16 here", () => {
   assert.deepEqual([1, 2, 3, 99].map((column) => utf16Column("x𝒜y", column)), [0, 1, 3, 4]);
+});
+
+test("a place in a notebook names its cell", () => {
+  assert.deepEqual(cellOf("/w/nb.ipynb:cell 12"), { file: "/w/nb.ipynb", number: 12 });
+  for (const path of ["/w/nb.ipynb", "/w/a.py", "/w/a.py:cell 2"]) assert.equal(cellOf(path), undefined);
 });

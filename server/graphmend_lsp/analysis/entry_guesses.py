@@ -1,6 +1,7 @@
 """What in a file can be run although nobody wrote an entry for it: models of transformers, compiled functions, modules.
 
-Reads text only. Nothing is named in a file that does work when it is imported, for to run one of these imports it.
+Reads text only. Nothing is named in a file that does work when it is imported, for to run one of these imports it. In a
+notebook, what its cells call counts, with the arguments that they give it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from graphmend_lsp.analysis.entry_models import pick_models, used_by_others
 from graphmend_lsp.analysis.outline import Chunk, Class, imported, outline
 from graphmend_lsp.analysis.reach import World
 from graphmend_lsp.model import Entry, EntryKind
+from graphmend_lsp.notebook import is_notebook
 
 MOST_COMPILED = 6
 MOST_MODULES = 3
@@ -22,7 +24,9 @@ _WORK = re.compile(
     r"^(_?main|_?run\w*|_?train\w*|_?fit|_?test\w*|_?eval\w*|_?demo\w*|_?bench\w*|backward|step|zero_grad|save\w*|download\w*"
     r"|launch|app|cli|exit|generate|start|serve)$"
 )
-_HARMLESS = re.compile(r"^(logging|warnings|sys|os|torch)\b|logger")
+# what outlives the process, as a step of training does not
+_LASTING = re.compile(r"^(save\w*|download\w*|push\w*|launch|system|_?exit)$")
+_HARMLESS = re.compile(r"^(logging|warnings|sys|os|torch)\b|logger|^get_ipython\(\)")
 
 
 def guess_entries(source: str, path: str) -> tuple[Entry, ...]:
@@ -31,7 +35,11 @@ def guess_entries(source: str, path: str) -> tuple[Entry, ...]:
         return ()
     try:
         tree = _parsed(source)
-        if tree is None or works_when_imported(tree):
+        if tree is None:
+            return ()
+        if is_notebook(path) and (called := _called(tree, source)):
+            return tuple(Entry(path, name, "called") for name in called)
+        if works_when_imported(tree):
             return ()
         chunks = [chunk for _, chunk in outline(source.removeprefix("\ufeff"))]
         found = [Entry(path, name, "transformers") for name in pick_models(chunks, 2)]
@@ -41,6 +49,64 @@ def guess_entries(source: str, path: str) -> tuple[Entry, ...]:
     except (RecursionError, MemoryError):
         return ()
     return tuple(found)
+
+
+def _called(tree: ast.Module, source: str) -> list[str]:
+    """What the cells of a notebook compile and call, else the modules that they make and call, where the cells up to there
+    do no work."""
+    chunks = [chunk for _, chunk in outline(source.removeprefix("\ufeff"))]
+    world = World(chunks)
+    compiled = [name for name, kind in _compiled(tree, chunks) if kind == "compiled" and "." not in name]
+    made = [
+        target.id
+        for statement in _top(tree.body)
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call)
+        for target in statement.targets
+        if isinstance(target, ast.Name) and world.is_module(_made_of(statement.value))
+    ]
+    models = {*compiled, *made}
+    found = [name for name in compiled if _comes_first(tree, name, models)]
+    return (
+        found[:MOST_COMPILED]
+        or [name for name in dict.fromkeys(made) if _comes_first(tree, name, models)][:MOST_MODULES]
+    )
+
+
+def _made_of(value: ast.expr) -> str:
+    """The class that an object is made of: ``Net`` in ``Net(8).to(device).eval()``."""
+    while isinstance(value, ast.Call):
+        if isinstance(value.func, ast.Attribute) and isinstance(value.func.value, ast.Call):
+            value = value.func.value
+        else:
+            return _last(value.func)
+    return ""
+
+
+def _sets_mode(statement: ast.stmt, models: set[str]) -> bool:
+    """``model.eval()``, ``model = Net().train()``: no work, although it is called so."""
+    value = statement.value if isinstance(statement, (ast.Expr, ast.Assign)) else None
+    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
+        return False
+    owner = value.func.value
+    is_model = isinstance(owner, ast.Call) or (isinstance(owner, ast.Name) and owner.id in models)
+    return value.func.attr in ("eval", "train") and is_model and not any(map(_has_call, value.args))
+
+
+def _has_call(node: ast.AST) -> bool:
+    return any(isinstance(each, ast.Call) for each in ast.walk(node))
+
+
+def _comes_first(tree: ast.Module, name: str, models: set[str]) -> bool:
+    """Whether the cells call a name, and do no work before they do."""
+    for statement in _top(tree.body):
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            continue
+        calls = [node for node in ast.walk(statement) if isinstance(node, ast.Call)]
+        if any(isinstance(call.func, ast.Name) and call.func.id == name for call in calls):
+            return not any(_LASTING.match(_last(call.func)) for call in calls)
+        if _works(statement) and not _sets_mode(statement, models):
+            return False
+    return False
 
 
 def works_when_imported(tree: ast.Module) -> bool:

@@ -7,9 +7,12 @@ import io
 import os
 import tempfile
 import tokenize
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from graphmend_lsp.engine.notebook_files import NotebookFile, NotNotebookError, parse
+from graphmend_lsp.notebook import UnsplitEditError, is_notebook
 
 
 class UnreadableSourceError(Exception):
@@ -30,8 +33,23 @@ class SourceFile:
         return (codecs.BOM_UTF8 if self.bom else b"") + text.encode(self.encoding)
 
 
+@dataclass(frozen=True, slots=True)
+class NotebookSource(SourceFile):
+    """A notebook: its text is the program that its cells make."""
+
+    notebook: NotebookFile
+
+    def encode(self, text: str) -> bytes:
+        """The notebook with the cells of this program."""
+        try:
+            raw = self.notebook.written(text)
+        except UnsplitEditError as error:
+            raise UnreadableSourceError(f"{self.path}: {error}") from error
+        return (codecs.BOM_UTF8 if self.bom else b"") + raw.encode("utf-8")
+
+
 def read_source(path: str) -> SourceFile:
-    """Read a Python file without touching a byte of it.
+    """Read a Python file, or the cells of a notebook, without touching a byte of it.
 
     Raises:
         UnreadableSourceError: missing, not a file, not decodable.
@@ -41,12 +59,37 @@ def read_source(path: str) -> SourceFile:
     except OSError as error:
         raise UnreadableSourceError(f"{path}: {error.strerror or error}") from error
     bom = data.startswith(codecs.BOM_UTF8)
+    if is_notebook(path):
+        return _read_notebook(path, data[len(codecs.BOM_UTF8) if bom else 0 :], bom)
     try:
         encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
         encoding = "utf-8" if encoding == "utf-8-sig" else encoding
         return SourceFile(path, data[len(codecs.BOM_UTF8) if bom else 0 :].decode(encoding), encoding, bom)
     except (SyntaxError, UnicodeDecodeError, LookupError) as error:
         raise UnreadableSourceError(f"{path} cannot be read as Python source ({error}).") from error
+
+
+def _read_notebook(path: str, data: bytes, bom: bool) -> SourceFile:
+    try:
+        raw = data.decode("utf-8")
+        notebook = parse(path, raw)
+    except UnicodeDecodeError as error:
+        raise UnreadableSourceError(f"{path} cannot be read as a notebook ({error}).") from error
+    except NotNotebookError as error:
+        raise UnreadableSourceError(str(error)) from error
+    if notebook is None:
+        return SourceFile(path, raw, "utf-8", bom)
+    return NotebookSource(path, notebook.text, "utf-8", bom, notebook)
+
+
+def notebooks(paths: Iterable[str]) -> dict[str, NotebookFile]:
+    """The notebooks among these files.
+
+    Raises:
+        UnreadableSourceError: one cannot be read.
+    """
+    found = {path: read_source(path) for path in dict.fromkeys(paths) if is_notebook(path)}
+    return {path: source.notebook for path, source in found.items() if isinstance(source, NotebookSource)}
 
 
 def write_source(path: str, text: str) -> None:

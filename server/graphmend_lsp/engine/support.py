@@ -22,6 +22,7 @@ from graphmend_lsp.engine.project_texts import project_texts
 from graphmend_lsp.engine.style import Formatting, formatting_of
 from graphmend_lsp.mending.rule import SUPPORT, Style
 from graphmend_lsp.model import Mend, Position, Span, TextEdit
+from graphmend_lsp.notebook import SUFFIX, is_notebook
 from graphmend_lsp.text import Text
 
 Kind = Literal["file", "package", "inline"]
@@ -126,7 +127,7 @@ def foreign_support(start: str) -> str | None:
 
     `start` is a file or folder of the project.
     """
-    file = start if start.endswith(".py") else os.path.join(start, "x.py")
+    file = start if start.endswith((".py", SUFFIX)) else os.path.join(start, "x.py")
     try:
         if read_config(os.path.dirname(file)).support != "file":
             return None
@@ -157,11 +158,13 @@ def _own(formatting: Formatting, home: Home | None) -> frozenset[str]:
 def home_of(path: str, sources: Sources) -> Home | None:
     """Where a file of the user's imports the support module from; None where no place is sure to be found.
 
-    It lies beside the outermost package, or the script; in a package that is built and installed elsewhere, inside.
+    It lies beside the outermost package, the script or the notebook; in a package that is built and installed elsewhere, inside.
     """
     if is_installed(path) or not os.path.isabs(path):
         return None
     root, folder = import_root(path), os.path.dirname(os.path.abspath(path))
+    if is_notebook(path):
+        return Home(SUPPORT, os.path.join(folder, f"{SUPPORT}.py"))  # a kernel starts in the notebook's folder
     text = sources.get(path) or ""
     if root == folder:
         used = _imported_as(path, root)

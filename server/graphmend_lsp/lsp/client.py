@@ -41,6 +41,7 @@ class Client:
     refreshes_hints: bool = False
     shows_documents: bool = False
     shows_maps: bool = False
+    opens_notebooks: bool = False
     markdown: bool = False
 
     @property
@@ -86,6 +87,7 @@ def read_client(params: Any) -> Client:
         refreshes_lenses=flag(caps, "workspace", "codeLens", "refreshSupport"),
         refreshes_hints=flag(caps, "workspace", "inlayHint", "refreshSupport"),
         shows_documents=flag(caps, "window", "showDocument", "support"),
+        opens_notebooks=isinstance(at(caps, "notebookDocument", "synchronization"), dict),
         shows_maps=flag(params, "initializationOptions", "graphMap"),
         markdown="markdown" in strings(at(caps, "textDocument", "hover", "contentFormat")),
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
@@ -15,19 +16,23 @@ from graphmend_lsp.lsp.uris import Encoding, path_of
 from graphmend_lsp.model import Position, Span
 from graphmend_lsp.text import Text
 
+if TYPE_CHECKING:
+    from graphmend_lsp.lsp.notebooks import Notebook
+
 LARGEST = 1_000_000  # characters of a source that is analysed; parsing holds the interpreter for seconds beyond
 _MANY = 256  # changes after which a journal is summed up
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A version of an open document. `path` is None for what is no file."""
+    """A version of an open document. `path` is None for what is no file; of a notebook, the text is what its cells make."""
 
     uri: str
     path: str | None
     language: str
     version: int
     text: Text
+    notebook: Notebook | None = None
 
     @property
     def name(self) -> str:
@@ -133,6 +138,11 @@ class DocumentStore:
         document = replace(document, version=version, text=text)
         self._documents[uri] = document
         return document, tuple(done)
+
+    def put(self, document: Document) -> Document:
+        """A document as it is now."""
+        self._documents[document.uri] = document
+        return document
 
     def close(self, uri: str) -> None:
         """Forget a document."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from graphmend_lsp.lsp.documents import Document
-from graphmend_lsp.model import Span, TextEdit
+from graphmend_lsp.model import Position, Span, TextEdit
 from graphmend_lsp.text import Text
 
 
@@ -44,11 +44,21 @@ def make_stub(document: Document, about: str = "", so_far: str = "") -> Stub:
         written = _function("", node.name, _required(node, skip_self=False), known)
     else:
         return Stub()
-    end = text.position(len(text.value))
+    end = _end(document, node.lineno)
     ending = line_end(text)
     before = "" if end.column == 1 and end.line > 1 else ending
     body = before + ending + ending + written.replace("\n", ending)
     return Stub((TextEdit(document.name, Span(end, end), body),), node.lineno)
+
+
+def _end(document: Document, line: int) -> Position:
+    """Where the entry is written: at the document's end; in a notebook, at that of the cell of what it is about."""
+    text, notebook = document.text, document.notebook
+    if notebook is None:
+        return text.position(len(text.value))
+    number = notebook.program.cell_at(line)
+    last = notebook.program.first_lines[number] + notebook.cells[number].text.line_count - 1
+    return Position(last, len(text.line(last)) + 1)
 
 
 def line_end(text: Text) -> str:

@@ -25,13 +25,24 @@ from graphmend_lsp.lsp.methods import (
     hover,
     inlay_hint,
     lifecycle,
+    notebook_sync,
     sync,
 )
-from graphmend_lsp.lsp.offer import COMMANDS, FIX_ALL, NAME, QUICK_FIX, Introduction
+from graphmend_lsp.lsp.notebooks import in_cells
+from graphmend_lsp.lsp.offer import COMMANDS, FIX_ALL, NAME, NOTEBOOK, QUICK_FIX, Introduction
 from graphmend_lsp.lsp.protocol import Protocol, tolerant_converter
 from graphmend_lsp.lsp.rpc import Connection, RpcError, log_exception
 from graphmend_lsp.lsp.services import Services
 from graphmend_lsp.lsp.workspace import Workspace
+
+NOTEBOOK_SYNC = types.NotebookDocumentSyncOptions(
+    [
+        types.NotebookDocumentFilterWithNotebook(
+            types.NotebookDocumentFilterNotebookType(NOTEBOOK), [types.NotebookCellLanguage("python")]
+        )
+    ],
+    save=True,
+)
 
 
 class GraphMendServer(LanguageServer):
@@ -40,7 +51,9 @@ class GraphMendServer(LanguageServer):
     protocol: Protocol
 
     def __init__(self, connection: Connection, services: Services, told: Introduction) -> None:
-        super().__init__(NAME, __version__, protocol_cls=Protocol, converter_factory=tolerant_converter)
+        super().__init__(
+            NAME, __version__, notebook_document_sync=NOTEBOOK_SYNC, protocol_cls=Protocol, converter_factory=tolerant_converter
+        )  # fmt: skip
         self.protocol.set_writer(connection, include_headers=False)
         self._loop = connection.loop
         self._background: set[asyncio.Task[Any]] = set()
@@ -90,15 +103,21 @@ def register(server: GraphMendServer) -> None:
     feature(types.TEXT_DOCUMENT_DID_CHANGE)(sync.did_change)
     feature(types.TEXT_DOCUMENT_DID_SAVE, types.SaveOptions(include_text=False))(sync.did_save)
     feature(types.TEXT_DOCUMENT_DID_CLOSE)(sync.did_close)
+    feature(types.NOTEBOOK_DOCUMENT_DID_OPEN)(notebook_sync.did_open)
+    feature(types.NOTEBOOK_DOCUMENT_DID_CHANGE)(notebook_sync.did_change)
+    feature(types.NOTEBOOK_DOCUMENT_DID_SAVE)(notebook_sync.did_save)
+    feature(types.NOTEBOOK_DOCUMENT_DID_CLOSE)(notebook_sync.did_close)
     pulled = types.DiagnosticOptions(identifier="graphmend", inter_file_dependencies=True, workspace_diagnostics=True)
     feature(types.TEXT_DOCUMENT_DIAGNOSTIC, pulled)(diagnostic.diagnostic)  # offered to clients that can refresh
     feature(types.WORKSPACE_DIAGNOSTIC)(diagnostic.workspace)
     kinds = types.CodeActionOptions(code_action_kinds=[QUICK_FIX, FIX_ALL], resolve_provider=client.action_resolve)
-    feature(types.TEXT_DOCUMENT_CODE_ACTION, kinds)(code_action.code_action)
+    feature(types.TEXT_DOCUMENT_CODE_ACTION, kinds)(in_cells(code_action.code_action))
     feature(types.CODE_ACTION_RESOLVE)(code_action.resolve)
-    feature(types.TEXT_DOCUMENT_CODE_LENS, types.CodeLensOptions(resolve_provider=False))(code_lens.code_lens)
-    feature(types.TEXT_DOCUMENT_INLAY_HINT, types.InlayHintOptions(resolve_provider=False))(inlay_hint.inlay_hint)
-    feature(types.TEXT_DOCUMENT_HOVER)(hover.hover)
+    feature(types.TEXT_DOCUMENT_CODE_LENS, types.CodeLensOptions(resolve_provider=False))(in_cells(code_lens.code_lens))
+    feature(types.TEXT_DOCUMENT_INLAY_HINT, types.InlayHintOptions(resolve_provider=False))(
+        in_cells(inlay_hint.inlay_hint)
+    )
+    feature(types.TEXT_DOCUMENT_HOVER)(in_cells(hover.hover))
     commands = types.ExecuteCommandOptions(commands=list(COMMANDS), work_done_progress=True)
     feature(types.WORKSPACE_EXECUTE_COMMAND, commands)(command.execute)
     feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)(configuration.did_change)

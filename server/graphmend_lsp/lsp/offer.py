@@ -15,6 +15,7 @@ from graphmend_lsp.lsp.params import at
 from graphmend_lsp.lsp.settings import Settings, read_settings
 
 NAME = "graphmend-lsp"
+NOTEBOOK = "jupyter-notebook"
 QUICK_FIX = "quickfix"
 FIX_ALL = "source.fixAll.graphmend"
 RESTART = "graphmend.restart"
@@ -56,6 +57,11 @@ def offer(client: Client) -> dict[str, Any]:
         "executeCommandProvider": {"commands": list(COMMANDS), "workDoneProgress": True},
         "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},
     }
+    if client.opens_notebooks:
+        offered["notebookDocumentSync"] = {
+            "notebookSelector": [{"notebook": {"notebookType": NOTEBOOK}, "cells": [{"language": "python"}]}],
+            "save": True,
+        }
     if client.pulls_diagnostics:
         offered["diagnosticProvider"] = {
             "identifier": "graphmend",

@@ -18,9 +18,10 @@ from graphmend_lsp.lsp.results import Result, by_name
 from graphmend_lsp.lsp.rpc import CONTENT_MODIFIED, RpcError, log_exception
 from graphmend_lsp.lsp.services import Project, SessionLike
 from graphmend_lsp.lsp.settings import Settings, in_project, told_entries
-from graphmend_lsp.lsp.uris import uri_of
+from graphmend_lsp.lsp.uris import folder_of_virtual, uri_of
 from graphmend_lsp.lsp.workspace import OpenFile, Workspace, read_text
 from graphmend_lsp.model import Entry, Failure, Finding, Measurement, Plan, Report
+from graphmend_lsp.notebook import is_notebook
 from graphmend_lsp.report.words import found, mended
 from graphmend_lsp.text import Text
 
@@ -228,7 +229,11 @@ class Runs:
             for document in workspace.store.all()
             if document.path is not None and document.is_read
         }
+        for file in {entry.file for entry in entries if is_notebook(entry.file)} - texts.keys():
+            if (closed := workspace.text_at(file)) is not None:
+                texts[file] = closed.value  # the worker knows no notebooks, only what their cells make
         roots = self._roots or tuple(dict.fromkeys(str(Path(path).parent) for path in paths))
+        roots = tuple(dict.fromkeys((*(folder for path in paths if (folder := folder_of_virtual(path))), *roots)))
         shown = (*roots, *workspace.client.roots)  # what is found in another folder's file is shown there, too
         self._project = next((file.project for file in files if self.owns(file)), self._project)
         settings = in_project(self.settings, self._project)

@@ -8,6 +8,7 @@ import os
 from typing import Literal
 from urllib.parse import quote, unquote, urlsplit
 
+VIRTUAL = ".virtual_documents"
 Encoding = Literal["utf-8", "utf-16", "utf-32"]
 
 
@@ -30,6 +31,13 @@ def is_below(path: str, folder: str) -> bool:
     """Whether a file lies in a folder, by its name."""
     path, folder = os.path.normcase(path), os.path.normcase(folder)
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def folder_of_virtual(path: str) -> str | None:
+    """The folder of the notebook that JupyterLab shows as this document (``ROOT/.virtual_documents/FOLDER/nb.ipynb``), from
+    which its kernel imports; None for any other document."""
+    root, found, rest = path.replace(os.sep, "/").partition(f"/{VIRTUAL}/")
+    return os.path.normpath(os.path.join(root or "/", os.path.dirname(rest))) if found else None
 
 
 def uri_of(path: str) -> str:

@@ -10,7 +10,7 @@ import contextlib
 import os
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
@@ -22,6 +22,7 @@ from graphmend_lsp.lsp.edits import Target
 from graphmend_lsp.lsp.entry_stub import Stub, make_stub
 from graphmend_lsp.lsp.found import Known, Run, known_dynamo, known_static, merged, newest, same_site
 from graphmend_lsp.lsp.maps import Maps
+from graphmend_lsp.lsp.notebooks import Notebook, Notebooks
 from graphmend_lsp.lsp.progress import ProgressBars
 from graphmend_lsp.lsp.recordings import Recordings
 from graphmend_lsp.lsp.render import diagnostic, failure_diagnostic, large_diagnostic, note_diagnostic
@@ -30,7 +31,8 @@ from graphmend_lsp.lsp.rpc import log_exception
 from graphmend_lsp.lsp.services import Project, Services
 from graphmend_lsp.lsp.settings import Settings, in_project
 from graphmend_lsp.lsp.uris import is_below, uri_of
-from graphmend_lsp.model import Break, Declined, Entry, Failure, Mend, TextEdit
+from graphmend_lsp.model import Break, Candidate, Declined, Entry, Failure, Mend, TextEdit
+from graphmend_lsp.notebook import is_notebook
 from graphmend_lsp.text import Text
 
 if TYPE_CHECKING:
@@ -86,6 +88,7 @@ class Workspace:
         self.of_folders: dict[str, Settings] = {}
         self.configuring: asyncio.Task[None] | None = None
         self.store = DocumentStore()
+        self.notebooks = Notebooks()
         self.files: dict[str, OpenFile] = {}
         self.progress = ProgressBars(server, client.progress)
         self.last_uri: str | None = None
@@ -201,9 +204,16 @@ class Workspace:
                 if saved.value != tracker.text.value:
                     tracker.follow((difference(tracker.text, saved),), saved)
         if not self.client.pulls_diagnostics:
-            self.server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
+            for shown in (cell.uri for cell in file.document.notebook.cells) if file.document.notebook else (uri,):
+                self.server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(shown, []))
         self.push_leading(file.document.name)
         self.push_closed()
+
+    def forget_cells(self, before: Notebook, now: Notebook) -> None:
+        """Cells of a notebook are gone: with them what is shown there."""
+        if not self.client.pulls_diagnostics:
+            for uri in {cell.uri for cell in before.cells} - {cell.uri for cell in now.cells}:
+                self.server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
 
     def file_at(self, path: str) -> OpenFile | None:
         """The open document of a file (or, by its URI, one that is no file)."""
@@ -218,7 +228,7 @@ class Workspace:
         """A file as the target of an edit; one that neither is open nor exists is created."""
         file = self.file_at(path)
         if file is not None:
-            return Target(file.document.text, file.document.uri, file.document.version)
+            return Target(file.document.text, file.document.uri, file.document.version, file.document.notebook)
         content = read_text(path)
         return Target(None if content is None else Text(content))
 
@@ -252,6 +262,8 @@ class Workspace:
                 static = ()  # the text has moved on; its analysis is on the way
         dynamo = self._dynamo(file)
         found = tuple(known for known in merged(dynamo, static) if known.site not in file.hushed)
+        if document.notebook is not None:
+            found = tuple(_in_cells(known, document.notebook, document.name) for known in found)
         file.known = (self._revision, found)
         return found
 
@@ -318,8 +330,14 @@ class Workspace:
         """What is known is not what it was (an edit in one document may void a proof about another)."""
         self._revision += 1
 
+    def shown(self, file: OpenFile) -> dict[str, list[types.Diagnostic]]:
+        """The document's diagnostics by the URI under which they are shown: its own, or those of a notebook's cells."""
+        found, notebook = self.diagnostics(file), file.document.notebook
+        shown = self.notebooks.shown(found, notebook, self.client.encoding)
+        return shown if notebook is not None else {file.document.uri: shown.get("", [])}
+
     def diagnostics(self, file: OpenFile) -> list[types.Diagnostic]:
-        """The document's diagnostics as they are shown."""
+        """The document's diagnostics, at their places in its text."""
         if not self.settings_at(file.document.path).enable:
             return []
         if file.document.is_python and file.document.is_large:
@@ -343,12 +361,12 @@ class Workspace:
         """What is shown in files that are not open, by URI; a file with nothing to show is left out."""
         shown: dict[str, list[types.Diagnostic]] = {}
         for path in sorted(self.results.paths):
-            if not self.settings_at(path).enable:
-                continue
-            if not os.path.isabs(path) or self.file_at(path) is not None or (text := self.text_at(path)) is None:
+            if not os.path.isabs(path) or is_notebook(path) or not self.settings_at(path).enable:
+                continue  # only the cells of an open notebook have URIs
+            if self.file_at(path) is not None or (text := self.text_at(path)) is None:
                 continue
             if found := self._diagnostics(path, text, self._of_runs(path, text)):
-                shown[uri_of(path)] = found
+                shown[uri_of(path)] = self.notebooks.shown(found, None, self.client.encoding)[""]
         return shown
 
     def push_closed(self, but: str | None = None) -> None:
@@ -385,9 +403,11 @@ class Workspace:
             return
         if self.client.pulls_diagnostics:
             return  # the client asks when it has changed the text; what comes later is told by `refresh`
-        version = file.document.version if self.client.diagnostic_versions else None
-        shown = types.PublishDiagnosticsParams(file.document.uri, self.diagnostics(file), version)
-        self.server.text_document_publish_diagnostics(shown)
+        document = file.document
+        cells = {cell.uri: cell.version for cell in document.notebook.cells} if document.notebook else {}
+        for uri, found in self.shown(file).items():
+            version = cells.get(uri, document.version) if self.client.diagnostic_versions else None
+            self.server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
 
     def refresh(self) -> None:
         """Findings changed without a change of text: have pulling clients pull, and lenses be asked for again."""
@@ -476,6 +496,21 @@ class Workspace:
             self.touch()
             self.publish(file)
             self.refresh()
+
+
+def _in_cells(known: Known, notebook: Notebook, path: str) -> Known:
+    """A finding in a notebook without the mends that are no edits of single cells; these are declined. What is said of lines
+    is said of the cell's."""
+    cells, number = notebook.program, notebook.program.cell_at(known.site.span.start.line)
+    kept: list[Candidate] = []
+    declined = [replace(one, reason=cells.told(one.reason, number)) for one in known.declined]
+    for candidate in known.candidates:
+        mend = candidate.mend
+        if why := cells.why_not(edit for edit in mend.edits if edit.path == path):
+            declined.append(Declined(mend.rule, why))
+            continue
+        kept.append(replace(candidate, mend=cells.told_mend(mend, number)))
+    return replace(known, candidates=tuple(kept), declined=tuple(declined))
 
 
 def _static_work(

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Literal
 
+from . import notebook
 from .failures import FailedError, failure, failure_of, names
 from .first_values import repeated_draws
 from .parts import parts_of
@@ -69,6 +70,8 @@ def load_module(entry: EntrySpec, roots: Sequence[str]) -> ModuleType:
     sys.argv = [file]
     try:
         importlib.invalidate_caches()
+        if file.endswith(notebook.SUFFIX):
+            return _load_notebook(entry)
         if name is None or _is_taken(name, file):
             return _load_alone(file)
         module = importlib.import_module(name)
@@ -110,6 +113,9 @@ def _program(module: ModuleType, entry: EntrySpec, mode: str) -> tuple[Callable[
         return _kernelbench(module, entry)
     if entry["kind"] == "function":
         return _function(module, entry)
+    if entry["kind"] == notebook.KIND:
+        function, calls = notebook.calls_of(module, entry)
+        return function, [Call(args, kwargs) for args, kwargs in calls]
     from .made_up import make_up
 
     function, calls = make_up(module, entry, mode)
@@ -194,6 +200,26 @@ def _is_taken(name: str, file: str) -> bool:
         return not (name in sys.modules and same_file(getattr(sys.modules[name], "__file__", None) or "", file))
     known = sys.modules.get(name)
     return known is not None and not same_file(getattr(known, "__file__", None) or "", file)
+
+
+def _load_notebook(entry: EntrySpec) -> ModuleType:
+    file = entry["file"]
+    text = unsaved_text(file)
+    if text is None:
+        raise FailedError(
+            failure("load", "import", f"{file} is a notebook, whose cells are not known here.", "Open it.", file)
+        )
+    stem = os.path.splitext(os.path.basename(file))[0]
+    module = ModuleType("graphmend_entry_" + re.sub(r"\W", "_", stem))
+    module.__file__ = file
+    sys.modules[module.__name__] = module
+    folder = notebook.folder_of(file)
+    if os.path.isdir(folder):
+        os.chdir(folder)  # as a kernel
+    seed()  # what the cells draw is the same in each process
+    with repeated_draws(SEED):
+        notebook.carry_out(module, text, entry)
+    return module
 
 
 def _load_alone(file: str) -> ModuleType:

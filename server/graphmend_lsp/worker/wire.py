@@ -70,7 +70,7 @@ class EntrySpec(TypedDict):
 
     file: str
     function: str
-    kind: Literal["function", "kernelbench", "transformers", "compiled", "module"]
+    kind: Literal["function", "kernelbench", "transformers", "compiled", "module", "called"]
 
 
 class Place(TypedDict):

@@ -17,10 +17,11 @@ from graphmend_lsp.lsp.methods.overlay import overlay_edit, title, why_not_overl
 from graphmend_lsp.lsp.offer import APPLY, FIX_ALL, MEND_ALL, QUICK_FIX
 from graphmend_lsp.lsp.params import at, need_string
 from graphmend_lsp.lsp.render import action_title, diagnostic, package_reached, refusal
-from graphmend_lsp.lsp.rpc import CONTENT_MODIFIED, RpcError
+from graphmend_lsp.lsp.rpc import CONTENT_MODIFIED, REQUEST_FAILED, RpcError
 from graphmend_lsp.lsp.units import from_range
 from graphmend_lsp.lsp.workspace import OpenFile, Workspace
 from graphmend_lsp.model import Candidate, Span, TextEdit
+from graphmend_lsp.notebook import UnsplitEditError
 
 if TYPE_CHECKING:
     from graphmend_lsp.lsp.language_server import GraphMendServer
@@ -223,7 +224,10 @@ def _filled(
     """The action with its edit in it, or with data for clients that resolve it; None when this client cannot do it."""
     action.data = data
     if not state.client.action_resolve:
-        action.edit = _edit(state, edits)
+        try:
+            action.edit = _edit(state, edits)
+        except RpcError:
+            return None
         if action.edit is None:
             return None
     return action
@@ -231,7 +235,10 @@ def _filled(
 
 def _edit(state: Workspace, edits: tuple[TextEdit, ...]) -> types.WorkspaceEdit | None:
     targets = {edit.path: state.target(edit.path) for edit in edits}
-    return workspace_edit(edits, targets, state.client) if edits else None
+    try:
+        return workspace_edit(edits, targets, state.client) if edits else None
+    except UnsplitEditError as error:
+        raise RpcError(REQUEST_FAILED, str(error)) from error
 
 
 def _ignore(state: Workspace, file: OpenFile, known: Known) -> tuple[TextEdit, ...]:

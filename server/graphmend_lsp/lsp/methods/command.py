@@ -151,7 +151,7 @@ def _file(ls: GraphMendServer, arguments: Sequence[Any]) -> OpenFile:
     )
     if named is None:
         uri = ls.state.last_uri
-    file = ls.state.files.get(uri) if isinstance(uri, str) else None
+    file = ls.state.files.get(ls.state.notebooks.owner(uri)) if isinstance(uri, str) else None
     if file is None:
         raise RpcError(INVALID_PARAMS, "give the URI of an open document as the argument")
     return file

@@ -19,14 +19,15 @@ async def diagnostic(
     ls: GraphMendServer, params: types.DocumentDiagnosticParams
 ) -> types.RelatedFullDocumentDiagnosticReport | types.RelatedUnchangedDocumentDiagnosticReport:
     """The document's findings, once its text as it is now has been analysed."""
-    file = ls.state.files.get(params.text_document.uri)
+    uri = params.text_document.uri
+    file = ls.state.files.get(ls.state.notebooks.owner(uri))
     if file is None:
         return types.RelatedFullDocumentDiagnosticReport([])
     try:
         await asyncio.wait_for(file.analysed.wait(), _PATIENCE)
     except asyncio.TimeoutError:
         ls.state.log("warning", "static analysis takes unusually long")
-    items = ls.state.diagnostics(file)
+    items = ls.state.shown(file).get(uri, [])
     result_id = _name_of(items)
     if params.previous_result_id == result_id:
         return types.RelatedUnchangedDocumentDiagnosticReport(result_id)

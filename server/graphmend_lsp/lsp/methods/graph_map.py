@@ -18,6 +18,7 @@ from pygls.exceptions import JsonRpcException
 
 from graphmend_lsp.engine.cache import cache_folder
 from graphmend_lsp.lsp.workspace import OpenFile
+from graphmend_lsp.notebook import by_cell
 
 if TYPE_CHECKING:
     from graphmend_lsp.lsp.language_server import GraphMendServer
@@ -27,7 +28,10 @@ NOTHING = "No entry of this file has run yet. Save the file, or run Find Graph B
 
 def map_data(ls: GraphMendServer, file: OpenFile) -> dict[str, Any]:
     """The map of the document's entries; without programs when none of them has run."""
-    return ls.state.maps.data(file.document.name, ls.state.text_at)
+    open_now = (one.document for one in ls.state.files.values())
+    notebooks = {one.name: one.notebook.program for one in open_now if one.notebook is not None}
+    data: dict[str, Any] = by_cell(ls.state.maps.data(file.document.name, ls.state.text_at), notebooks)
+    return data
 
 
 async def show_map(ls: GraphMendServer, file: OpenFile) -> None:

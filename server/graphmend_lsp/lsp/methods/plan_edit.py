@@ -6,16 +6,17 @@ from lsprotocol import types
 
 from graphmend_lsp.lsp.edits import smallest_edits, whole, workspace_edit
 from graphmend_lsp.lsp.found import Run
-from graphmend_lsp.lsp.rpc import CONTENT_MODIFIED, RpcError
+from graphmend_lsp.lsp.rpc import CONTENT_MODIFIED, REQUEST_FAILED, RpcError
 from graphmend_lsp.lsp.workspace import Workspace
 from graphmend_lsp.model import Plan, TextEdit
+from graphmend_lsp.notebook import UnsplitEditError
 
 
 def edit_of(state: Workspace, plan: Plan, run: Run) -> types.WorkspaceEdit | None:
     """The edit; None when there is nothing to change, or this client cannot create the files that it needs.
 
     Raises:
-        RpcError: a document of the run has changed since.
+        RpcError: a document of the run has changed since, or an edit of a notebook is no edit of one cell.
     """
     # The proof is about the whole program: a change of any open document voids it.
     for path, tracker in run.trackers.items():
@@ -26,4 +27,7 @@ def edit_of(state: Workspace, plan: Plan, run: Run) -> types.WorkspaceEdit | Non
     for path, new in plan.texts.items():
         now = targets[path].text
         edits += [whole(path, new)] if now is None else smallest_edits(path, now, new)
-    return workspace_edit(edits, targets, state.client) if edits else None
+    try:
+        return workspace_edit(edits, targets, state.client) if edits else None
+    except UnsplitEditError as error:
+        raise RpcError(REQUEST_FAILED, str(error)) from error

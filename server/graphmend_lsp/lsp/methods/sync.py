@@ -15,7 +15,7 @@ def did_open(ls: GraphMendServer, params: types.DidOpenTextDocumentParams) -> No
     """Analyse, and show what is kept of earlier runs; nothing is run on open."""
     opened = params.text_document
     ls.state.opened(ls.state.store.open(opened.uri, opened.language_id, opened.version, opened.text))
-    ls.spawn(_recall(ls, ls.state.files[opened.uri]), "kept results")
+    ls.spawn(recall(ls, ls.state.files[opened.uri]), "kept results")
 
 
 def did_change(ls: GraphMendServer, params: types.DidChangeTextDocumentParams) -> None:
@@ -26,13 +26,23 @@ def did_change(ls: GraphMendServer, params: types.DidChangeTextDocumentParams) -
         state.log("warning", "ignored a change of a document that is not open")
         return
     state.changed(*result)
-    if (file := state.files.get(document.uri)) is not None and not ls.runs.edited(file):
+    after_change(ls, document.uri)
+
+
+def after_change(ls: GraphMendServer, uri: str) -> None:
+    """A document is being edited: what a save will need is made ready."""
+    if (file := ls.state.files.get(uri)) is not None and not ls.runs.edited(file):
         ls.spawn(ls.runs.expect(file), "worker start")
 
 
 def did_save(ls: GraphMendServer, params: types.DidSaveTextDocumentParams) -> None:
     """Run what reaches the file, when the user's settings say so."""
-    file = ls.state.files.get(params.text_document.uri)
+    run(ls, params.text_document.uri)
+
+
+def run(ls: GraphMendServer, uri: str) -> None:
+    """A document was saved."""
+    file = ls.state.files.get(uri)
     if file is not None:
         ls.spawn(_run(ls, file), "save")
 
@@ -43,7 +53,8 @@ def did_close(ls: GraphMendServer, params: types.DidCloseTextDocumentParams) -> 
     ls.state.closed(params.text_document.uri)
 
 
-async def _recall(ls: GraphMendServer, file: OpenFile) -> None:
+async def recall(ls: GraphMendServer, file: OpenFile) -> None:
+    """Show what is kept of earlier runs of a document."""
     await ls.state.read_project(file)
     await file.analysed.wait()
     await ls.runs.recall(file)
