@@ -27,17 +27,17 @@ def path_of(uri: str) -> str | None:
     return os.path.normpath(path) if path.startswith("/") else None
 
 
+def is_below(path: str, folder: str) -> bool:
+    """Whether a file lies in a folder, by its name."""
+    path, folder = os.path.normcase(path), os.path.normcase(folder)
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
 def folder_of_virtual(path: str) -> str | None:
     """The folder of the notebook that JupyterLab shows as this document (``ROOT/.virtual_documents/FOLDER/nb.ipynb``), from
     which its kernel imports; None for any other document."""
     root, found, rest = path.replace(os.sep, "/").partition(f"/{VIRTUAL}/")
     return os.path.normpath(os.path.join(root or "/", os.path.dirname(rest))) if found else None
-
-
-def is_below(path: str, folder: str) -> bool:
-    """Whether a file lies in a folder, by its name."""
-    path, folder = os.path.normcase(path), os.path.normcase(folder)
-    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
 def uri_of(path: str) -> str:

@@ -361,9 +361,7 @@ class Workspace:
         """What is shown in files that are not open, by URI; a file with nothing to show is left out."""
         shown: dict[str, list[types.Diagnostic]] = {}
         for path in sorted(self.results.paths):
-            if not self.settings_at(path).enable:
-                continue
-            if not os.path.isabs(path) or is_notebook(path):
+            if not os.path.isabs(path) or is_notebook(path) or not self.settings_at(path).enable:
                 continue  # only the cells of an open notebook have URIs
             if self.file_at(path) is not None or (text := self.text_at(path)) is None:
                 continue

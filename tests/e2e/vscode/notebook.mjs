@@ -36,9 +36,12 @@ await inWorkbench(
     await cell.locator(".squiggly-warning").first().waitFor({ timeout: 45_000 });
     say("run");
 
-    await cell.locator(".squiggly-warning").first().hover({ force: true });
     const hover = page.locator(".monaco-hover-content", { hasText: plan.hover }).first();
-    await hover.waitFor();
+    await until(async () => { // what is drawn anew under the pointer shows no hover
+      await page.mouse.move(5, 5);
+      await cell.locator(".squiggly-warning").first().hover({ force: true });
+      return hover.waitFor({ timeout: 4_000 }).then(() => true, () => false);
+    }, "the hover");
     say("hover:", JSON.stringify((await hover.innerText()).slice(0, 400)));
     await page.mouse.move(5, 5);
 

@@ -22,7 +22,9 @@ has stored before it is lost, so nothing may be stored there. What a module has 
 training) is lost, too, where a compiler writes state when a graph ends. A graph has no order but that of its data: a compiler may
 write a buffer, or read an index out of range, before the check that comes first in the source. Where a graph of the run writes
 what does not depend on the check, the mend assumes that no code catches the exception; where the code behind the check raises
-for the values that fail it, that no code in between raises.
+for the values that fail it, that no code in between raises. Where no call fails the check, GraphMend makes it fail in both
+programs, and compares what they raise and what they leave behind; a graph that looks up what the check reads raises perhaps
+before it, and the mend assumes that no code in between raises.
 
 At the end of the function the exception is the same, but the code in between has run by then, and may raise first. So a check
 does not move over statements that write state, change their arguments, print or log. Where a layer in between may draw random
