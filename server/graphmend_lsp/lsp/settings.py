@@ -75,7 +75,7 @@ def read_settings(value: Any, base: Settings) -> tuple[Settings, tuple[str, ...]
         return base, ()
     found = {field.name: getattr(base, field.name) for field in fields(Settings)}
     flat = {key.removeprefix(f"{SECTION}."): given for key, given in _flat(value).items()}
-    known = (*SERVER, *EXTENSION, "interpreterFound")  # which an extension says, and no user
+    known = (*SERVER, *EXTENSION)
     told = [key for key in flat if _KEYS.get(key, key) not in _NAMES]
     complaints = [words for words in unknown(told, known, f"{SECTION}.") if is_ours or "did you mean" in words]
     for key, given in flat.items():
