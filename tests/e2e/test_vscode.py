@@ -102,6 +102,56 @@ def test_a_break_of_a_notebook_is_seen_and_mended_in_its_cell(workbench: Run, wo
     )
 
 
+HELPER = """import torch
+
+
+def choose(y: torch.Tensor) -> torch.Tensor:
+    if y.sum() > 0:
+        y = y * 2
+    return y
+
+
+def widths(y: torch.Tensor) -> list[int]:
+    return sorted(set(y.abs().long().flatten().tolist()))
+"""
+MAIN = """import helper
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.lin = nn.Linear(8, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = helper.choose(self.lin(x))
+        return y * len(helper.widths(x))
+
+
+def graphmend_entry():
+    torch.manual_seed(0)
+    return Net(), (torch.randn(4, 8),)
+"""
+
+
+def test_breaks_are_shown_and_mended_in_the_file_that_they_are_in(workbench: Run, workspace: Path) -> None:
+    (workspace / "gate.py").unlink()
+    (workspace / "main.py").write_text(MAIN)
+    (workspace / "helper.py").write_text(HELPER)
+    branch = "    if y.sum() > 0:\n        y = y * 2\n"
+    workbench(
+        "files.mjs",
+        name="main.py",
+        helper="helper.py",
+        mendable=r"y\.sum\(\) > 0",
+        refused=r"tolist[^$]*Not mended: ",
+        progress=r"[Vv]erifying|running",
+        mended=HELPER.replace(branch, "    y = torch.where(y.sum() > 0, y * 2, y)\n"),
+        screenshots=os.environ.get("GRAPHMEND_SCREENSHOTS"),
+    )
+
+
 def test_the_graph_map_is_drawn_goes_to_the_source_and_shows_the_mend(workbench: Run) -> None:
     workbench(
         "graph_map.mjs",

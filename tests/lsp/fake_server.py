@@ -250,6 +250,21 @@ class FakeSession:
             raise RuntimeError("what is kept is broken")
         return await self.prove(request, await self.check(request)) if "kept" in told else None
 
+    async def timed(self, request: CheckRequest, keys: Iterable[tuple[Entry, Mode]]) -> tuple[EntryResult, ...]:
+        told = {word for text in request.texts.values() for word in orders(text)}
+        if "crash timed" in told:
+            raise RuntimeError("the session crashed")
+        report = await self.check(request)
+        share = 0.25
+        return tuple(
+            replace(
+                one,
+                strip=tuple(replace(piece, share=share) if isinstance(piece, Graph) else piece for piece in one.strip),
+            )
+            for one in report.entries
+            if (one.entry, one.mode) in set(keys)
+        )
+
     async def mend(
         self,
         request: CheckRequest,

@@ -282,7 +282,7 @@ def test_why_nothing_is_offered_is_said_in_the_message(start: Start, uri: str, d
     client.initialize({**NEOVIM, "textDocument": {**NEOVIM["textDocument"], "codeAction": action}})
     client.open(uri, "# fake: decline\nx = foo\n")
     [shown] = client.published(uri, lambda shown: shown and "Not mended" in shown[0]["message"])
-    assert "Not mended: the value is None." in shown["message"]
+    assert "Not mended: The value is None." in shown["message"]
     mends = [a for a in client.actions(uri, (1, 4)) if a["title"].startswith("Mend graph break")]
     assert all("disabled" in mend for mend in mends)
     assert bool(mends) == disabled

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -89,7 +90,8 @@ def test_an_editor_without_a_view_opens_a_page(start: Start, uri: str, shows: bo
         assert said.startswith("GraphMend: the graph map is in ") and not asked
         path = Path(said.rpartition(" in ")[2])
     found = re.search(r'id="graph-map-data">(.*?)</script>', path.read_text("ascii"))
-    assert found is not None and json.loads(found[1]) == data(client, uri)
+    assert found is not None and json.loads(found[1]) == (told := data(client, uri))
+    assert shares(told) == [0.25, 0.25, 0.25]
 
 
 def test_lenses_say_how_an_entry_is_cut(start: Start, uri: str) -> None:
@@ -131,3 +133,48 @@ def test_a_view_of_the_editors_own_is_told_when_the_map_is_another(start: Start,
     assert any(message.get("method") == "graphmend/mapChanged" for message in client.seen)
     silent = ready(start, uri, TEXT)
     assert not any(message.get("method") == "graphmend/mapChanged" for message in silent.seen)
+
+
+def shares(told: Any) -> list[float | None]:
+    pieces = [piece for program in told["programs"] for strip in program["strips"] for piece in strip["pieces"]]
+    return [piece["share"] for piece in pieces if piece["kind"] == "graph"]
+
+
+def redrawn(client: Client, uri: str) -> list[float | None]:
+    """The shares once a view was told to draw the map anew, after it has asked for it."""
+
+    def told() -> int:
+        return sum(message.get("method") == "graphmend/mapChanged" for message in client.seen)
+
+    before = told()
+    data(client, uri)
+    while told() == before:
+        client.result("textDocument/codeLens", {"textDocument": {"uri": uri}})
+        time.sleep(0.02)
+    return shares(data(client, uri))
+
+
+def test_a_view_has_its_graphs_timed_once(start: Start, uri: str) -> None:
+    client = ready(start, uri, TEXT, initializationOptions={"graphMap": True})
+    assert redrawn(client, uri) == [0.25, 0.25, 0.25]
+    client.change(uri, 2, [{"text": f"\n{TEXT}"}])
+    client.save(uri)  # a new run: what was measured of the last one says nothing of it
+    client.until_note("graphmend/status", lambda params: params["state"] == "busy")
+    client.until_note("graphmend/status", lambda params: params["state"] == "ready")
+    assert redrawn(client, uri) == [0.25, 0.25, 0.25]
+
+
+@pytest.mark.parametrize("other", [TEXT.replace("y = foo", "y = 1"), f"# fake: crash timed\n{TEXT}"])
+def test_a_program_that_is_another_by_then_or_fails_is_not_timed(start: Start, uri: str, other: str) -> None:
+    client = ready(start, uri, TEXT, initializationOptions={"graphMap": True})
+    client.change(uri, 2, [{"text": other}])
+    for _ in range(10):
+        assert shares(data(client, uri)) == [None, None, None]
+        time.sleep(0.02)
+
+
+def test_an_editor_without_a_view_has_nothing_timed(start: Start, uri: str) -> None:
+    client = ready(start, uri, TEXT)
+    for _ in range(5):
+        assert shares(data(client, uri)) == [None, None, None]
+        time.sleep(0.02)

@@ -38,6 +38,11 @@ def test_what_a_project_says_stands_where_the_editors_own_setting_is_as_usual() 
     usual = in_project(Settings(), project)
     assert (usual.device, usual.modes, usual.explore, usual.guess) == ("cpu", ("eval", "train"), False, False)
     assert (usual.interpreter, usual.worker_timeout, usual.worker_memory) == ("/env/python", 3.0, 900)
+    told_by_extension, complaints = read_settings({"interpreter": ["/found"], "interpreterFound": True}, Settings())
+    assert complaints == ()
+    found = in_project(told_by_extension, project)
+    assert found.interpreter == "/env/python"
+    assert in_project(Settings(interpreter="/found", interpreter_found=True), Project()).interpreter == "/found"
     own = Settings(device="cuda", mode="train", interpreter="/mine", worker_timeout=9.0, worker_memory=4)
     told = in_project(own, project)
     assert (told.device, told.modes, told.interpreter, told.worker_timeout, told.worker_memory) == (

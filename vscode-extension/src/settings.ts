@@ -85,6 +85,7 @@ export function serverSettings(settings: Settings, python: string | undefined): 
   return {
     enable: settings.enable,
     interpreter: python === undefined ? [] : [python],
+    interpreterFound: settings.interpreter.length === 0, // then the project's own stands
     run: settings.run,
     entries: settings.entries,
     device: settings.device,

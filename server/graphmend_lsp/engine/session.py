@@ -31,7 +31,7 @@ from graphmend_lsp.engine.runs import Key, Run, mended_run, run_of
 from graphmend_lsp.engine.strip import Strips
 from graphmend_lsp.engine.tree import AT_ONCE, client_of
 from graphmend_lsp.engine.verdicts import elsewhere, judge
-from graphmend_lsp.model import Entry, Failure, Measurement, Mend, Plan, Progress, Report, Verdict
+from graphmend_lsp.model import Entry, EntryResult, Failure, Measurement, Mend, Plan, Progress, Report, Verdict
 from graphmend_lsp.worker.wire import (
     AnalyseParams,
     AnalyseResult,
@@ -230,6 +230,12 @@ class Session:
         """Every entry of the request under Dynamo, in each mode, but for those to `leave`; `live` hears of each break."""
         keys = [key for key in self._keys(request) if key not in leave]
         return await self._run_all(request, keys, "real", on_progress, live)
+
+    async def timed(self, request: CheckRequest, keys: Iterable[Key]) -> tuple[EntryResult, ...]:
+        """How these entries are cut, with the share of a call's time that each graph takes: their calls are made again."""
+        runs = await self._run_all(replace(request, timed=True), list(keys), "real", None)
+        strips = Strips(scope_of(request), Sources(request.texts))
+        return await asyncio.to_thread(entry_results, shown_runs(runs, {}), strips)
 
     async def explore(
         self, request: CheckRequest, keys: Iterable[Key] | None = None, on_progress: OnProgress | None = None

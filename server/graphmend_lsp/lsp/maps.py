@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,7 +16,7 @@ Now = Callable[[str], "Text | None"]
 Key = tuple[Entry, Mode]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Cut:
     """How an entry fared in one mode, with the run that showed it, whose texts the spans are of."""
 
@@ -50,6 +51,7 @@ class Maps:
     def __init__(self) -> None:
         self._cuts: dict[Key, Cut] = {}
         self._plan: Plan | None = None
+        self._timed: weakref.WeakSet[Cut] = weakref.WeakSet()
 
     def install(self, run: Run, report: Report) -> None:
         """A run has ended, or is proven: what it says of its entries takes the place of what was known of them."""
@@ -70,6 +72,26 @@ class Maps:
         own = tuple(cut for cut in self._cuts.values() if cut.result.entry.file == path)
         return own or tuple(cut for cut in self._cuts.values() if path in cut.files)
 
+    def untimed(self, path: str, folder: str) -> tuple[Cut, ...]:
+        """Those of `about`, of a workspace folder, whose graphs were not timed, and are not being timed; they are from now on."""
+        found = tuple(
+            cut
+            for cut in self.about(path)
+            if cut.run.folder == folder
+            and cut.result.run == "real"
+            and cut.result.error is None
+            and cut not in self._timed
+            if any(isinstance(piece, Graph) and piece.share is None for piece in cut.result.strip)
+        )
+        self._timed.update(found)
+        return found
+
+    def timed(self, cut: Cut, result: EntryResult) -> None:
+        """The graphs of an entry were timed; what was measured counts where the program is still the one that was cut so."""
+        key = (cut.result.entry, cut.result.mode)
+        if self._cuts.get(key) is cut and _bare(result.strip) == _bare(cut.result.strip):
+            self._cuts[key] = replace(cut, result=replace(cut.result, strip=result.strip))
+
     def counts(self, cut: Cut, now: Now) -> tuple[int, int]:
         """`Cut.counts`, of the mended program where its text stands in the files now and no run has come since."""
         if self._plan is not None and _state(self._plan, now):
@@ -86,6 +108,10 @@ class Maps:
             if any(result.entry in entries for result in self._plan.before.entries):
                 return plan_map(self._plan, written=written)
         return graph_map(_moved(cuts, now))
+
+
+def _bare(strip: Iterable[Graph | Stop]) -> list[Graph | Stop]:
+    return [replace(piece, share=None) if isinstance(piece, Graph) else piece for piece in strip]
 
 
 def _state(plan: Plan, now: Now) -> bool | None:

@@ -166,7 +166,8 @@ def refusal(known: Known) -> str:
         told = "; ".join(wrong.verdict.reasons) or "the results differ"
         return _sentence(f"the mended program ran and does something else: {told}")
     if known.declined:
-        return _sentence("; ".join(dict.fromkeys(declined.reason for declined in known.declined)))
+        reasons = dict.fromkeys(declined.reason for declined in known.declined)
+        return " ".join(_sentence(reason[:1].upper() + reason[1:]) for reason in reasons)
     if not known.proposed:
         return ""
     return "No rule mends this kind of graph break."

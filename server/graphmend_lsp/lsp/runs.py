@@ -148,6 +148,20 @@ class Runs:
         while self._task is not None and not self._task.done():
             await asyncio.wait([self._task])
 
+    async def time(self, file: OpenFile) -> None:
+        """Have the graphs that a document's map shows timed, behind any run under way, and the map shown anew.
+
+        What cannot be timed, because a program fails now or is another, stays as it is.
+        """
+        await self.settled()
+        cuts = [] if self.why_not() else self._workspace.maps.untimed(file.document.name, self.folder)
+        if not cuts:
+            return
+        keys = {(cut.result.entry, cut.result.mode): cut for cut in cuts}
+        for result in await self.session().timed(self._request([file]), keys):
+            self._workspace.maps.timed(keys[result.entry, result.mode], result)
+        self._workspace.maps_changed()
+
     def is_known(self, number: int) -> bool:
         """Whether a run is the newest."""
         return number == self._number

@@ -12,6 +12,7 @@ from graphmend_lsp.model import (
     Break,
     Declined,
     Entry,
+    EntryResult,
     Finding,
     Measurement,
     Mend,
@@ -76,6 +77,10 @@ class SessionLike(Protocol):
         on_progress: Callable[[Progress], None] | None = None,
     ) -> tuple[Measurement, ...]:
         """How fast the entries are with these texts, beside the request's."""
+        ...
+
+    async def timed(self, request: CheckRequest, keys: Iterable[tuple[Entry, Mode]]) -> tuple[EntryResult, ...]:
+        """How these entries are cut, with what share of the time each graph takes."""
         ...
 
     async def restart(self) -> None:

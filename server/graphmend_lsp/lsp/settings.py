@@ -22,7 +22,8 @@ class Settings:
 
     `explore`: also follow, without data, the sides of branches that the inputs do not take. `guess`: make inputs up for models
     without an entry. `comments`: explain a mend that is not plain in a comment line. `code_lens`: show lenses above entries and
-    models that ran. `inlay_hints`: mark where graphs begin.
+    models that ran. `inlay_hints`: mark where graphs begin. `interpreter_found`: the editor has found the interpreter, the user
+    has set none.
     """
 
     enable: bool = True
@@ -32,6 +33,7 @@ class Settings:
     code_lens: bool = True
     inlay_hints: bool = False
     interpreter: str | None = None
+    interpreter_found: bool = False
     run: Literal["onSave", "manual", "off"] = "onSave"
     entries: tuple[str, ...] = ()
     device: Literal["auto", "cpu", "cuda"] = "auto"
@@ -49,6 +51,7 @@ class Settings:
 
 
 _KEYS = {"logLevel": "log_level", "worker.command": "worker_command", "worker.timeout": "worker_timeout"}
+_KEYS |= {"interpreterFound": "interpreter_found"}
 _KEYS |= {"codeLens": "code_lens", "inlayHints": "inlay_hints"}
 _KEYS |= {"worker.memory": "worker_memory", "worker.pathMapping": "worker_path_mapping"}
 _CHOICES = {
@@ -97,6 +100,7 @@ def in_project(settings: Settings, project: Project) -> Settings:
     open_ = {
         name for name, value in told.items() if value is not None and getattr(settings, name) == getattr(usual, name)
     }
+    open_ |= {"interpreter"} if settings.interpreter_found and project.python is not None else set()
     return replace(settings, **{name: told[name] for name in open_})
 
 
@@ -131,7 +135,7 @@ def _flat(value: dict[Any, Any], prefix: str = "") -> dict[str, Any]:
 def _read(name: str, given: Any) -> Any:
     if name in _CHOICES:
         return given if given in _CHOICES[name] else _Complaint(" or ".join(_CHOICES[name]))
-    if name in ("enable", "explore", "guess", "comments", "code_lens", "inlay_hints"):
+    if name in ("enable", "explore", "guess", "comments", "code_lens", "inlay_hints", "interpreter_found"):
         return given if isinstance(given, bool) else _Complaint("true or false")
     if name == "interpreter":
         if isinstance(given, list) and all(isinstance(part, str) for part in given):

@@ -429,6 +429,10 @@ class Workspace:
             self.server.spawn(self.server.workspace_code_lens_refresh_async(None), "lens refresh")
         if self.client.refreshes_hints and any(one.inlay_hints for one in (self.settings, *self.of_folders.values())):
             self.server.spawn(self.server.workspace_inlay_hint_refresh_async(None), "inlay hint refresh")
+        self.maps_changed()
+
+    def maps_changed(self) -> None:
+        """Have graph maps that are open be asked for again."""
         if self.client.shows_maps:
             self.server.protocol.notify("graphmend/mapChanged", {})
 

@@ -32,6 +32,7 @@ await inWorkbench(
     const names = await strip.getByRole("button").evaluateAll((all) => all.map((one) => one.getAttribute("aria-label")));
     say("strip:", JSON.stringify(names));
     assert.ok(names.some((one) => one.startsWith("Graph 1 of 3: ")), "no graph");
+    await strip.getByRole("button", { name: /^Graph 1 of 3: .* of the time/ }).waitFor({ timeout: 60_000 }); // measured behind the proofs
 
     // The theme is the editor's.
     const colours = await map.locator("body").evaluate((body) => [getComputedStyle(body).backgroundColor, getComputedStyle(body).getPropertyValue("--vscode-editor-background")]);

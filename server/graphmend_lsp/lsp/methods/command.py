@@ -57,7 +57,10 @@ async def execute(
         backend = at(arguments[0], "backend") if arguments else None
         return await measure(ls, _file(ls, arguments), backend, params.work_done_token)
     elif name == MAP_DATA:
-        return map_data(ls, _file(ls, arguments))
+        file = _file(ls, arguments)
+        if ls.state.client.shows_maps:  # the data can be asked for again, with the times
+            ls.spawn(ls.runs.of(file).time(file), "times of the graph map")
+        return map_data(ls, file)
     elif name == GRAPH_MAP:
         await show_map(ls, _file(ls, arguments))
     else:

@@ -23,6 +23,7 @@ from graphmend_lsp.notebook import by_cell
 if TYPE_CHECKING:
     from graphmend_lsp.lsp.language_server import GraphMendServer
 
+PATIENCE = 15.0  # seconds that a page waits for the times of its graphs
 NOTHING = "No entry of this file has run yet. Save the file, or run Find Graph Breaks Now."
 
 
@@ -35,7 +36,12 @@ def map_data(ls: GraphMendServer, file: OpenFile) -> dict[str, Any]:
 
 
 async def show_map(ls: GraphMendServer, file: OpenFile) -> None:
-    """Write the page into the cache folder and have the editor open it; say where it is if the editor cannot."""
+    """Write the page into the cache folder and have the editor open it; say where it is if the editor cannot.
+
+    A page cannot be drawn anew, so its graphs are timed before, where that is done in a moment.
+    """
+    timing = ls.spawn(ls.runs.of(file).time(file), "times of the graph map")
+    await asyncio.wait([timing], timeout=PATIENCE)
     data = map_data(ls, file)
     if not data["programs"]:
         ls.state.show("info", f"GraphMend: {NOTHING}")
