@@ -7,6 +7,7 @@ Pure reading. What is done about a check is in `guard` and `guard_graph`.
 from __future__ import annotations
 
 import ast
+import math
 from dataclasses import dataclass
 
 from graphmend_lsp.mending.facts.effects import is_static
@@ -253,12 +254,23 @@ def without_item(source: Source, test: ast.expr) -> tuple[str, bool] | str:
         text = source.text.value[start:end]
         for old, new in reversed(list(zip(sides, bare, strict=True))):
             first, last = source.range(old)
-            text = text[: first - start] + source.code(new) + text[last - start :]
+            exact = new is not old and any(map(_is_rounded, sides))  # Python compares in float64
+            spelt = f"{_operand(source, new)}.double()" if exact else source.code(new)
+            text = text[: first - start] + spelt + text[last - start :]
         return text, True
     bare_one = _bare(test)
     if reads(source, bare_one):
         return f"`{source.code(test)}` computes with a tensor's value in Python."
     return source.code(bare_one), False
+
+
+def _is_rounded(node: ast.expr) -> bool:
+    """Whether an expression is a number that narrow floating dtypes cannot hold: a tensor of these is compared with another."""
+    value = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)) else node
+    if not isinstance(value, ast.Constant) or not isinstance(value.value, float):
+        return False
+    mantissa, exponent = math.frexp(value.value)
+    return math.isfinite(value.value) and not ((mantissa * 256).is_integer() and -13 <= exponent <= 16)
 
 
 def _bare(node: ast.expr) -> ast.expr:
