@@ -74,7 +74,9 @@ def parse(path: str, raw: str) -> NotebookFile | None:
         data = json.loads(raw)
         sources, places = _python_cells(data, raw)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise NotNotebookError(f"{path} is not a notebook of format 4. Open it in Jupyter, and save it again.") from error
+        raise NotNotebookError(
+            f"{path} is not a notebook of format 4. Open it in Jupyter, and save it again."
+        ) from error
     language = _language(data.get("metadata") or {})
     if language not in ("", "python", "ipython"):
         raise NotNotebookError(f"{path} is a notebook of {language}, not of Python.")
