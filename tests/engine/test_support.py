@@ -66,7 +66,7 @@ def test_it_is_written_once_and_updated(tmp_path: Path) -> None:
     new = supports.completed(_mend(path)).edits[1:]
     assert [(one.path, one.text) for one in new] == [(str(home), support_text())]
     assert supports.completed(_mend(path, "x = 1\n")).edits[1:] == ()
-    for text, count in ((support_text(), 0), (support_text().replace("\nVERSION = 2\n", "\nVERSION = 1\n"), 1)):
+    for text, count in ((support_text(), 0), (support_text().replace("\nVERSION = 3\n", "\nVERSION = 1\n"), 1)):
         again = Supports(Sources({str(home): text}))
         again.style(str(path))
         assert len(again.completed(_mend(path)).edits[1:]) == count
@@ -144,7 +144,7 @@ def test_the_style_of_a_project(
 
 
 def test_the_text_has_a_version() -> None:
-    assert version_of(support_text()) == 2 and version_of("VERSION = 1\n") is None
+    assert version_of(support_text()) == 3 and version_of("VERSION = 1\n") is None
 
 
 _PROGRAM = """\
@@ -159,7 +159,7 @@ def load(name, text):
     return module
 
 text = open(sys.argv[1], encoding="utf-8").read()
-one, two = load("one", text), load("two", text.replace("VERSION = 2", "VERSION = 3"))
+one, two = load("one", text), load("two", text.replace("VERSION = 3", "VERSION = 4"))
 print("torch._dynamo" in sys.modules)
 classes = []
 for copy in (one, two):

@@ -92,7 +92,7 @@ import torch
 
 def f(x):
     if ⟦(x < 0).any()⟧:
-        raise ValueError(f"negative: {x.shape}")
+        raise ValueError(f"negative: {x}")
     torch._assert_async((x < 9).all(), "large")
     return x + 1
 """

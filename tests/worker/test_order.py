@@ -82,3 +82,32 @@ def test_what_stands_behind_a_check_and_raises_is_found(behind: str, raises: str
     assert [one.get("assumes") for one in found] == ["raised-between"] * (raises is not None)
     assert all(str(raises) in one["detail"] for one in found)
     assert call(recipes[0]).raised == seen[0].raised, "the check raises again behind it"
+
+
+SAID = {
+    "nothing raises": ("y = x * 2\n    call_in_graph(lambda: print(1))\n    return y", []),
+    "a look-up in front": ("y = t[i]\n    call_in_graph(lambda: print(1))\n    return y + x", ["index"]),
+    "a look-up behind": (
+        "call_in_graph(lambda: print(1))\n    return x + torch.nn.functional.embedding(i, t)",
+        ["embedding"],
+    ),
+    "a look-up that the message says": (
+        "y = t[i]\n    call_in_graph(lambda y: print(y.sum()), y.detach())\n    return x",
+        [],
+    ),
+    "a check": ("call_in_graph(lambda: print(1))\n    check((x < 9).all(), ValueError)\n    return x", ["check_1"]),
+    "a print of torch": ("y = t[i]\n    torch._higher_order_ops.print('1')\n    return y + x", ["index"]),
+    "no message": ("return t[i] + x", []),
+}
+
+
+@pytest.mark.usefixtures("support")
+@pytest.mark.parametrize(("body", "raising"), SAID.values(), ids=SAID)
+def test_what_may_raise_beside_a_message_is_found(body: str, raising: list[str]) -> None:
+    found: list[Difference] = []
+    text = f"import torch\nfrom graphmend_support import call_in_graph, check\n\ndef fn(x, t, i):\n    {body}\n"
+    fn = made(text, "fn")
+    given = torch.ones(2, 3), torch.ones(4, 3), torch.tensor([0, 1])
+    torch.compile(fn, backend=watching(found), fullgraph=True)(*given)
+    assert [one["detail"].split("`")[1] for one in found] == raising
+    assert {one.get("assumes") for one in found} <= {"raised-between"}

@@ -23,11 +23,11 @@ from typing import Any, Callable, Dict, Type, TypeVar
 import torch
 
 __all__ = [
-    "all_rows", "captures", "check", "chosen_rows", "defer", "number", "operator", "print_in_graph", "runs_deferred",
-    "while_tracing",
+    "all_rows", "call_in_graph", "captures", "check", "chosen_rows", "defer", "number", "operator", "print_in_graph",
+    "runs_deferred", "while_tracing",
 ]
 
-VERSION = 2
+VERSION = 3
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Never change what is in here: copies of other versions use it, too.
@@ -43,16 +43,24 @@ class _Waiting(threading.local):
 _waiting: Any = _shared.setdefault("waiting 2", _Waiting())
 
 
-def check(holds: Any, error: Type[BaseException], *arguments: Any) -> bool:
+def check(holds: Any, error: Callable[..., BaseException], *arguments: Any) -> bool:
     """Raise `error(*arguments)` where `holds` is false; an operator of the graph does so in compiled code.
 
-    `arguments` are texts, numbers, True, False and None. What it gives is True, so that it can stand in an `assert`.
+    `error` is an exception's class, and `arguments` are texts, numbers, True, False and None; or a function that makes the
+    exception, of what `call_in_graph` takes. What it gives is True, so that it can stand in an `assert`.
     """
     if not torch.compiler.is_compiling() or not isinstance(holds, torch.Tensor):
         if not holds:
             raise error(*arguments)
     else:  # an operator whose value nobody uses would be left out
-        torch._assert_async(torch.ops.graphmend.check_1(holds, _raised(error, arguments)), "graphmend_support.check")
+        if isinstance(error, type):
+            made = torch.ops.graphmend.check_1(holds, _raised(error, arguments))
+        else:
+            numbers: Any = []
+            tensors: Any = []
+            pattern = [_taken(one, numbers, tensors) for one in arguments]
+            made = torch.ops.graphmend.check_2(holds, _called(error, pattern, False), numbers, tensors)
+        torch._assert_async(made, "graphmend_support.check")
     return True
 
 
@@ -99,7 +107,7 @@ def defer(effect: Callable[[], object]) -> None:
         if effects is not None and effects is _shared.get("lent"):
             effects = None  # another thread's
     if effects is None:
-        effect()
+        _in_its_function(effect)()
     else:
         effects.append(effect)
 
@@ -119,7 +127,7 @@ def runs_deferred(function: F) -> F:
         _waiting.effects = None
         try:
             for effect in now:
-                effect()
+                _in_its_function(effect)()
         finally:
             _waiting.effects = effects
 
@@ -161,6 +169,121 @@ def print_in_graph(text: str, *values: Any) -> None:
         torch._higher_order_ops.print(text, *values)
     else:
         print(text.format(*values))
+
+
+def call_in_graph(effect: Callable[..., object], *values: Any) -> None:
+    """Call `effect(*values)`; in a graph, an operator of it does, at this place among the other operators that are ordered.
+
+    `values` are tensors, what Python knows while it traces (numbers, texts, shapes, dtypes, None), and lists and tuples of such.
+    The function gets a tensor without its history of gradients, and nothing but its parameters and what is global.
+    """
+    if torch.compiler.is_compiling():
+        numbers: Any = []
+        tensors: Any = []
+        pattern = [_taken(one, numbers, tensors) for one in values]
+        name = _called(effect, pattern, True)
+        if name:
+            torch.ops.graphmend.call_1(name, numbers, tensors)
+            return
+    _in_its_function(effect)(*values)
+
+
+def _in_its_function(effect: Any) -> Any:
+    """A lambda under the name of the function that it stands in, which is what log records show."""
+    if torch.compiler.is_compiling() or not isinstance(effect, types.FunctionType) or effect.__code__.co_name != "<lambda>":
+        return effect
+    path = getattr(effect.__code__, "co_qualname", effect.__qualname__)  # Python 3.10 has none, and Dynamo gives no other
+    inside = path.rpartition(".<locals>.<lambda>")[0].rpartition(".")[2]
+    if not inside.isidentifier():
+        return effect
+    code = effect.__code__.replace(co_name=inside)
+    return types.FunctionType(code, effect.__globals__, inside, effect.__defaults__, effect.__closure__)
+
+
+def _taken(value: Any, numbers: Any, tensors: Any) -> Any:
+    """What of a value is known while Python traces; the rest goes into `numbers` and `tensors`."""
+    if isinstance(value, torch.Tensor):
+        tensors.append(value.detach())
+        return ("tensor",)
+    if isinstance(value, (list, tuple)):
+        kind = "shape" if isinstance(value, torch.Size) else "list" if isinstance(value, list) else "tuple"
+        return (kind, [_taken(one, numbers, tensors) for one in value])
+    if isinstance(value, int) and not isinstance(value, bool):
+        numbers.append(value)
+        return ("number",)
+    return ("constant", value)
+
+
+def _given(pattern: Any, numbers: Any, tensors: Any) -> Any:
+    kind, *rest = pattern
+    if kind in ("tensor", "number"):
+        return next(tensors if kind == "tensor" else numbers)
+    if kind == "constant":
+        return rest[0]
+    made = [_given(one, numbers, tensors) for one in rest[0]]
+    return made if kind == "list" else tuple(made) if kind == "tuple" else torch.Size(made)
+
+
+def _called(effect: Any, pattern: Any, ordered: bool) -> str:
+    """The name under which an operator finds the function; empty where this torch cannot keep an operator's order."""
+    if ordered and not _is_ordered():
+        return ""
+    number = 0
+    code = effect.__code__
+    while True:
+        name = f"{effect.__module__}:{code.co_firstlineno}:{zlib.crc32(repr(pattern).encode())}:{number}"
+        known, same = _shared["called 1"].setdefault(name, (effect, pattern))
+        if known.__code__ is code and known.__globals__ is effect.__globals__ and repr(same) == repr(pattern):
+            return name
+        number += 1
+
+
+_called._dynamo_marked_constant = True
+
+
+def _is_ordered() -> bool:
+    """Whether the operator is one that keeps its place; it is made so when a graph first needs it."""
+    if "ordered 1" not in _shared:
+        try:
+            effects = importlib.import_module("torch._higher_order_ops.effects")
+            kinds = getattr(effects, "_EffectType", None) or importlib.import_module("torch._library.effects").EffectType
+            effects._register_effectful_op(torch.ops.graphmend.call_1.default, kinds.ORDERED)
+            _shared["ordered 1"] = True
+        except (ImportError, AttributeError):
+            _shared["ordered 1"] = False
+    return _shared["ordered 1"]
+
+
+def _call(name: str, numbers: Any, tensors: Any) -> Any:
+    if name not in _shared["called 1"]:
+        raise RuntimeError("graphmend_support: another process made this graph; compile it in this one")
+    effect, pattern = _shared["called 1"][name]
+    rest = iter(numbers), iter(tensors)
+    return _in_its_function(effect)(*[_given(one, *rest) for one in pattern])
+
+
+def _say(name: str, numbers: Any, tensors: Any) -> None:
+    _call(name, numbers, tensors)
+
+
+def _check_made(holds: torch.Tensor, name: str, numbers: Any, tensors: Any) -> torch.Tensor:
+    if not holds:
+        raise _call(name, numbers, tensors)
+    return torch.ones((), dtype=torch.bool, device=holds.device)
+
+
+_shared.setdefault("called 1", {})
+if not hasattr(torch.ops.graphmend, "call_1"):
+    _caller = _shared["library call 1"] = torch.library.Library("graphmend", "FRAGMENT")
+    _unsafe = getattr(torch.Tag, "cudagraph_unsafe", None)  # a replayed graph would not call it
+    _caller.define("call_1(str name, SymInt[] numbers, Tensor[] tensors) -> ()", tags=() if _unsafe is None else (_unsafe,))
+    _caller.impl("call_1", _say, "CompositeExplicitAutograd")
+    torch.library.register_fake("graphmend::call_1", lambda name, numbers, tensors: None, lib=_caller)
+    _caller.define(
+        "check_2(Tensor holds, str name, SymInt[] numbers, Tensor[] tensors) -> Tensor", tags=() if _unsafe is None else (_unsafe,)
+    )
+    _caller.impl("check_2", _check_made, "CompositeExplicitAutograd")
+    torch.library.register_fake("graphmend::check_2", lambda holds, *_: _check_fake(holds, ""), lib=_caller)
 
 
 def while_tracing(function: F) -> F:

@@ -10,6 +10,7 @@ import copy
 import functools
 import hashlib
 import random
+import re
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -100,6 +101,11 @@ def seed(value: int) -> None:
         numpy.random.seed(value)
 
 
+_TRACED = re.compile(
+    r"sub_(?:called|raised)(?:_\d+)?"
+)  # what Dynamo keeps of the support module's constants among a file's globals
+
+
 @functools.cache
 def _knows_no_device() -> bool:
     """Whether this torch computes on the CPU only: then there is one generator. For others each call takes down its stack."""
@@ -118,7 +124,7 @@ def state_of(subject: Subject, store: Store) -> Snapshot:
     for file in subject.files:
         name = file.__name__.rsplit(".", 1)[-1]
         for key, value in list(vars(file).items()):
-            if key.startswith("__") or not _is_data(value, subject.files):
+            if key.startswith("__") or _TRACED.fullmatch(key) or not _is_data(value, subject.files):
                 continue
             if isinstance(value, torch.nn.Module):
                 if id(value) not in known:

@@ -1,4 +1,5 @@
-"""Whether what stands behind a check of the graph waits for it. For children that run user code.
+"""Whether what stands behind a check of the graph waits for it, and what may raise beside a message of it. For children that
+run user code.
 
 A graph has no order but that of its data: Inductor puts what does not need a check's value into one kernel with what stands
 in front of it (torch 2.13: ``n += 1`` of a buffer, or a reduction of ``table[ids]``, beside ``ids.max()``, which the check
@@ -55,7 +56,8 @@ def watching(found: list[Difference], forced: bool = False) -> Callable[..., Any
         names = [_name(node) for node in graph.graph.find_nodes(op="placeholder")]
 
         def look(lowered: torch.fx.GraphModule, example: Any) -> Any:
-            news = [*written_regardless(lowered.graph, names), *(looked_up(lowered.graph) if forced else ())]
+            news = [*written_regardless(lowered.graph, names), *said_regardless(lowered.graph)]
+            news += looked_up(lowered.graph) if forced else ()
             found.extend(one for one in news if one not in found)
             return boxed_nop(lowered, example)
 
@@ -86,6 +88,45 @@ def written_regardless(graph: torch.fx.Graph, names: Sequence[str]) -> list[Diff
                 _difference("state", "compiled code", f"{what} may be written although the check fails", "caught")
             )
     return found
+
+
+def said_regardless(graph: torch.fx.Graph) -> list[Difference]:
+    """The operators of a graph that may raise for their data, and whose value no message of it needs.
+
+    Inductor may run such an operator in front of the message or behind it, wherever it stands.
+    """
+    said = [node for node in graph.nodes if _is_message(node)]
+    if not said:
+        return []
+    found = []
+    needed = [_behind([one], lambda one: one.all_input_nodes) for one in said]
+    for node in graph.nodes:
+        if not _may_raise(node) or all(node in one for one in needed):
+            continue
+        detail = f"`{_operator_of(node)}` may raise, and compiled code may say a message before it or not at all"
+        found.append(_difference("exception", "a call that raises in the graph", detail, "raised-between"))
+    return found
+
+
+def _is_message(node: torch.fx.Node) -> bool:
+    """Whether an operator says a message, in its order: the support module's, or torch's print."""
+    if node.op != "call_function" or getattr(node.target, "__name__", "") != "with_effects":
+        return False
+    return "call_1" in str(node.args[1]) or str(node.args[1]) == "print"
+
+
+def _may_raise(node: torch.fx.Node) -> bool:
+    """Whether an operator may raise for its data: an index, a check, or one that is not torch's own."""
+    target = node.target
+    if node.op != "call_function" or _is_message(node):
+        return False
+    if getattr(target, "overloadpacket", None) in _INDICES:
+        return True
+    return isinstance(target, torch._ops.OpOverload) and target.namespace not in ("aten", "prims", "prim", "profiler")
+
+
+def _operator_of(node: torch.fx.Node) -> str:
+    return str(getattr(node.target, "overloadpacket", node.target)).rpartition(".")[2]
 
 
 def looked_up(graph: torch.fx.Graph) -> list[Difference]:
@@ -151,7 +192,7 @@ def raised_behind(
 
 
 def has_checks() -> bool:
-    """Whether the programs of this process may have a check of the graph that a mend made."""
+    """Whether the programs of this process may have a check or a message in the graph that a mend made."""
     return _support() is not None or any(one._qualname.startswith(_NAMESPACE) for one in list(OPDEFS.values()))
 
 

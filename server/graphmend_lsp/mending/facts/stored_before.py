@@ -17,6 +17,7 @@ def stored_before(source: Source, function: Function, statement: ast.stmt) -> in
         if isinstance(up, (ast.For, ast.While)):
             end = source.range(up)[1]
     own = {id(one) for one in ast.walk(statement)}
+    own |= {id(one) for each in ast.walk(function) if isinstance(each, ast.Lambda) for one in ast.walk(each.body)}
     for one in ast.walk(function):
         if id(one) in own or not hasattr(one, "lineno") or source.range(one)[0] >= end:
             continue

@@ -25,6 +25,7 @@ from graphmend_lsp.mending.lowering.deferral_inline import (
     imports_helpers,
     name_taken,
 )
+from graphmend_lsp.mending.lowering.in_graph import written
 from graphmend_lsp.mending.lowering.late import assumed
 from graphmend_lsp.mending.syntax.edits import comments, one_line
 from graphmend_lsp.mending.syntax.formatting import layout, line_limit
@@ -94,7 +95,8 @@ def collect(
         return wrapped
     changes = [f"The text appears when `{outer.name}` returns or raises, not in the middle of it."]
     if effect.kind == "log":
-        changes.append("Log records carry the time of that moment, and `<lambda>` as their function name.")
+        named = "" if from_support else ", and `<lambda>` as their function name"
+        changes.append(f"Log records carry the time of that moment{named}.")
     changes += [
         f"`{name}` is copied because it is changed in place later: a grad_fn in the text reads CloneBackward0."
         for name in dict.fromkeys(copied)
@@ -210,19 +212,28 @@ def _put_off(
     head = ", ".join(f"{one.name}={one.code}" for one in captured.captures)
     found = supported(source, effect.call, "defer") if from_support else None
     defer = found[0]["defer"] if found is not None else DEFER
-    opening = f"{defer}(lambda {head}: " if head else f"{defer}(lambda: "
+    edits = as_lambda(source, effect, captured, holder, f"{defer}(lambda {head}".rstrip() + ": ", ")")
+    return edits, [source.code(one.node) for one in captured.captures if one.copied]
+
+
+def as_lambda(
+    source: Source, effect: Effect, captured: Captured, holder: ast.If | None, opening: str, closing: str
+) -> list[TextEdit]:
+    """The edits that make an effect the body of a lambda, which stands between the texts `opening` and `closing`.
+
+    With a `holder` the lambda takes the place of that ``if``, and has its condition.
+    """
     start, end = source.range(effect.call)
     pieces = sorted((one for one in captured.replacements if one.start >= start), key=lambda one: one.start)
     if not pieces or pieces[0].start > start:
         pieces.insert(0, Replacement(start, start + 1, source.text.value[start]))
-    first, closing = start, ")"
+    first = start
     if holder is not None:
         first = source.range(holder)[0]
-        closing = f" if {_test(source, holder.test, captured)} else None)"
+        closing = f" if {written(source, holder.test, captured)} else None{closing}"
     pieces[0] = Replacement(min(first, pieces[0].start), pieces[0].end, opening + pieces[0].text)
     pieces.append(Replacement(end, end, closing))
-    edits = [_edit(source, one.start, one.end, one.text) for one in _laid_out(source, effect, holder, pieces)]
-    return edits, [source.code(one.node) for one in captured.captures if one.copied]
+    return [_edit(source, one.start, one.end, one.text) for one in _laid_out(source, effect, holder, pieces)]
 
 
 def _laid_out(
@@ -243,16 +254,6 @@ def _laid_out(
         return pieces
     lines = layout(base + one_line(text), source.indent, limit)
     return [Replacement(start, end, source.newline.join(lines).removeprefix(base))]
-
-
-def _test(source: Source, test: ast.expr, captured: Captured) -> str:
-    start, end = source.range(test)
-    parts: list[str] = []
-    for one in sorted(captured.replacements, key=lambda one: one.start):
-        if start <= one.start and one.end <= end:
-            parts += (source.text.value[start : one.start], one.text)
-            start = one.end
-    return one_line("".join([*parts, source.text.value[start:end]]))
 
 
 def _others(

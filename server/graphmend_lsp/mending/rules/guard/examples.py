@@ -44,16 +44,18 @@ def f(x, p=0.0):
         after="""\
 import torch
 
+from graphmend_support import check
+
 
 def f(x, p=0.0):
-    failed = torch.isnan(x.log()).any()
-    result = torch.nn.functional.dropout(x, p)
-    if failed:
-        raise ValueError(f"nan in batch of {x.shape[0]}")
-    return result
+    check(
+        ~torch.isnan(x.log()).any(),
+        lambda value: ValueError(f"nan in batch of {value}"),
+        x.shape[0],
+    )
+    return torch.nn.functional.dropout(x, p)
 """,
         run="fn = f\ncalls = [(torch.ones(4),), (torch.ones(4) * 2,)]",
-        assumes=("caught",),
     ),
     Example(
         "the message is computed when the check fails",
@@ -71,16 +73,18 @@ def f(x):
         """\
 import torch
 
+from graphmend_support import check
+
 
 def f(x):
     y = x * 2
-    failed = (y < 0).any()
-    y_then = y
+    check(
+        ~(y < 0).any(),
+        lambda y: ValueError(f"negative: {y.min().item()} in {y.shape}"),
+        y,
+    )
     y = y + 1  # go on
-    result = y.sqrt()
-    if failed:
-        raise ValueError(f"negative: {y_then.min().item()} in {y_then.shape}")
-    return result
+    return y.sqrt()
 """,
         run="fn = f\ncalls = [(torch.ones(4),), (torch.ones(4) * 2,)]",
         outermost=None,
@@ -127,15 +131,16 @@ def f(x):
         """\
 import torch
 
+from graphmend_support import check
+
 
 def f(x):
     y = x.abs()
-    x_then = x
-    x = x + 1
-    result = x * y
-    if not torch.equal(x_then, y):
+    if x.shape != y.shape:
         raise KeyError(f"{y.shape} differ")
-    return result
+    check((x == y).all(), lambda shape: KeyError(f"{shape} differ"), y.shape)
+    x = x + 1
+    return x * y
 """,
         run="fn = f\ncalls = [(torch.ones(4),), (torch.ones(4) * 2,)]",
         outermost=None,
@@ -149,7 +154,7 @@ import torch
 
 def f(x):
     ⟦if (x < -5).any():
-        raise ValueError(f"far too small {x.shape}")⟧
+        raise ValueError(f"far too small {x}")⟧
     y = x.exp()
     if (x < 0).any():
         raise KeyError("too small")
@@ -167,7 +172,7 @@ def f(x):
     holds = (y > 0).all()
     result = y + x
     if failed:
-        raise ValueError(f"far too small {x.shape}")
+        raise ValueError(f"far too small {x}")
     if failed_2:
         raise KeyError("too small")
     assert holds, f"never {y.shape}"
@@ -190,7 +195,7 @@ class Net(torch.nn.Module):
 
     def forward(self, x):
         if self.strict and ⟦torch.isinf(x.log()).any()⟧:
-            raise ValueError("infinite", x.shape)
+            raise ValueError("infinite", x)
         return x + 1
 """,
         """\
@@ -206,7 +211,7 @@ class Net(torch.nn.Module):
         failed = self.strict and torch.isinf(x.log()).any()
         result = x + 1
         if failed:
-            raise ValueError("infinite", x.shape)
+            raise ValueError("infinite", x)
         return result
 """,
         run="fn = Net()\ncalls = [(torch.ones(4),), (torch.ones(4) * 2,)]",
@@ -221,7 +226,7 @@ import torch
 
 def f(x):
     ⟦if torch.isinf(x.log()).any() or torch.isnan(x.log()).any():
-        raise ValueError(f"bad values of {x.shape}")⟧
+        raise ValueError(f"bad values of {x}")⟧
     y = x + 1
     return y.sum()
 """,
@@ -235,7 +240,7 @@ def f(x):
     y = x + 1
     result = y.sum()
     if any_value or any_value_2:
-        raise ValueError(f"bad values of {x.shape}")
+        raise ValueError(f"bad values of {x}")
     return result
 """,
         run="fn = f\ncalls = [(torch.ones(4),), (torch.ones(4) * 2,)]",
@@ -251,7 +256,7 @@ import torch
 def f(x):
     if x.dim() == 1:
         ⟦if (x < 0).any():
-            raise ValueError(f"negative in {x.shape}")⟧
+            raise ValueError(f"negative in {x}")⟧
     return x.sqrt()
 """,
         """\
@@ -263,7 +268,7 @@ def f(x):
     result = x.sqrt()
     if condition:
         if (x < 0).any():
-            raise ValueError(f"negative in {x.shape}")
+            raise ValueError(f"negative in {x}")
     return result
 """,
         run="fn = f\ncalls = [(torch.ones(4),), (torch.ones(4) * 2,)]",
@@ -283,12 +288,17 @@ def f(x):
         """\
 import torch
 
+from graphmend_support import check
+
 
 def f(x):
-    holds = (x > 0).all()
-    result = x.log()
-    assert holds, f"must be positive, {x.shape}"
-    return result
+    # `check` raises, in a graph, too; what it gives is True.
+    assert check(
+        (x > 0).all(),
+        lambda shape: AssertionError(f"must be positive, {shape}"),
+        x.shape,
+    )
+    return x.log()
 """,
         run="fn = f\ncalls = [(torch.ones(4),), (torch.ones(4) * 2,)]",
         outermost=None,
@@ -326,7 +336,7 @@ import torch
 
 
 def f(x):
-    ⟦assert torch.allclose(x, x.abs()), f"negative in {x.shape}"⟧
+    ⟦assert torch.allclose(x, x.abs()), f"negative in {x}"⟧
     return x.sqrt()
 """,
         """\
@@ -336,7 +346,7 @@ import torch
 def f(x):
     abs_value = x.abs()
     result = x.sqrt()
-    assert torch.allclose(x, abs_value), f"negative in {x.shape}"
+    assert torch.allclose(x, abs_value), f"negative in {x}"
     return result
 """,
         run="fn = f\ncalls = [(torch.ones(4),), (torch.ones(4) * 2,)]",
@@ -548,9 +558,17 @@ def f(x):
         after="""\
 import torch
 
+from graphmend_support import check as graphmend_check
+
 
 def check(x):
-    torch._assert_async(~(x.min() < 0), "negative in <x.shape>: give positive values")
+    graphmend_check(
+        ~(x.min() < 0),
+        lambda shape: ValueError(
+            "negative in {}: ".format(shape) + "give positive values"
+        ),
+        x.shape,
+    )
     return x
 
 

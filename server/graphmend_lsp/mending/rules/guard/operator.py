@@ -12,13 +12,17 @@ import builtins
 import math
 from collections.abc import Sequence
 
+from graphmend_lsp.mending.facts.later import later
 from graphmend_lsp.mending.facts.stored_before import stored_before
+from graphmend_lsp.mending.lowering.capture import capture
+from graphmend_lsp.mending.lowering.in_graph import is_known, require_given, written
 from graphmend_lsp.mending.rules.guard.checks import Assertion, Check, Parts, Raise, must_hold
 from graphmend_lsp.mending.rules.guard.graph import InGraph, under
 from graphmend_lsp.mending.syntax.edits import comments, replace
 from graphmend_lsp.mending.syntax.formatting import layout, line_limit, render
 from graphmend_lsp.mending.syntax.imports import add_function, dotted, is_bound, is_builtin, spell
 from graphmend_lsp.mending.syntax.operator_names import qualified
+from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned, local_names
 from graphmend_lsp.mending.syntax.support import supported
 from graphmend_lsp.model import TextEdit
@@ -31,8 +35,6 @@ def raise_in_operator(source: Source, function: Function, check: Check) -> InGra
     statement = check.statement
     if isinstance(check, Raise) and check.statement.body[0] is not check.error:
         return "The check has a condition around it inside; mend the inner one."
-    if (name := _unknown(source, function, check)) is not None:
-        return f"Its exception is made of `{name}`, which an operator of the graph is not given."
     if (stored := stored_before(source, function, statement)) is not None:
         return f"Line {stored} stores a value in front of the check, which would be lost where the check fails."
     parts = must_hold(source, statement.test, isinstance(check, Raise))
@@ -44,9 +46,15 @@ def raise_in_operator(source: Source, function: Function, check: Check) -> InGra
         return "There are comments inside the check; move them above it first."
     if not _is_one_line(source, check):
         return "Its exception cannot be written on one line."
-    supported = _in_support(source, check, parts)
-    if supported is not None:
-        return supported
+    words = "Its exception is made of `{}`, which an operator of the graph is not given."
+    local, unknown = _needed(source, function, check)
+    if unknown is not None:
+        return words.format(unknown)
+    found = _in_support(source, function, check, parts)
+    if isinstance(found, InGraph):
+        return found
+    if local is not None:
+        return found or words.format(local)
     operator, added = spell(source, "torch.library.custom_op", source.tree)
     called, imported = spell(source, "torch._assert_async", statement)
     torch = operator.removesuffix(".library.custom_op")
@@ -63,8 +71,8 @@ def raise_in_operator(source: Source, function: Function, check: Check) -> InGra
     return _replaced(source, check, parts, inside, tuple(dict.fromkeys(spots)))
 
 
-def _in_support(source: Source, check: Check, parts: Parts) -> InGraph | None:
-    """The check with `check` of the support module; None where it cannot raise what the check raises."""
+def _in_support(source: Source, function: Function, check: Check, parts: Parts) -> InGraph | str | None:
+    """The check with `check` of the support module; why not, or None, where it cannot raise what the check raises."""
     if isinstance(check, Assertion):
         if is_bound(source, "AssertionError", check.statement):
             return None
@@ -72,15 +80,41 @@ def _in_support(source: Source, check: Check, parts: Parts) -> InGraph | None:
         made: tuple[str, Sequence[ast.expr]] | None = ("AssertionError", [] if message is None else [message])
     else:
         made = _made(source, check.error)
-    if made is None or not all(_is_settled(source, one) for one in made[1]):
+    if made is None:
         return None
+    if all(_is_settled(source, one) for one in made[1]):
+        given = ", ".join((made[0], *(render(source, one) for one in made[1])))
+    else:
+        try:
+            given = _computed(source, function, check, made)
+        except Refused as problem:
+            return str(problem)
     found = supported(source, check.statement, "check")
     if found is None:
         return None
-    given = ", ".join((made[0], *(render(source, one) for one in made[1])))
     word = "assert " if isinstance(check, Assertion) else ""  # which `python -O` leaves out
     inside = [f"{word}{found[0]['check']}({tensor}, {given})" for tensor in parts.tensors]
     return _replaced(source, check, parts, inside, tuple(found[1]))
+
+
+def _computed(source: Source, function: Function, check: Check, made: tuple[str, Sequence[ast.expr]]) -> str:
+    """A function that makes the exception of values, and these values: what `check` takes besides the condition.
+
+    What reads a tensor is computed in the function, so that only a check that fails computes it.
+
+    Raises:
+        Refused: the operator cannot be given one of the values, or the text would be another.
+    """
+    coming = later(source, function, check.statement)
+    captured = capture(source, function, made[1], coming, keep_inert=False)
+    if isinstance(captured, str) or not all(is_known(source, one.node) for one in captured.captures):
+        captured = capture(source, function, (), coming, keep_inert=False, late=made[1])
+    if isinstance(captured, str):
+        raise Refused(captured)
+    require_given(source, captured, made[1])
+    head = ", ".join(one.name for one in captured.captures)
+    said = ", ".join(written(source, one, captured) for one in made[1])
+    return ", ".join((f"lambda {head}".rstrip() + f": {made[0]}({said})", *(one.code for one in captured.captures)))
 
 
 def _replaced(source: Source, check: Check, parts: Parts, inside: list[str], spots: tuple[TextEdit, ...]) -> InGraph:
@@ -197,19 +231,23 @@ def _is_one_line(source: Source, check: Check) -> bool:
     return only is not None and ast.dump(only.value if isinstance(only, ast.Expr) else only) == ast.dump(raised)
 
 
-def _unknown(source: Source, function: Function, check: Check) -> str | None:
-    """The first name that what is raised needs and that the file's own scope does not have."""
+_OTHERWISE = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom, ast.Lambda)
+
+
+def _needed(source: Source, function: Function, check: Check) -> tuple[str | None, str | None]:
+    """What the exception is made of: the first name of the function, and the first thing that nothing outside of it has."""
     raised: ast.AST | None = check.error if isinstance(check, Raise) else check.statement.msg
     if raised is None:
-        return None
+        return None, None
     scopes = [function, *(one for one in source.ancestors(function) if isinstance(one, ast.FunctionDef))]
     local = frozenset(name for one in scopes for name in local_names(one))
     known = frozenset(name for statement in source.tree.body for name in assigned(statement)) | frozenset(dir(builtins))
+    own: str | None = None
     for one in ast.walk(raised):
-        if isinstance(one, ast.Name) and (one.id in local or one.id not in known or one.id.startswith("__")):
-            return one.id
-        if isinstance(one, ast.Attribute) and one.attr.startswith("__"):
-            return source.code(one)
-        if isinstance(one, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom, ast.Lambda)):
-            return source.code(one)
-    return None
+        if isinstance(one, ast.Name) and one.id in local:
+            own = own or one.id
+        elif isinstance(one, ast.Name) and (one.id not in known or one.id.startswith("__")):
+            return own, one.id
+        elif isinstance(one, _OTHERWISE) or (isinstance(one, ast.Attribute) and one.attr.startswith("__")):
+            return own, source.code(one)
+    return own, None

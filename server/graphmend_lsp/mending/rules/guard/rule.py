@@ -3,7 +3,8 @@
 What it does
 ------------
 The condition of ``if bad: raise E("...")`` or of an ``assert`` is computed where it is. An operator of the graph takes it and
-raises the same exception: `check` of the support module, or an operator of its own where the exception is not made of constants
+raises the same exception: `check` of the support module. Where the exception is made of values (sizes, numbers of tensors), a
+lambda makes it when the check fails. A file that cannot import the module gets an operator of its own
 (`torch.library.custom_op`; `torch._assert_async` of its value keeps the compiler from dropping it). GraphMend offers two other
 mends: the exception is raised at the end of the function that TorchDynamo compiles, or the check becomes
 `torch._assert_async` or an `assert` of a tensor, which raises a RuntimeError. An assertion that a container or an
@@ -35,8 +36,8 @@ When it is refused
 ------------------
 Inside a `try` that may catch the exception, or where a call of the file that may lead there is in such a `try`. When the
 condition has an effect, or cannot be computed earlier or later; when it compares lists, which Python does. When the
-exception is made of values of the function (for the operator), has a cause (`raise ... from`) or several arguments (for
-the assertion). When the check is at the end already, and costs no graph there.
+exception shows a whole tensor, whose text tells of its gradient, or an object (for the operator), has a cause
+(`raise ... from`) or several arguments (for the assertion). When the check is at the end already, and costs no graph there.
 """
 
 from __future__ import annotations

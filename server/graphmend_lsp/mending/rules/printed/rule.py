@@ -20,7 +20,7 @@ When it is refused
 ------------------
 For a tensor that is printed as a tensor (its text tells of gradients, which a graph does not know), for sizes and other Python
 values, which may change from call to call, for braces in a text without numbers, with `file`, `end`, `sep` or `flush`, and in
-files that use `torch.func` or `vmap`, which have no rule for the operator.
+functions that `torch.func` or `vmap` map, which have no rule for the operator.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from dataclasses import dataclass, field, replace
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.purity import hazards
 from graphmend_lsp.mending.facts.scalars import Scalars
+from graphmend_lsp.mending.lowering.in_graph import PRINTS, maps, may_raise_before
 from graphmend_lsp.mending.rules.printed import RULE
 from graphmend_lsp.mending.rules.printed.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.syntax import edits
@@ -39,13 +40,12 @@ from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.imports import add_function, is_builtin, spell
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source
-from graphmend_lsp.mending.syntax.support import is_supported, supported
+from graphmend_lsp.mending.syntax.support import supported
 from graphmend_lsp.model import Declined, Mend, TextEdit
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
 _OPERATOR = "torch._higher_order_ops.print"
-_NAME = "_print_in_graph"
 
 
 @dataclass
@@ -112,12 +112,12 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
     call = next((one for one in inside if is_builtin(source, one.func, "print")), None)
     if call is None or place.function is None or not isinstance(source.parents.get(call), ast.Expr):
         return ()
-    if place.function.name.startswith(_NAME):
+    if place.function.name.startswith(PRINTS):
         return ()
     if call.keywords or any(isinstance(one, ast.Starred) for one in call.args):
         raise Refused(f"`{render(source, call)}` says where or how it prints.")
-    if "torch.func" in source.text.value or "vmap(" in source.text.value:
-        raise Refused("The file uses `torch.func`, in which no operator of the graph prints.")
+    if maps(source, place.function):
+        raise Refused("The file maps this function by `torch.func`, in which no operator of the graph prints.")
     said = _Said(source, Kinds(source))
     for at, one in enumerate(call.args):
         said.text += " " if at else ""
@@ -125,44 +125,8 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
     if not said.values and ("{" in said.text or "}" in said.text):
         raise Refused("A text with braces and without numbers is not printed alike by all backends.")
     mend = _mend(source, call, said)
-    words = _may_raise_before(place, call)
+    words = may_raise_before(place, call)
     return (mend if words is None else replace(mend, cautions=(words,)),)
-
-
-def _may_raise_before(place: Place, call: ast.Call) -> str | None:
-    """What may raise before the print, as a caution: inductor may print first, because the two share no values."""
-    source, function = place.source, place.function
-    assert function is not None
-    frames = [one for one in place.request.site.chain if one.kind == "code"]
-    if len({(one.path, one.function) for one in frames}) > 1:
-        return f"Compiled, the text may appear although code before the call of `{function.name}` raises."
-    loops = [one for one in source.ancestors(call) if isinstance(one, (ast.For, ast.While))]
-    again = {node for loop in loops for node in ast.walk(loop)}
-    start, _ = source.range(call)
-    own = set(ast.walk(call))
-    for one in (found for statement in function.body for found in _raising(source, statement)):
-        if one not in own and (source.range(one)[0] < start or one in again):
-            line = getattr(one, "lineno", 0)
-            return f"Line {line}: `{render(source, one)}` may raise; compiled, the text may appear all the same."
-    return None
-
-
-def _raising(source: Source, statement: ast.stmt) -> list[ast.AST]:
-    """What may raise in a statement: also a module of `self`, and a store in an item. A print does not."""
-    found = [one.node for one in hazards(source, statement) if one.kind in ("raises", "effect")]
-    for one in ast.walk(statement):
-        called = one.func if isinstance(one, ast.Call) else None
-        module = isinstance(called, (ast.Attribute, ast.Subscript)) and source.code(called).startswith("self.")
-        if module or (isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store)):
-            found.append(one)
-    return [one for one in found if not (isinstance(one, ast.Call) and _prints(source, one.func))]
-
-
-def _prints(source: Source, called: ast.expr) -> bool:
-    ours = is_supported(source, called, "print_in_graph") or (
-        isinstance(called, ast.Name) and called.id.startswith(_NAME)
-    )
-    return ours or is_builtin(source, called, "print")
 
 
 def _mend(source: Source, call: ast.Call, said: _Said) -> Mend:
@@ -187,7 +151,7 @@ def _own(source: Source) -> tuple[str, list[TextEdit]]:
         raise Refused("The operator is imported by its own name; import torch.")
     one = source.indent
     lines = [
-        f"def {_NAME}(text, *values):",
+        f"def {PRINTS}(text, *values):",
         f'{one}"""Print, also in a graph: a tensor without dimensions as its number."""',
         f"{one}if {torch}.compiler.is_compiling():",
         f"{one * 2}{operator}(text, *values)",
@@ -197,8 +161,8 @@ def _own(source: Source) -> tuple[str, list[TextEdit]]:
     name = _defined(source, lines)
     spots: list[TextEdit] = [added] if added is not None else []
     if name is None:
-        name = source.fresh(_NAME)
-        spots.append(add_function(source, [lines[0].replace(_NAME, name), *lines[1:]]))
+        name = source.fresh(PRINTS)
+        spots.append(add_function(source, [lines[0].replace(PRINTS, name), *lines[1:]]))
     return name, spots
 
 
