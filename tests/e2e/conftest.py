@@ -24,7 +24,17 @@ def tools() -> Tools:
         code_server=folder / "code-server" / "node_modules" / "code-server",
         chromium=Path(shutil.which("chromium") or "chromium"),
         nvim=Path(shutil.which("nvim") or "nvim"),
+        nvim_10=folder / "newer" / "trixie" / "nvim",
+        nvim_12=folder / "newer" / "forky" / "nvim",
         emacs=Path(shutil.which("emacs") or "emacs"),
+        helix=folder / "newer" / "forky" / "hx",
+        tmux=Path(shutil.which("tmux") or "tmux"),
+        kate=Path(shutil.which("kate") or "kate"),
+        jupyter=folder / "jupyter" / "bin" / "jupyter",
+        xvfb=Path(shutil.which("Xvfb") or "Xvfb"),
+        xdotool=Path(shutil.which("xdotool") or "xdotool"),
+        openbox=Path(shutil.which("openbox") or "openbox"),
+        dbus=Path(shutil.which("dbus-run-session") or "dbus-run-session"),
     )
     missing = [str(path) for path in dataclasses.astuple(found) if not path.exists()]
     missing += [str(path) for path in [ROOT / "node_modules" / "playwright-core"] if not path.exists()]

@@ -1,18 +1,21 @@
 #!/bin/sh
-# Installs what the real-editor tests drive, into .tools/ of the repository: Node 24, code-server, and the workspace's
-# packages; Chromium, Neovim and Emacs come from Debian. Run it again at any time: what is there is left alone.
+# Installs what the real-editor tests drive, into .tools/ of the repository: Node 24, code-server, JupyterLab, newer Neovims and
+# Helix, and the workspace's packages; Chromium, Neovim, Emacs and Kate, with a display without a screen, come from Debian. Run it
+# again at any time: what is there is left alone.
 set -eu
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
 tools=${GRAPHMEND_TOOLS:-$root/.tools}
 python=${PYTHON:-python3}
 code_server=4.139.1
+jupyterlab=4.6.6 jupyterlab_lsp=5.3.0
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 
 # Packages of Debian: programs first, then the headers that code-server's native modules are compiled against.
 missing=
-for pair in chromium:chromium nvim:neovim emacs:emacs-nox pkg-config:pkg-config make:make g++:g++; do
+for pair in chromium:chromium nvim:neovim emacs:emacs-nox tmux:tmux kate:kate Xvfb:xvfb xdotool:xdotool openbox:openbox \
+    dbus-run-session:dbus-daemon pkg-config:pkg-config make:make g++:g++; do
     command -v "${pair%%:*}" >/dev/null 2>&1 || missing="$missing ${pair#*:}"
 done
 if [ ! -f "$tools/code-server/.done-$code_server" ]; then
@@ -62,6 +65,18 @@ if [ ! -f "$tools/code-server/.done-$code_server" ]; then
     }
     touch "$tools/code-server/.done-$code_server"
 fi
+
+if [ ! -f "$tools/jupyter/.done-$jupyterlab-$jupyterlab_lsp" ]; then
+    say "installing JupyterLab $jupyterlab with jupyterlab-lsp $jupyterlab_lsp"
+    rm -rf "$tools/jupyter"
+    "$python" -m venv "$tools/jupyter"
+    "$tools/jupyter/bin/pip" install -q --disable-pip-version-check "jupyterlab==$jupyterlab" "jupyterlab-lsp==$jupyterlab_lsp"
+    touch "$tools/jupyter/.done-$jupyterlab-$jupyterlab_lsp"
+fi
+
+# Neovim 0.10, and Neovim 0.12 and Helix, of the two Debians after the one that has Neovim 0.7.
+sh "$root/tests/e2e/newer.sh" trixie "$tools/newer/trixie" neovim
+sh "$root/tests/e2e/newer.sh" forky "$tools/newer/forky" neovim hx
 
 if [ "${GRAPHMEND_TOOLS_ONLY:-}" = "" ] && { [ ! -d "$root/node_modules/playwright-core" ] || [ ! -d "$root/node_modules/esbuild" ]; }; then
     say "installing the packages of the extension and its tests"

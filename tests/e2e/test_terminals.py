@@ -1,36 +1,45 @@
-"""Neovim and Emacs (eglot and lsp-mode), without a screen, with the real server and torch: the break, the mend, the file with its line ends."""
+"""Neovim and Emacs (eglot and lsp-mode), without a screen, set up as docs/editors.md says, with the real server and torch.
+
+The break, the mend, the file with its line ends.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from editors import FIXTURES, HERE, Programs, Tools
+from editors import HERE, Programs, Tools, as_written, documented
 
 pytestmark = [pytest.mark.editor, pytest.mark.timeout(150)]
 
-PLAN = {
-    "command": [str(Path(sys.executable).parent / "graphmend-lsp"), "--stdio"],
-    "text": "y.sum() > 0",
-    "action": "Mend graph break",
-}
+PLAN = {"text": "y.sum() > 0", "action": "Mend graph break"}
 
 
+@dataclass(frozen=True)
+class Editor:
+    """How a program is started with a script, and where docs/editors.md has its set-up: a section, and words before the block."""
+
+    program: str
+    words: tuple[str, ...]
+    script: str
+    section: str
+    before: str
+
+
+_NVIM = ("--headless", "-u", "NONE", "-n", "-c", "luafile {}")
+_EMACS = ("-q", "--batch", "-l", "{}")
 EDITORS = {
-    "neovim": ("nvim", ["--headless", "-u", "NONE", "-n", "-c", "luafile {}"], "neovim/quick_fix.lua"),
-    "emacs": ("emacs", ["-q", "--batch", "-l", "{}"], "emacs/quick_fix.el"),
-    "emacs, lsp-mode": ("emacs", ["-q", "--batch", "-l", "{}"], "emacs/lsp_mode.el"),
+    "neovim 0.7": Editor("nvim", _NVIM, "neovim/quick_fix.lua", "Neovim", "0.7 to 0.10"),
+    "neovim 0.10": Editor("nvim_10", _NVIM, "neovim/quick_fix.lua", "Neovim", "0.7 to 0.10"),
+    "neovim 0.12": Editor("nvim_12", _NVIM, "neovim/quick_fix.lua", "Neovim", "0.11 and newer"),
+    "emacs, eglot": Editor("emacs", _EMACS, "emacs/quick_fix.el", "Emacs", "eglot (built in"),
+    "emacs, lsp-mode": Editor("emacs", _EMACS, "emacs/lsp_mode.el", "Emacs", "lsp-mode:"),
 }
-
-
-def as_written(name: str) -> bytes:
-    """A fixture with the line ends of Windows, behind a character outside the basic plane."""
-    text = (FIXTURES / name).read_text("utf-8")
-    return text.replace('"""A gate', '"""𝒜 gate', 1).replace("\n", "\r\n").encode()
 
 
 @pytest.mark.parametrize("editor", EDITORS)
@@ -39,10 +48,17 @@ def test_a_break_is_seen_mended_and_written(
 ) -> None:
     model = workspace / "gate.py"
     model.write_bytes(as_written("gate.py"))
-    home = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state"), "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    programs = replace(programs, environment={**home, "GRAPHMEND_PLAN": json.dumps(PLAN)})
-    tool, words, script = EDITORS[editor]
-    command = [str(getattr(tools, tool)), *(word.format(HERE / script) for word in words), str(model)]
+    started = EDITORS[editor]
+    environment = {
+        "HOME": str(tmp_path),
+        "XDG_STATE_HOME": str(tmp_path / "state"),
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "GRAPHMEND_PLAN": json.dumps({**PLAN, "setup": documented(started.section, started.before)}),
+    }
+    programs = replace(programs, environment=environment)
+    words = [word.format(HERE / started.script) for word in started.words]
+    command = [str(getattr(tools, started.program)), *words, str(model)]
     try:
         output = programs.run(command, cwd=workspace, seconds=120)
     finally:

@@ -200,6 +200,26 @@ def test_the_quick_fix_is_inline_where_it_cannot_be_resolved(start: Start, uri: 
     assert fix_all["command"]["command"] == "graphmend.mendAll"
 
 
+def test_a_client_that_applies_all_that_it_gets_gets_one_verified_mend(start: Start, uri: str) -> None:
+    """Kate 22.12 asks about the whole document for the diagnostic at the cursor, and makes every edit of the answer."""
+    text = f"x = foo\ny = foo\n{ENTRY}"
+    client = ready(start, uri, text)
+    published = [m["params"] for m in client.seen if m.get("method") == "textDocument/publishDiagnostics"]
+    first, second = published[-1]["diagnostics"]
+    end = (text.count("\n"), 0)
+    [mend] = client.actions(uri, (0, 0), end, diagnostics=[second])
+    assert mend["title"] == "Mend graph break: write bar"
+    assert mend["edit"]["changes"][uri][0]["range"] == second["range"]
+    assert "data" not in mend
+    assert len(client.actions(uri, (0, 0), end, diagnostics=[first, second])) > 2
+    assert len(client.actions(uri, (0, 0), (1, 0), diagnostics=[first])) > 2
+    elsewhere = {**second, "range": {**second["range"], "end": first["range"]["end"]}}
+    assert client.actions(uri, (0, 0), end, diagnostics=[elsewhere]) == []
+    client.change(uri, 2, [{"text": f"x = 1; y = foo\n{ENTRY}"}])
+    [unproven] = client.published(uri, lambda shown: len(shown) == 1)
+    assert client.actions(uri, (0, 0), (9, 0), diagnostics=[unproven]) == []
+
+
 def test_the_quick_fix_is_resolved_where_that_is_known(start: Start, uri: str) -> None:
     client = start()
     client.initialize(VSCODE)

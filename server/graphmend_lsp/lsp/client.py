@@ -63,10 +63,12 @@ def read_client(params: Any) -> Client:
         process_id=process_id if isinstance(process_id, int) and not isinstance(process_id, bool) else None,
         roots=read_roots(params),
         trusted=trusted is None or trusted is True,
-        encoding=choose_encoding(at(caps, "general", "positionEncodings")),
-        # Without refresh the results of a run, which come after the text, could not be shown: then we push.
+        encoding="utf-32" if _counts_code_points(params) else choose_encoding(at(caps, "general", "positionEncodings")),
+        # Without refresh the results of a run, which come after the text, could not be shown: then we push. To Neovim, too:
+        # 0.12 asks only about the files that are not open when it is told to refresh.
         pulls_diagnostics=isinstance(at(caps, "textDocument", "diagnostic"), dict)
-        and flag(caps, "workspace", "diagnostics", "refreshSupport"),
+        and flag(caps, "workspace", "diagnostics", "refreshSupport")
+        and name != "Neovim",
         diagnostic_versions=flag(publish, "versionSupport"),
         diagnostic_related=flag(publish, "relatedInformation")
         or flag(caps, "textDocument", "diagnostic", "relatedInformation"),
@@ -96,6 +98,16 @@ def read_client(params: Any) -> Client:
 def choose_encoding(offered: Any) -> Encoding:
     """The first encoding of the client's list that we know; utf-16 without one, as the protocol says."""
     return next((_ENCODINGS[name] for name in strings(offered) if name in _ENCODINGS), "utf-16")
+
+
+def _counts_code_points(params: Any) -> bool:
+    """Whether this is lsp-mode of before 9.0: it knows no encodings, and takes a character for one unit."""
+    name, version = at(params, "clientInfo", "name"), at(params, "clientInfo", "version")
+    return (
+        name == "emacs"
+        and str(version).startswith("GNU Emacs")
+        and at(params, "capabilities", "general", "positionEncodings") is None
+    )
 
 
 def read_roots(params: Any) -> tuple[str, ...]:

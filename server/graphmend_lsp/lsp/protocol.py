@@ -19,6 +19,8 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.protocol import LanguageServerProtocol, default_converter
 
+from graphmend_lsp.lsp.params import at
+from graphmend_lsp.lsp.render import SOURCE
 from graphmend_lsp.lsp.rpc import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -204,7 +206,8 @@ def _readable(method: str, message: Message) -> Message:
     elif not isinstance(params, dict):
         params = _LEFT_OUT.get(method, params)
     elif method == types.TEXT_DOCUMENT_CODE_ACTION and isinstance(params.get("context"), dict):
-        params = {**params, "context": {**params["context"], "diagnostics": []}}
+        shown = _ours(params["context"].get("diagnostics"))
+        params = {**params, "context": {**params["context"], "diagnostics": shown}}
     elif method == types.TEXT_DOCUMENT_DID_CHANGE and isinstance(params.get("contentChanges"), list):
         changes = [
             {key: value for key, value in change.items() if value is not None} if isinstance(change, dict) else change
@@ -214,3 +217,18 @@ def _readable(method: str, message: Message) -> Message:
     else:
         params = {**_LEFT_OUT.get(method, {}), **params}
     return {**message, "jsonrpc": "2.0", "params": params}
+
+
+def _ours(diagnostics: Any) -> list[dict[str, Any]]:
+    """The ranges of the diagnostics that are from here, of those that a client sends; nothing else of them is ever read."""
+    ranges = (
+        [at(one, "range") for one in diagnostics if at(one, "source") == SOURCE]
+        if isinstance(diagnostics, list)
+        else []
+    )
+    return [{"range": each, "message": ""} for each in ranges if _is_range(each)]
+
+
+def _is_range(value: Any) -> bool:
+    numbers = [at(value, end, part) for end in ("start", "end") for part in ("line", "character")]
+    return all(type(number) is int and 0 <= number <= _LARGEST for number in numbers)

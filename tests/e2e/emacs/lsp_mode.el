@@ -1,6 +1,6 @@
 ;;; emacs -q --batch -l lsp_mode.el FILE  -*- lexical-binding: t -*-
-;; Starts graphmend-lsp the way docs/editors.md says for lsp-mode, waits for the break, saves so that torch confirms it, applies
-;; the mend, and writes the file.  GRAPHMEND_PLAN: JSON {command, text, action}.
+;; Starts graphmend-lsp as the user who follows docs/editors.md, waits for the break, saves so that torch confirms it, applies
+;; the mend, and writes the file.  GRAPHMEND_PLAN: JSON {setup, text, action}; `setup' is the page's own.
 
 (require 'lsp-mode)
 (require 'lsp-diagnostics)
@@ -24,12 +24,7 @@
       (kill-emacs 1))
     found))
 
-(lsp-register-client
- (make-lsp-client :new-connection (lsp-stdio-connection (append (of 'command) nil))
-                  :activation-fn (lsp-activate-on "python")
-                  :server-id 'graphmend
-                  :add-on? t
-                  :initialization-options '(:trusted t)))
+(eval (read (concat "(progn " (of 'setup) ")")) t)
 (setq lsp-auto-guess-root t lsp-restart 'ignore lsp-diagnostics-provider :none lsp-enable-file-watchers nil
       lsp-enable-snippet nil make-backup-files nil create-lockfiles nil)
 (find-file (car (last command-line-args)))

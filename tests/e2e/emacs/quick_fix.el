@@ -1,6 +1,6 @@
 ;;; emacs -q --batch -l quick_fix.el FILE  -*- lexical-binding: t -*-
-;; Starts graphmend-lsp the way docs/editors.md says for eglot, waits for the break, saves so that torch confirms it, applies the
-;; mend, and writes the file.  GRAPHMEND_PLAN: JSON {command, text, action}.
+;; Starts graphmend-lsp as the user who follows docs/editors.md, waits for the break, saves so that torch confirms it, applies the
+;; mend, and writes the file.  GRAPHMEND_PLAN: JSON {setup, text, action}; `setup' is the page's own.
 
 (require 'eglot)
 (require 'json)
@@ -26,8 +26,7 @@
       (kill-emacs 1))
     found))
 
-(add-to-list 'eglot-server-programs
-             `(python-mode . (,@(append (of 'command) nil) :initializationOptions (:trusted t))))
+(eval (read (concat "(progn " (of 'setup) ")")) t)
 (setq eglot-sync-connect 20 make-backup-files nil create-lockfiles nil)
 (find-file (car (last command-line-args)))
 (python-mode)

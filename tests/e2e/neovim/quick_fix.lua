@@ -1,6 +1,6 @@
 -- nvim --headless -u NONE -n -c 'luafile quick_fix.lua' FILE
--- Starts graphmend-lsp the way docs/editors.md says for Neovim 0.7, waits for the break, saves so that torch confirms it,
--- applies the mend, and writes the file. GRAPHMEND_PLAN: JSON {command, text, action}.
+-- Starts graphmend-lsp as the user who follows docs/editors.md, waits for the break, saves so that torch confirms it,
+-- applies the mend, and writes the file. GRAPHMEND_PLAN: JSON {setup, text, action}; `setup` is the page's own.
 
 local plan = vim.fn.json_decode(os.getenv("GRAPHMEND_PLAN"))
 local buffer = vim.api.nvim_get_current_buf()
@@ -32,14 +32,8 @@ local function shown(severity)
   end
 end
 
+load(plan.setup)()
 vim.bo[buffer].filetype = "python"
-local client_id = vim.lsp.start_client({
-  name = "graphmend",
-  cmd = plan.command,
-  root_dir = vim.fn.getcwd(),
-  init_options = { trusted = true },
-})
-vim.lsp.buf_attach_client(buffer, client_id)
 
 wait_for("the break is found by reading", 15, function() return shown(nil) end)
 say("read:", shown(nil).message)
@@ -49,12 +43,13 @@ wait_for("torch confirms the break", 45, function() return shown(vim.diagnostic.
 local confirmed = shown(vim.diagnostic.severity.WARN)
 say("run:", confirmed.message)
 
--- Neovim 0.7 lets the user choose; the choice here is the mend that is proven, once there is one.
+-- Neovim lets the user choose; the choice here is the mend that is verified, once there is one.
 local chosen
 vim.ui.select = function(items, _, on_choice)
   for index, item in ipairs(items) do
-    local title = item[2].title
-    if title:find(plan.action, 1, true) and not title:find("(not verified yet)", 1, true) then
+    local action = item.action or item[2] -- item[2]: before 0.10
+    local title = action.title
+    if not action.disabled and title:find(plan.action, 1, true) and not title:find("(not verified yet)", 1, true) then
       chosen = title
       return on_choice(item, index)
     end
@@ -65,7 +60,7 @@ vim.api.nvim_win_set_cursor(0, { confirmed.lnum + 1, confirmed.col })
 local function changed() return vim.bo[buffer].modified end
 wait_for("the mend is offered and applied", 20, function()
   if not chosen then
-    vim.lsp.buf.code_action({ only = { "quickfix" } })
+    vim.lsp.buf.code_action()
     vim.wait(500, changed, 20)
   end
   return changed()
@@ -75,8 +70,10 @@ say("applied:", chosen)
 vim.cmd("write")
 wait_for("the diagnostic is gone", 45, function() return not shown(nil) end)
 
-vim.lsp.stop_client(client_id)
-local client = vim.lsp.get_client_by_id(client_id)
-wait_for("the server has ended", 10, function() return client == nil or client.is_stopped() end)
+local clients = (vim.lsp.get_clients or vim.lsp.get_active_clients)()
+if #clients ~= 1 then fail("there are " .. #clients .. " clients") end
+vim.lsp.stop_client(clients)
+local function ended() return clients[1]:is_stopped() end
+wait_for("the server has ended", 10, function() return vim.lsp.get_client_by_id(clients[1].id) == nil or ended() end)
 say("PASS")
 vim.cmd("qall!")

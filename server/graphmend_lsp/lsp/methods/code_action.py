@@ -1,15 +1,17 @@
 """textDocument/codeAction and codeAction/resolve: answered from what is known, at once.
 
 What is offered is computed from our own findings that the range touches, never from the diagnostics that the client
-sends (clients send them in other units, or not at all).
+sends (clients send them in other units, or not at all). Those only tell a client apart that applies every answer.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
+from graphmend_lsp.lsp.client import Client
 from graphmend_lsp.lsp.edits import workspace_edit
 from graphmend_lsp.lsp.found import Known
 from graphmend_lsp.lsp.methods.on_save import is_save, ready_edit
@@ -18,10 +20,11 @@ from graphmend_lsp.lsp.offer import APPLY, FIX_ALL, MEND_ALL, QUICK_FIX
 from graphmend_lsp.lsp.params import at, need_string
 from graphmend_lsp.lsp.render import action_title, diagnostic, package_reached, refusal
 from graphmend_lsp.lsp.rpc import CONTENT_MODIFIED, REQUEST_FAILED, RpcError
-from graphmend_lsp.lsp.units import from_range
+from graphmend_lsp.lsp.units import from_range, to_range
 from graphmend_lsp.lsp.workspace import OpenFile, Workspace
-from graphmend_lsp.model import Candidate, Span, TextEdit
+from graphmend_lsp.model import Candidate, Position, Span, TextEdit
 from graphmend_lsp.notebook import UnsplitEditError
+from graphmend_lsp.text import Text
 
 if TYPE_CHECKING:
     from graphmend_lsp.lsp.language_server import GraphMendServer
@@ -40,6 +43,8 @@ def code_action(ls: GraphMendServer, params: types.CodeActionParams) -> list[typ
     wanted = params.context.only
     only = None if wanted is None else tuple(str(getattr(kind, "value", kind)) for kind in wanted)
     span = from_range(file.document.text, params.range, client.encoding)
+    if _asks_for_one(client, file.document.text, span, params.context):
+        return [*_verified(state, file, params.context.diagnostics[0].range)]
     actions: list[types.CodeAction] = []
     silencing: list[types.CodeAction] = []
     if _is_wanted(QUICK_FIX, only):
@@ -64,6 +69,29 @@ def code_action(ls: GraphMendServer, params: types.CodeActionParams) -> list[typ
         for action in actions:
             action.data = None
     return [action for action in actions if action.disabled is None or client.action_disabled]
+
+
+def _asks_for_one(client: Client, text: Text, span: Span, context: types.CodeActionContext) -> bool:
+    """Whether the client will apply all that is answered.
+
+    Kate 22.12 does for *Quick Fix*: it asks about the whole document, with the diagnostic at the cursor.
+    """
+    end = Position(text.line_count, len(text.line(text.line_count)) + 1)
+    whole = span.start == Position(1, 1) and span.end >= end
+    picks = client.action_preferred or client.action_resolve or not client.action_literals
+    return whole and not picks and context.only is None and len(context.diagnostics) == 1
+
+
+def _verified(state: Workspace, file: OpenFile, place: types.Range) -> list[types.CodeAction]:
+    """The verified mend of the break that is shown at a place, alone; empty without one."""
+    for known in state.known(file):
+        if known.best is None or to_range(file.document.text, known.site.span, state.client.encoding) != place:
+            continue
+        actions = _for_break(state, file, replace(known, candidates=(known.best,)))
+        for action in actions:
+            action.data = None
+        return [action for action in actions if action.disabled is None]
+    return []
 
 
 def _on_save(ls: GraphMendServer, file: OpenFile) -> list[types.CodeAction | types.Command]:
