@@ -24,3 +24,18 @@ def test_warnings_of_the_program_are_heard(message: str, filename: str, heard: b
     listener = Listener()
     listener._warned(message, UserWarning, filename)
     assert listener.take() == ((Effect("warning", message, "UserWarning"),) if heard else ())
+
+
+@pytest.mark.parametrize(
+    ("text", "heard"),
+    [
+        ("2026-11-23 20:01:14.173 | WARNING  | a.b:f:464 - few\n", "<time> | WARNING  | a.b:f:… - few\n"),
+        ("2026-11-23T20:01:14,173 few\n", "<time> few\n"),
+        ("step:12 - loss:3\n", "step:12 - loss:3\n"),
+        ("on 2026-11-23\n", "on 2026-11-23\n"),
+    ],
+)
+def test_moments_of_a_stream_are_left_out(text: str, heard: str) -> None:
+    listener = Listener()
+    listener.hear(Effect("stderr", text))
+    assert [one.text for one in listener.take()] == [heard]

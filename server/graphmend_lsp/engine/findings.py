@@ -14,6 +14,7 @@ from graphmend_lsp.engine.explored import fake_breaks, with_modes
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.mender import Mender
 from graphmend_lsp.engine.noted import facts_of
+from graphmend_lsp.engine.overlay import root_of
 from graphmend_lsp.engine.runs import Key, Run
 from graphmend_lsp.engine.strip import Strips
 from graphmend_lsp.engine.support import Supports
@@ -82,7 +83,9 @@ def findings_of(
     ran = any(run.failure is None for run in (*runs.values(), *explored.values()))
     facts = facts_of((run.noted for run in runs.values()), sources) if mender is not None else NOTHING
     found: list[Finding] = []
-    supports = Supports(sources, request.support, request.comments)
+    own = [entry.file for entry, _ in (*runs, *explored) if not is_installed(entry.file)] if request.packages else []
+    overlay = root_of(own[0]) if own else None
+    supports = Supports(sources, request.support, request.comments, overlay)
     for site in (*met, *_static(files, met, sources)):
         text = sources.get(site.path)
         if text is not None and is_suppressed(site, text):

@@ -60,12 +60,14 @@ class Home:
 class Supports:
     """The projects of the files of one report, each looked at once. `told` takes the place of what the projects say.
 
-    `comments` is False where no mend gets a comment, whatever the projects say.
+    `comments` is False where no mend gets a comment, whatever the projects say. `overlay` is the folder that mended copies of
+    installed modules lie in: they import the support module that lies there, too.
     """
 
     sources: Sources
     told: Kind | None = None
     comments: bool = True
+    overlay: str | None = None
     _styles: dict[str, Style] = field(default_factory=dict)
     _homes: dict[str, Home | None] = field(default_factory=dict)
 
@@ -105,7 +107,7 @@ class Supports:
 
     def _config(self, path: str) -> ProjectConfig:
         """What the project of a file says; where that does not read, its mends import nothing."""
-        folder = os.path.dirname(path)
+        folder = self.overlay if self.overlay is not None and is_installed(path) else os.path.dirname(path)
         try:
             return read_config(folder)
         except BadEntryError:
@@ -114,6 +116,8 @@ class Supports:
     def _home(self, path: str) -> Home | None:
         if path not in self._homes:
             home = home_of(path, self.sources)
+            if self.overlay is not None and is_installed(path):
+                home = Home(SUPPORT, os.path.join(self.overlay, f"{SUPPORT}.py"))
             old = self.sources.get(home.path) if home is not None else None
             foreign = _is_foreign(old)
             if home is not None and (foreign or os.path.isdir(home.path.removesuffix(".py"))):

@@ -17,6 +17,7 @@ import json
 import re
 import threading
 import types
+import weakref
 import zlib
 from typing import Any, Callable, Dict, Type, TypeVar
 
@@ -24,7 +25,7 @@ import torch
 
 __all__ = [
     "all_rows", "call_in_graph", "captures", "check", "chosen_rows", "defer", "number", "operator", "print_in_graph",
-    "runs_deferred", "while_tracing",
+    "runs_deferred", "state_operator", "while_tracing",
 ]
 
 VERSION = 3
@@ -91,10 +92,15 @@ def _check_fake(holds: torch.Tensor, raised: str) -> torch.Tensor:
     return torch.empty((), dtype=torch.bool, device=holds.device)
 
 
+def _tags_of() -> Dict[str, Any]:
+    """What keeps an operator out of CUDA graphs, which do not run Python again."""
+    unsafe = getattr(torch.Tag, "cudagraph_unsafe", None)
+    return {"tags": () if unsafe is None else (unsafe,)}
+
+
 if not hasattr(torch.ops.graphmend, "check_1"):
     _library = _shared["library 1"] = torch.library.Library("graphmend", "FRAGMENT")
-    _unsafe = getattr(torch.Tag, "cudagraph_unsafe", None)  # it waits for the device
-    _library.define("check_1(Tensor holds, str raised) -> Tensor", tags=() if _unsafe is None else (_unsafe,))
+    _library.define("check_1(Tensor holds, str raised) -> Tensor", **_tags_of())
     _library.impl("check_1", _check, "CompositeExplicitAutograd")
     torch.library.register_fake("graphmend::check_1", _check_fake, lib=_library)
 
@@ -275,15 +281,85 @@ def _check_made(holds: torch.Tensor, name: str, numbers: Any, tensors: Any) -> t
 _shared.setdefault("called 1", {})
 if not hasattr(torch.ops.graphmend, "call_1"):
     _caller = _shared["library call 1"] = torch.library.Library("graphmend", "FRAGMENT")
-    _unsafe = getattr(torch.Tag, "cudagraph_unsafe", None)  # a replayed graph would not call it
-    _caller.define("call_1(str name, SymInt[] numbers, Tensor[] tensors) -> ()", tags=() if _unsafe is None else (_unsafe,))
+    _caller.define("call_1(str name, SymInt[] numbers, Tensor[] tensors) -> ()", **_tags_of())
     _caller.impl("call_1", _say, "CompositeExplicitAutograd")
     torch.library.register_fake("graphmend::call_1", lambda name, numbers, tensors: None, lib=_caller)
-    _caller.define(
-        "check_2(Tensor holds, str name, SymInt[] numbers, Tensor[] tensors) -> Tensor", tags=() if _unsafe is None else (_unsafe,)
-    )
+    _caller.define("check_2(Tensor holds, str name, SymInt[] numbers, Tensor[] tensors) -> Tensor", **_tags_of())
     _caller.impl("check_2", _check_made, "CompositeExplicitAutograd")
     torch.library.register_fake("graphmend::check_2", lambda holds, *_: _check_fake(holds, ""), lib=_caller)
+
+
+def state_operator(*changed: str) -> Callable[[F], F]:
+    """Make a method of a module, which changes these of its buffers in place and gives None, one operator of the graph.
+
+    It runs uncompiled. It gets its tensors without their history of gradients, and may change nothing else that is seen.
+    """
+
+    def decorate(method: F) -> Any:
+        @functools.wraps(method)
+        def call(self: Any, *args: Any, **kwargs: Any) -> None:
+            buffers = [getattr(self, one, None) for one in changed]
+            plain = [isinstance(one, torch.Tensor) and not isinstance(one, torch.nn.Parameter) for one in buffers]
+            inside = torch.compiler.is_compiling() or vars(torch).get("_graphmend_operators")
+            if not inside or not all(plain):
+                return method(self, *args, **kwargs)
+            numbers: Any = []
+            tensors: Any = []
+            pattern = [_taken(one, numbers, tensors) for one in (*args, *kwargs.values())]
+            name = _changing(method, self, changed, list(kwargs), pattern)
+            torch.ops.graphmend.change_1(name, buffers, numbers, tensors)
+            return None
+
+        return call
+
+    return decorate
+
+
+def _changing(method: Any, module: Any, changed: Any, keywords: Any, pattern: Any) -> str:
+    """The name under which the operator finds the method and its module."""
+    text = repr((changed, keywords, pattern))
+    number = 0
+    while True:
+        name = f"{method.__module__}:{method.__qualname__}:{zlib.crc32(text.encode())}:{number}"
+        known = _shared["changing 1"].setdefault(name, (method, weakref.ref(module), changed, keywords, pattern))
+        if known[0] is method and known[1]() is module and repr(known[2:]) == text:
+            return name
+        if known[1]() is None:
+            del _shared["changing 1"][name]
+            continue
+        number += 1
+
+
+_changing._dynamo_marked_constant = True
+
+
+def _change(name: str, buffers: Any, numbers: Any, tensors: Any) -> None:
+    known = _shared["changing 1"].get(name)
+    module = known and known[1]()
+    if module is None:
+        raise RuntimeError("graphmend_support: another process made this graph; compile it in this one")
+    method, _, changed, keywords, pattern = known
+    rest = iter(numbers), iter(tensors)
+    values = [_given(one, *rest) for one in pattern]
+    count = len(values) - len(keywords)
+    own = {one: module._buffers[one] for one in changed}
+    try:
+        module._buffers.update(zip(changed, buffers))
+        with torch.no_grad():
+            method(module, *values[:count], **dict(zip(keywords, values[count:])))
+        for one, buffer in zip(changed, buffers):
+            if module._buffers.get(one) is not buffer:
+                raise RuntimeError(f"graphmend_support.state_operator: the method puts another tensor in the place of `{one}`")
+    finally:
+        module._buffers.update(own)
+
+
+_shared.setdefault("changing 1", {})
+if not hasattr(torch.ops.graphmend, "change_1"):
+    _changer = _shared["library change 1"] = torch.library.Library("graphmend", "FRAGMENT")
+    _changer.define("change_1(str name, Tensor(a!)[] buffers, SymInt[] numbers, Tensor[] tensors) -> ()", **_tags_of())
+    _changer.impl("change_1", _change, "CompositeExplicitAutograd")
+    torch.library.register_fake("graphmend::change_1", lambda *_: None, lib=_changer)
 
 
 def while_tracing(function: F) -> F:

@@ -34,6 +34,10 @@ _COMPILER = re.compile(
     r"[\\/]torch[\\/](_dynamo|_functorch|_inductor|_higher_order_ops|_logging|fx|_ops|_guards|utils)\b"
 )
 
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?")
+_RECORD = re.compile(
+    r"(<time> \| [A-Z]+ +\| [\w.<>]+:[\w<>]+:)\d+"
+)  # as loguru writes a record: its line moves with every edit
 _RESUMED = re.compile(r"^torch_dynamo_resume_in_(.*)_at_\d+$")  # what Dynamo calls the rest of a function
 
 
@@ -104,7 +108,7 @@ class Listener:
                 joined.append(effect)
         self._heard = []
         self._size = 0
-        return tuple(Effect(one.kind, normalise(one.text), one.about, one.record) for one in joined)
+        return tuple(Effect(one.kind, normalise(_undated(one)), one.about, one.record) for one in joined)
 
     @contextmanager
     def unheard(self) -> Iterator[None]:
@@ -155,6 +159,13 @@ class Listener:
         if not _COMPILER.search(filename) and not str(message).startswith(_ADVICE):
             self.drain()
             self.hear(Effect("warning", str(message), category.__name__))
+
+
+def _undated(effect: Effect) -> str:
+    """A text without the moments that it was written at, and without the lines of records that a stream shows."""
+    if effect.kind not in ("stdout", "stderr"):
+        return effect.text
+    return _RECORD.sub(r"\1…", _MOMENT.sub("<time>", effect.text))
 
 
 class _Stream(io.TextIOBase):

@@ -102,7 +102,7 @@ def seed(value: int) -> None:
 
 
 _TRACED = re.compile(
-    r"sub_(?:called|raised)(?:_\d+)?"
+    r"sub_(?:called|changing|raised)(?:_\d+)?"
 )  # what Dynamo keeps of the support module's constants among a file's globals
 
 

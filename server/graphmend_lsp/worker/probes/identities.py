@@ -55,7 +55,12 @@ def _told(subject: Subject, _call: Arguments) -> Iterator[Subject]:
     yield replace(subject, function=called)
 
 
+def _is_floating(_subject: Subject, call: Arguments) -> bool:
+    return any(one.is_floating_point() for _, one in tensors_of(call))
+
+
 PROBES = (
     Probe("as the first call", "inside-effects", lambda _subject, _call: True),
+    Probe("as the first call, with gradients", "inside-effects", _is_floating, gradients=True),
     Probe("as the first call, with shared tensors", "identity", lambda _subject, _call: True, around=_told),
 )
