@@ -13,7 +13,7 @@ that is done once.
 
 Safety
 ------
-The method runs as it is, at its place, on the buffers that the graph has at that moment. A graph sees what it has changed.
+The method runs as it is, where it stands, on the buffers that the graph has by then. The graph sees what it has changed.
 The operator raises where the method puts another tensor in the place of a buffer. It has no gradient, so what is written
 must not carry one: it is written under `no_grad`, through `.data`, or from what is detached. CUDA graphs leave the
 operator out. What the method says or draws at random comes when the operator runs.
