@@ -15,7 +15,7 @@ import os
 import sys
 import tempfile
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -521,6 +521,20 @@ LATER = (
             return y * scale
     """, gb_id="GB0007", more="[(torch.ones(4), 2), (torch.ones(4), 3), (torch.ones(4), 2)]"),
 )  # fmt: skip
+_IN_THE_GRAPH = (
+    "grows after",
+    "counter that",
+    "level changes",
+    "object that changes",
+    "called twice",
+    "side effect",
+    "caught exception",
+)
+SAID = tuple(
+    replace(one, name=f"{one.name}, in the graph", rule="message", must="sound")
+    for one in LATER
+    if any(words in one.name for words in _IN_THE_GRAPH)
+)
 CHECKS = (
     Case("a buffer is written before the check fails", "guard", """
         class Net(torch.nn.Module):
@@ -962,11 +976,11 @@ FOUND = (
 
             def forward(self, x, name="x"):
                 if ⟦torch.isnan(x).any()⟧:
-                    raise ValueError(f"{name} is NaN")
+                    raise ValueError(f"{name} is NaN: {x}")
                 return self.norm(x) * 2
     """, "not safe", fn="Net()", calls="[(torch.ones(3, 4),)]", more="[(torch.full((3, 4), float('nan')),), (torch.ones(3, 4),)]"),
 )  # fmt: skip
-CASES = (*HAZARDS, *WHERE, *LATER, *CHECKS, *BEHIND, *FOUND)
+CASES = (*HAZARDS, *WHERE, *LATER, *SAID, *CHECKS, *BEHIND, *FOUND)
 
 
 def outcome(case: Case, folder: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from graphmend_lsp.mending.facts.effects import is_static
+from graphmend_lsp.mending.facts.effects import is_logger, is_static
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.purity import hazards
 from graphmend_lsp.mending.facts.scalars import Scalars
@@ -16,7 +16,7 @@ from graphmend_lsp.mending.syntax.edits import one_line
 from graphmend_lsp.mending.syntax.formatting import render
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
-from graphmend_lsp.mending.syntax.source import Function, Source
+from graphmend_lsp.mending.syntax.source import Function, Source, assigned
 from graphmend_lsp.mending.syntax.support import is_supported
 
 PRINTS = "_print_in_graph"
@@ -123,8 +123,32 @@ def require_given(source: Source, captured: Captured, said: Sequence[ast.expr]) 
     for one in captured.captures:
         if Kinds(source).of(one.node) != "tensor" and not is_known(source, one.node):
             raise Refused(f"`{source.code(one.node)}` is not known to be a number, a text or a size.")
+    taken = [(one.start, one.end) for one in captured.replacements]
+    names = {one.name for one in captured.captures}
     for value in said:
         _require_shown(source, value)
+        for name in ast.walk(value):
+            if not isinstance(name, ast.Name) or name.id in names or is_builtin(source, name, name.id):
+                continue
+            start, end = source.range(name)
+            if not any(first <= start and end <= last for first, last in taken) and not _stays(source, name):
+                raise Refused(
+                    f"`{name.id}` would be read when the operator runs, and a change of it in this function comes later."
+                )
+
+
+def _stays(source: Source, name: ast.Name) -> bool:
+    """Whether a name of the file's own scope is a module, function, class, constant or logger."""
+    if is_logger(source, name):
+        return True
+    bound = [one for one in source.tree.body if name.id in assigned(one)]
+    if len(bound) != 1:
+        return False
+    if any(isinstance(one, ast.Global) and name.id in one.names for one in ast.walk(source.tree)):
+        return False
+    if isinstance(bound[0], ast.Assign):
+        return isinstance(bound[0].value, ast.Constant)
+    return isinstance(bound[0], (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef))
 
 
 def is_known(source: Source, node: ast.expr) -> bool:

@@ -204,6 +204,22 @@ REFUSALS: tuple[Refusal, ...] = (
     _refusal("the line of a caller", '⟦warnings.warn("y", stacklevel=2)⟧', "stacklevel", "GB0007"),
     _refusal("arguments that are not written out", "⟦print(*y.shape)⟧", "passes values that the source does not show"),
     Refusal(
+        "a list that is read when the operator runs",
+        """\
+import torch
+
+SEEN = []
+
+
+def fn(x):
+    SEEN.append(len(x))
+    ⟦print("seen", SEEN)⟧
+    return x
+""",
+        "would be read when the operator runs",
+        gb_id="GB0059",
+    ),
+    Refusal(
         "a function that is mapped",
         """\
 import torch
