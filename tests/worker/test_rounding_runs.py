@@ -61,8 +61,9 @@ ROUNDED = [
     Case("an output behind other operations", "{sum}\nreturn torch.relu(y) * 3, y.sum(0)"),
     Case(
         "a weight's gradient that is summed over all rows",
-        ROWS + "y = x.new_zeros(300, 16)\ny[m] = x[m] @ self.w\nreturn y",
-        ROWS + "z = torch.where(m[:, None], x, 0.0)\nreturn torch.where(m[:, None], z @ self.w, 0.0)",
+        ROWS + "y = x.new_zeros(300, 16)\ny[m] = x[m] @ self.w\nreturn y * 1000",
+        ROWS + "z = torch.where(m[:, None], x, 0.0).flip(0)\n"
+        "return torch.where(m[:, None], (z @ self.w).flip(0), 0.0) * 1000",  # other orders on every CPU
         rows=300,
     ),
     Case("complex numbers", COMPLEX + "return c @ w", COMPLEX + "return c[:, o] @ w[o]"),

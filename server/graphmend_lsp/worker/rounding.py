@@ -27,7 +27,7 @@ from .snapshot import Leaf, read_back
 from .trials import WAYS, Trial, Way
 
 RESULTS = ("output", "gradient")
-SHRINK = 2.0**-24  # of the largest difference of a tensor; rounding gives about 2**-29
+SHRINK = 2.0**-24  # of the largest difference of a tensor, or of its distance from float64; rounding gives about 2**-29
 SHRINK_EACH = 2.0**-20  # of each element's own difference, which may be small by luck
 UNSEEN = 2.0**-27  # of an element: less than float32 can hold
 FLOOR = 2.0**-48  # of the largest value: 16 roundings in float64
@@ -200,7 +200,8 @@ def _leaf_reason(leaves: Sequence[Leaf], sides: Sequence[Side], largest: float) 
         return "it computes in float32 even from float64 inputs, so the cause may not be rounding alone"
     strayed = [_norm(old - exact_old), _norm(new - exact_new)]
     differs = compare_leaves(leaves[0], leaves[1], sides[0].blobs, sides[1].blobs, signed_zeros=False)
-    allowed = max(SHRINK * float(apart.max()), FLOOR * scale)
+    # Where float32 gives both the same by luck, how far it is from float64 tells how much these values are rounded.
+    allowed = max(SHRINK * max(float(apart.max()), min(strayed)), FLOOR * scale)
     differ_too = f"in float64 they differ too, by {float(exactly.max()):.1e}: it is more than rounding"
     if differs is not None and differs[0] != "close":
         near = max(APART * scale, NOISE * largest)
