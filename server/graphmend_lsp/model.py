@@ -517,7 +517,8 @@ class Progress:
 class Plan:
     """A mend-all: the new text of every changed file and what was applied on the way, with the final verdict.
 
-    `old` are the texts that the mends were made on; whoever writes `texts` checks first that they still stand.
+    The spans of what was applied are places of the original texts. `old` are the texts that the mends were made on; whoever
+    writes `texts` checks first that they still stand.
     `stopped_after` are the seconds that it was given, where they were over before nothing more could be mended.
     """
 

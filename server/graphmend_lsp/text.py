@@ -147,6 +147,15 @@ def smallest_edits(path: str, old: Text, new: str) -> tuple[TextEdit, ...]:
     return tuple(edits)
 
 
+def line_before(old: str, new: str, line: int) -> int:
+    """The 1-based line of `old` from which a line of `new` came; where it is new, the line that it took the place of."""
+    a, b = _lines(Text(old)), _lines(Text(new))
+    for _, a_from, a_to, b_from, b_to in difflib.SequenceMatcher(None, a, b, autojunk=len(a) > 2000).get_opcodes():
+        if b_from < line <= b_to:
+            return min(a_from + line - b_from, max(a_to, a_from + 1), max(len(a), 1))
+    return line
+
+
 def _lines(text: Text) -> list[str]:
     ends = [*text.starts[1:], len(text.value)]
     lines = [text.value[start:end] for start, end in zip(text.starts, ends, strict=True)]

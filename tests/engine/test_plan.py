@@ -20,6 +20,7 @@ from graphmend_lsp.engine.programs import combine, programs_of
 from graphmend_lsp.engine.runs import Key, Run
 from graphmend_lsp.engine.verdicts import gains
 from graphmend_lsp.model import (
+    Assumption,
     Break,
     Candidate,
     Counts,
@@ -60,7 +61,7 @@ class Words:
     """A program of lines: in each the first letter of ``abc`` breaks it, and its whole line is one frame.
 
     `mends` say what each letter may become; ``x`` computes another result, ``u`` one that is close. ``i`` is a boundary: the
-    break stays, and the frame is no longer lost.
+    break stays, and the frame is no longer lost. ``m`` is a message in a graph that may raise, ``b`` in a mend leaves a break.
     """
 
     text: str
@@ -83,7 +84,7 @@ class Words:
             at = next((at for at, letter in enumerate(line, 1) if letter in "abc"), None)
             if at is not None:
                 offered = [
-                    mend(number, at, word, "isolate" if word == "i" else "where")
+                    mend(number, at, word, {"i": "isolate", "m": "message"}.get(word, "where"))
                     for word in self.mends.get(line[at - 1], ())
                 ]
                 met = replace(site(number, at), outcome="unknown" if "i" in line else "frame skipped")
@@ -116,10 +117,11 @@ class Words:
         for mends in programs:
             new = (texts or combine(mends, sources)[1])[PATH]
             self.asked.append((old, new))
-            results: Safety = "wrong" if "x" in new else "unsafe" if "u" in new else "safe"
+            results: Safety = "wrong" if "x" in new else "unsafe" if "u" in new or "m" in new else "safe"
+            assumes = (Assumption("raised-between"),) if "m" in new else ()
             first, then = self.counts(old), self.counts(new)
             safety = results if gains(first, then) else "wrong"
-            found.append((Verdict(safety, ("as told",), first, then, results=results), Run()))
+            found.append((Verdict(safety, ("as told",), first, then, results=results, assumes=assumes), Run()))
         return found, None
 
 
@@ -223,9 +225,32 @@ async def test_rounds_that_are_not_safe_together_are_taken_back() -> None:
     assert plan.verdict is not None and plan.verdict.safety == "safe"
 
 
+async def test_a_later_mend_is_told_at_its_line_of_the_original() -> None:
+    _, plan, _ = await mended("k\nab\n", {"a": ["0\n1"], "b": ["2"]})
+    assert plan.texts == {PATH: "k\n0\n12\n"}
+    assert [one.mend.span.start.line for one in plan.applied] == [2, 2]
+
+
 async def test_nothing_is_proven_twice() -> None:
     _, _, words = await mended("ab\n", {"a": "1", "b": "2"})
     assert len(words.asked) == len(set(words.asked)) == 3  # each round, and all of it
+
+
+@pytest.mark.parametrize(
+    ("mends", "after", "asked"),
+    [
+        ({"a": "m1", "c": "3"}, "1\n3\n", ["m\n3\n", "1\n3\n"]),  # the next candidate, together with the others
+        ({"a": "m", "c": "3"}, "a\n3\n", ["m\n3\n", "a\n3\n", "m\n3\n"]),  # without it; alone in a round of its own
+        ({"a": "mb1", "c": "3"}, "1\n3\n", ["m\n3\n", "b\n3\n", "1\n3\n"]),  # not one that leaves its break
+    ],
+)
+async def test_a_mend_that_brings_an_open_assumption_makes_way(
+    mends: Mapping[str, Sequence[str]], after: str, asked: list[str]
+) -> None:
+    new, plan, words = await mended("a\nc\n", mends)
+    assert new == after and plan.verdict is not None and plan.verdict.safety == "safe"
+    assert [new for _, new in words.asked[: len(asked)]] == asked
+    assert len(words.asked) == len(asked)  # no candidate was judged alone
 
 
 async def test_hope_is_given_up_once() -> None:

@@ -13,6 +13,7 @@ import pytest
 from graphmend_lsp.engine.ahead import Ahead, Judged, judging
 from graphmend_lsp.engine.client import WorkerFailedError
 from graphmend_lsp.engine.config import CheckRequest, WorkerConfig, WorkerStatus
+from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.prove import prove
 from graphmend_lsp.engine.runs import Run
 from graphmend_lsp.engine.session import Session
@@ -231,6 +232,50 @@ async def test_a_mend_all_asks_for_no_verdict_twice(session: Session) -> None:
     await session.prove(REQUEST, report())
     asked = [len(params["candidates"]) for _, params in session._client.asked]  # type: ignore[attr-defined]
     assert asked == [3, 3, 3]  # of other texts, and in other work, everything is asked for anew
+
+
+class Slow(Worker):
+    """Too slow for the requests that hold one of some words."""
+
+    def __init__(self, *words: str) -> None:
+        super().__init__()
+        self.words_slow = words
+
+    async def request(self, method: str, params: Mapping[str, Any], *others: Any) -> dict[str, Any]:
+        answer = await super().request(method, params, *others)
+        if any(word in one["texts"][PATH] for word in self.words_slow for one in params["candidates"]):
+            raise WorkerFailedError(Failure("worker", "timeout", "It did not end in 9 s.", "Raise the limit."))
+        return answer
+
+
+async def test_a_mend_all_begins_no_second_proof_under_inductor_where_one_took_too_long(session: Session) -> None:
+    session._client = Slow("x", "y")  # type: ignore[assignment]
+    slow = [replace(mend(1, word), inductor=True) for word in "xyw"]
+    with judging(Judged()):
+        await session.verify(REQUEST, (ENTRY, "eval"), [(slow[0],)], Sources({PATH: TEXT}), None)
+        proven = await session.prove(REQUEST, replace(report(), findings=(finding(1, *slow), finding(2, mend(2, "z")))))
+    asked = [
+        [one["texts"][PATH] for one in params["candidates"]]
+        for _, params in session._client.asked  # type: ignore[attr-defined]
+    ]
+    assert asked == [["x\nb\n"], ["a\nz\n"]]  # what inductor does not compile is proven all the same
+    assert [[one.safety for one in each.candidates] for each in proven.findings] == [["unverified"] * 3, ["safe"]]
+    assert proven.findings[0].candidates[0].verdict is not None
+    assert "It did not end in 9 s." in proven.findings[0].candidates[0].verdict.reasons[0]
+
+
+async def test_a_mend_all_gives_up_an_entry_whose_proofs_all_take_too_long(session: Session) -> None:
+    session._client = Slow("x", "y", "z")  # type: ignore[assignment]
+    with judging(Judged()):
+        for word in "xyzxyz":
+            _, failure = await session.verify(REQUEST, (ENTRY, "eval"), [(mend(1, word),)], Sources({PATH: TEXT}), None)
+            assert failure is not None and failure.kind == "timeout"
+        assert len(session._client.asked) == 3  # type: ignore[attr-defined]
+        # The proof of all rounds is asked for all the same.
+        await session.verify(
+            REQUEST, (ENTRY, "eval"), [(mend(1, "k"),)], Sources({PATH: TEXT}), None, None, {PATH: "k\nb\n"}
+        )
+    assert len(session._client.asked) == 4  # type: ignore[attr-defined]
 
 
 async def test_what_is_known_of_some_is_not_asked_for_beside_others(session: Session) -> None:

@@ -14,16 +14,23 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from graphmend_lsp.engine.config import CheckRequest
+from graphmend_lsp.engine.runs import Key
 from graphmend_lsp.model import Failure, Mend, Report
 from graphmend_lsp.worker.wire import Candidate, CandidateResult, VerifyParams
 
 
 @dataclass
 class Judged:
-    """Results by what was asked; and why there are none for what was asked together."""
+    """Results by what was asked; and why there are none for what was asked together.
+
+    `_late` are the failures of the last requests about an entry, while all of them end for their time; `_slow` is why none of an
+    entry is made any more that inductor must compile.
+    """
 
     _results: dict[str, CandidateResult] = field(default_factory=dict)
     _failed: dict[frozenset[str], Failure] = field(default_factory=dict)
+    _late: dict[str, list[Failure]] = field(default_factory=dict)
+    _slow: dict[Key, Failure] = field(default_factory=dict)
 
     def recall(self, params: VerifyParams) -> tuple[dict[str, CandidateResult], Failure | None]:
         """What is known of a request's candidates, by their ids; or the failure that all of them ended with."""
@@ -34,15 +41,34 @@ class Judged:
             number: {**self._results[one], "id": number} for number, one in asked.items() if one in self._results
         }, None
 
+    def given_up(self, params: VerifyParams) -> Failure | None:
+        """Why the entry is asked about no further mend: so many requests in a row ended for their time."""
+        late = self._late.get(_program(params), [])
+        return late[-1] if len(late) >= _MOST_LATE else None
+
+    def too_slow(self, key: Key) -> Failure | None:
+        """Why nothing more of the entry is proven that inductor must compile: a proof of that kind ended for its time."""
+        return self._slow.get(key)
+
+    def took_too_long(self, key: Key, failure: Failure) -> None:
+        """Remember that what inductor must compile ended for its time."""
+        self._slow.setdefault(key, failure)
+
     def keep(self, params: VerifyParams, results: Mapping[str, CandidateResult], failure: Failure | None) -> None:
         """Remember what came of a request: results that came to their end, failures that came of themselves."""
         asked = {one["id"]: _question(params, one) for one in params["candidates"]}
+        late = self._late.setdefault(_program(params), [])
+        if failure is None or failure.kind != "timeout":
+            late.clear()
+        else:
+            late.append(failure)
         if failure is None:
             self._results |= {asked[number]: one for number, one in results.items() if one["failure"] is None}
         elif failure.kind != "cancelled":
             self._failed[frozenset(asked.values())] = failure
 
 
+_MOST_LATE = 3
 _JUDGED: ContextVar[Judged | None] = ContextVar("judged", default=None)
 
 
@@ -59,6 +85,10 @@ def judging(known: Judged | None) -> Iterator[None]:
 def judged_so_far() -> Judged | None:
     """What is known, to be read and added to; None where nothing is remembered."""
     return _JUDGED.get()
+
+
+def _program(params: VerifyParams) -> str:
+    return json.dumps([params["entry"], params["mode"]], sort_keys=True)
 
 
 def _question(params: VerifyParams, candidate: Candidate) -> str:

@@ -10,9 +10,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from graphmend_lsp.engine.verdicts import worst
-from graphmend_lsp.mending import LAST_RESORT, SECOND_CHOICE
+from graphmend_lsp.mending import LAST_RESORT, RISKS, SECOND_CHOICE
 from graphmend_lsp.mending.rule import SUPPORT
-from graphmend_lsp.model import Candidate, Declined, Finding, Mend, Safety, Verdict
+from graphmend_lsp.model import AssumptionKind, Candidate, Declined, Finding, Mend, Safety, Verdict
 
 _SAFETY = ("safe", "unverified", "unsafe", "wrong")
 _LIKENESS = ("bit-equal", "close", "not compared", "different")
@@ -48,6 +48,56 @@ def taken(finding: Finding, wanted: Collection[Safety]) -> tuple[Candidate, ...]
     fit = [one for one in finding.candidates if one.safety in wanted]
     ending = [one for one in fit if one.mend.rule not in LAST_RESORT]
     return tuple((ending or fit)[:1])
+
+
+def first_of(finding: Finding) -> Candidate:
+    """The candidate to try first: the first that no verdict is known beforehand to call unsafe, if there is one."""
+    return next((one for one in finding.candidates if _may_be_safe(one)), finding.candidates[0])
+
+
+def exchanged(findings: Sequence[Finding], chosen: Sequence[Candidate], verdict: Verdict | None) -> list[Candidate]:
+    """The choice with the next candidates in place of those that bring an assumption which the verdict leaves open.
+
+    Where the verdict is safe and breaks stay, the next stands in place of each that is not its break's first.
+    `chosen` holds one candidate of each finding, or less. A break has none where no other candidate is without the assumption.
+    Empty where nothing else can be chosen, or something else makes the mends unsafe.
+    """
+    if (
+        verdict is None
+        or verdict.results not in ("safe", "unsafe")
+        or not (verdict.assumes or verdict.safety == "safe")
+    ):
+        return []
+    kinds = {one.kind for one in verdict.assumes}
+    known = {one.mend for one in chosen}
+    now: list[Candidate] = []
+    for finding in findings:
+        here = next((one for one in finding.candidates if one.mend in known), None)
+        if here is None:
+            continue
+        if _brings(here.mend, kinds) if kinds else here != first_of(finding):
+            later = finding.candidates[finding.candidates.index(here) + 1 :]
+            fit = [one for one in later if _may_be_safe(one) and not _brings(one.mend, kinds)]
+            now += fit[:1]
+        else:
+            now.append(here)
+    return now if {one.mend for one in now} != known else []
+
+
+def is_whole(findings: Sequence[Finding], made: Collection[Candidate], verdict: Verdict | None) -> bool:
+    """Whether a verdict is safe, and no break is left of those that the mends are for."""
+    mends = {one.mend for one in made}
+    about = sum(any(one.mend in mends for one in finding.candidates) for finding in findings)
+    return verdict is not None and verdict.safety == "safe" and verdict.after.breaks <= verdict.before.breaks - about
+
+
+def _may_be_safe(candidate: Candidate) -> bool:
+    return not candidate.mend.cautions and candidate.mend.rule not in LAST_RESORT
+
+
+def _brings(mend: Mend, kinds: Collection[AssumptionKind]) -> bool:
+    """Whether a mend takes something of these kinds for granted, or may by what it does."""
+    return any(one.kind in kinds for one in mend.assumes) or not RISKS.get(mend.rule, frozenset()).isdisjoint(kinds)
 
 
 def rank(candidate: Candidate, judged: Sequence[Verdict]) -> tuple[int, ...]:

@@ -1,6 +1,7 @@
 """Mend all: apply the best proven mends, look at what stands behind them, until nothing more can be mended.
 
-A round takes the first candidate of every break together and has that program proven; only when that is not safe is every
+A round takes the first candidate of every break together and has that program proven. Where that leaves an assumption open,
+the mends that bring it make way for the next candidates of their breaks; only when that is not safe either is every
 candidate judged alone, and the good ones are put together again. Where none is good, those are made that gain nothing only
 because another break stands behind theirs, in the hope of a next round that gains; without one they are taken back, and what
 else is offered for their breaks is tried. The run that proves a round is the next round's analysis.
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from graphmend_lsp.engine.breaks import is_within
-from graphmend_lsp.engine.choice import settle, taken
+from graphmend_lsp.engine.choice import exchanged, first_of, is_whole, settle, taken
 from graphmend_lsp.engine.config import CheckRequest, OnFinding, OnProgress
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.findings import unmet
@@ -35,10 +36,13 @@ from graphmend_lsp.model import (
     Progress,
     Report,
     Safety,
+    Span,
     Verdict,
 )
+from graphmend_lsp.text import line_before
 
 MAX_ROUNDS = 12
+_EXCHANGES = 3  # how often other candidates are tried together; each costs one verdict
 _ROUNDS_SHARE = 0.5  # of a time limit; the rest is for the proof of several rounds together
 _IN_VAIN = (
     "Another graph break keeps the whole function uncompiled, so a mend of this one gains nothing. Mend that one first."
@@ -193,11 +197,21 @@ async def _to_fixpoint(
         rounds = rounds[: _gained(request, reports, rounds[: len(rounds) // 2])]
         verdict = await limit.within(_proven(prover, request, before, rounds, on_progress))
     changed = {path: text for step in rounds for path, text in step.texts.items()}
-    applied = tuple(candidate for step in rounds for candidate in step.accepted)
     old = {path: text for step in reversed(rounds) for path, text in step.old.items()}
+    applied = tuple(_in_original(candidate, old, step.old) for step in rounds for candidate in step.accepted)
     return Plan(
         before, reports[len(rounds)], applied, changed, verdict, {path: old[path] for path in changed}, limit.told
     )
+
+
+def _in_original(candidate: Candidate, old: Mapping[str, str], now: Mapping[str, str]) -> Candidate:
+    """The candidate with its line in the original text: a later round's mend was made on a text that rounds had changed."""
+    path, span = candidate.mend.path, candidate.mend.span
+    if old.get(path) == now.get(path):
+        return candidate
+    line = line_before(old[path], now[path], span.start.line)
+    moved = Span.of(line, span.start.column, line + span.end.line - span.start.line, span.end.column)
+    return replace(candidate, mend=replace(candidate.mend, span=moved))
 
 
 def _objected(report: Report, said: Known) -> Report:
@@ -306,9 +320,17 @@ async def _round(
     wanted = _wanted(request)
     second = _second_choices(report)
     if not again:
-        first = await together(report, [finding.candidates[0] for finding in real])
+        first = await together(report, chosen := [first_of(finding) for finding in real])
         if first.verdict is not None and first.verdict.safety == "safe":
             return first
+        verdict = first.verdict
+        for _ in range(_EXCHANGES):
+            chosen = exchanged(real, chosen, verdict)
+            if not chosen:
+                break
+            other = await together(report, chosen)
+            if is_whole(real, other.accepted, verdict := other.verdict):
+                return other
         candidates = {candidate.mend for finding in report.findings for candidate in finding.candidates}
         if first.verdict is not None and len(programs_of(candidates)) == 1:  # that program is judged already
             judged = dict.fromkeys(candidates, (first.verdict,))

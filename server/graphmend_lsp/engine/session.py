@@ -30,6 +30,7 @@ from graphmend_lsp.engine.prove import Known, prove
 from graphmend_lsp.engine.runs import Key, Run, mended_run, run_of
 from graphmend_lsp.engine.strip import Strips
 from graphmend_lsp.engine.tree import AT_ONCE, client_of
+from graphmend_lsp.engine.unproven import unproven
 from graphmend_lsp.engine.verdicts import elsewhere, judge
 from graphmend_lsp.model import Entry, EntryResult, Failure, Measurement, Mend, Plan, Progress, Report, Verdict
 from graphmend_lsp.worker.wire import (
@@ -330,13 +331,39 @@ class Session:
 
         `texts` is given for one program whose mends were made one after the other, each on the text of the last.
         """
+        known = judged_so_far()
+        slow = known.too_slow(key) if known is not None and texts is None else None
+        asked = [one for one in programs if slow is None or not any(mend.inductor for mend in one)]
+        judged, failure = await self._judged(request, key, asked, sources, on_progress, before, texts)
+        if failure is not None:
+            if known is not None and failure.kind == "timeout" and all(any(m.inductor for m in one) for one in asked):
+                known.took_too_long(key, failure)
+            return [], failure
+        found = dict(zip(map(tuple, asked), judged, strict=True))
+        if slow is not None and (left := unproven(slow, before)) is not None:
+            found |= {one: (left, Run()) for one in programs if one not in found}
+        return [found[one] for one in programs], None
+
+    async def _judged(
+        self,
+        request: CheckRequest,
+        key: Key,
+        programs: Sequence[tuple[Mend, ...]],
+        sources: Sources,
+        on_progress: OnProgress | None,
+        before: Run | None,
+        texts: Mapping[str, str] | None,
+    ) -> tuple[list[tuple[Verdict, Run]], Failure | None]:
+        if not programs:
+            return [], None
         base = dict(request.texts)
         candidates = [
             candidate_of(str(number), () if texts else mends, dict(texts or combine(mends, sources)[1]), base, sources)
             for number, mends in enumerate(programs)
         ]
         _tell(on_progress, f"verifying {len(candidates)} mend{'s' * (len(candidates) != 1)} with {key[0].name}")
-        results, failure = await self._verify(request, key, candidates, before, on_progress)
+        whole = texts is not None
+        results, failure = await self._verify(request, key, candidates, before, on_progress, whole=whole)
         if failure is not None:
             return [], failure
         assume = {*request.assume, *await asyncio.to_thread(accepted_for, key[0].file)}
@@ -392,8 +419,12 @@ class Session:
         on_progress: OnProgress | None,
         *,
         reached: bool = False,
+        whole: bool = False,
     ) -> tuple[dict[str, CandidateResult], Failure | None]:
-        """What the worker measured of each candidate, by its id; nothing when the original does not run."""
+        """What the worker measured of each candidate, by its id; nothing when the original does not run.
+
+        `whole`: it is the proof of all rounds together, which is asked for however many others took too long.
+        """
         params = VerifyParams(
             entry=_spec(key[0]), texts=dict(request.texts), candidates=candidates, roots=list(request.roots),
             device=request.device, mode=key[1], limits=self._limits(1 + len(candidates)),
@@ -410,6 +441,8 @@ class Session:
         params["candidates"] = [one for one in candidates if one["id"] not in known]
         if failure is not None or not params["candidates"]:
             return known, failure
+        if not whole and (failure := judged.given_up(params)) is not None:
+            return {}, failure
         results, failure = await self._measured(params, on_progress)
         judged.keep(params, results, failure)
         return ({**known, **results}, None) if failure is None else ({}, failure)

@@ -22,7 +22,7 @@ from graphmend_lsp.mending.syntax.explained import explained
 from graphmend_lsp.mending.syntax.new_names import new_names
 from graphmend_lsp.mending.syntax.source import Source, read
 from graphmend_lsp.mending.syntax.tidy import tidied
-from graphmend_lsp.model import Break, Declined, Mend, TextEdit
+from graphmend_lsp.model import AssumptionKind, Break, Declined, Mend, TextEdit
 from graphmend_lsp.values import NOTHING, Facts
 
 
@@ -58,6 +58,9 @@ SECOND_CHOICE = frozenset(one.name for one in DECLARATIONS if one.tier in ("seco
 
 THIRD_CHOICE = frozenset(one.name for one in DECLARATIONS if one.tier == "third choice")
 """Those whose mend is verified only where no other mend of its break is safe."""
+
+RISKS: Mapping[str, frozenset[AssumptionKind]] = MappingProxyType({one.name: one.risks for one in DECLARATIONS})
+"""What a run may find that a rule's mends take for granted, beside what each says itself."""
 
 
 @cache

@@ -29,7 +29,8 @@ class Declaration:
 
     `order` is where its mends stand among those of equal safety, least first. `breaks` are the ids of the graph breaks that it
     is about, None for a rule that looks at each; `branching` adds every break that Dynamo calls data-dependent branching.
-    `what_breaks` and `becomes` are Markdown for the guide's table.
+    `what_breaks` and `becomes` are Markdown for the guide's table. `risks` are the kinds of assumptions that only the graphs of
+    a run show, which no mend of the rule can name itself.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Declaration:
     breaks: frozenset[str] | None
     tier: Tier = "first choice"
     branching: bool = False
+    risks: frozenset[AssumptionKind] = frozenset()
 
     def is_about(self, site: Break) -> bool:
         """Whether the rule is asked about a break."""

@@ -8,4 +8,5 @@ RULE = Declaration(
     breaks=frozenset({"GB0059"}),
     what_breaks='`print("halfway")`, `print(f"mean {x.mean().item():.3f}")`: constants and numbers of tensors',
     becomes="a print that stands in the graph, where it was",
+    risks=frozenset(("raised-between",)),
 )
