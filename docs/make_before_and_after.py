@@ -1,4 +1,4 @@
-"""Writes `before-and-after.md`: real mends of programs of this repository and of transformers, run here, nothing trimmed.
+"""Writes `before-and-after.md`: real mends of programs here, of transformers and of diffusers, run here, nothing trimmed.
 
     python docs/make_before_and_after.py [NAME]...
 
@@ -21,8 +21,8 @@ PAGE = ROOT / "docs" / "before-and-after.md"
 HEAD = """# Before and after
 
 Real mends, as GraphMend writes them; nothing is trimmed. `docs/make_before_and_after.py` makes this page from real runs
-(torch {torch}, transformers {transformers}, CPU). A file of transformers is mended where it is named; `mend --overlay` mends a
-copy in your project. The support module `graphmend_support.py`, which some mends import, is written once beside the program
+(torch {torch}, transformers {transformers}, diffusers {diffusers}, CPU). A file of a package is mended where it is named;
+`mend --overlay` mends a copy in your project. The support module `graphmend_support.py`, which some mends import, is written once beside the program
 and is not shown.
 """
 
@@ -42,6 +42,9 @@ CASES = {
     "gated_mlp": Case("A gated MLP: a branch on activations, a print", "examples/gated_mlp.py"),
     "training_step": Case("A step of training", "examples/training_step.py", ("--mode", "train")),
     "whitening": Case("A layer that torch.compile fails on", "examples/whitening.py"),
+    "denoising_step": Case(
+        "A step of diffusers' DDIM scheduler", "examples/denoising_step.py", (), "diffusers.schedulers.scheduling_ddim"
+    ),
     "t5": Case("T5 of transformers", _MODELS, (), f"{_HF}.t5.modeling_t5"),
     "biogpt": Case("BioGPT of transformers", _MODELS, (), f"{_HF}.biogpt.modeling_biogpt"),
     "bart_fp16": Case("BART of transformers, in float16", _MODELS, (), f"{_HF}.bart.modeling_bart"),
@@ -75,7 +78,7 @@ def _section(name: str, case: Case, record: dict[str, object], work: Path) -> st
     before, after, verified, edits = (record[one] for one in ("before", "after", "verified", "edits"))
     assert isinstance(before, dict) and isinstance(after, dict) and isinstance(edits, list)
     shown = "".join(
-        re.sub(r"^((?:---|\+\+\+) )[ab]/\S*?(?=(?:transformers/|[^/\s]+$))", r"\1", one["diff"], flags=re.M)
+        re.sub(r"^((?:---|\+\+\+) )[ab]/\S*?(?=(?:transformers/|diffusers/|[^/\s]+$))", r"\1", one["diff"], flags=re.M)
         for one in edits
         if not one["path"].endswith("graphmend_support.py")
     )
@@ -103,6 +106,7 @@ def _verdict(verified: object) -> str:
 
 def main() -> None:
     """Run the programs, or those named, and write the page."""
+    import diffusers  # in no environment of the project: `pip install "diffusers<0.36"` beside it
     import torch
     import transformers
 
@@ -114,7 +118,7 @@ def main() -> None:
             sections.append(made(name, case))
         elif known is not None:
             sections.append(known[0])
-    head = HEAD.format(torch=torch.__version__.split("+")[0], transformers=transformers.__version__)
+    head = HEAD.format(torch=torch.__version__.split("+")[0], transformers=transformers.__version__, diffusers=diffusers.__version__)
     PAGE.write_text("\n".join([head, *sections]).rstrip() + "\n", "utf-8")
 
 

@@ -67,7 +67,7 @@ LONGER_FILES = {
     "rules/rows/apart.py": 421,
     "lowering/number_flow.py": 435,
     "lowering/branch.py": 425,
-    "lowering/choice.py": 417,
+    "lowering/choice.py": 418,
     "lowering/conditions.py": 411,
 }
 """Files past 400 lines, and how long they may be; no other joins them."""

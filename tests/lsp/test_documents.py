@@ -14,7 +14,7 @@ from graphmend_lsp.lsp.edits import smallest_edits
 from graphmend_lsp.lsp.units import from_place, to_place
 from graphmend_lsp.lsp.uris import Encoding, path_of, uri_of
 from graphmend_lsp.model import Position, Span
-from graphmend_lsp.text import Text, apply_edits
+from graphmend_lsp.text import Text, apply_edits, line_before
 
 ENCODINGS: tuple[Encoding, ...] = ("utf-8", "utf-16", "utf-32")
 LETTERS = st.sampled_from(
@@ -169,3 +169,24 @@ def test_uris(uri: str, path: str | None) -> None:
     assert path_of(uri) == path
     if path is not None:
         assert path_of(uri_of(path)) == path
+
+
+@given(TEXTS, TEXTS)
+def test_every_line_of_a_changed_text_has_a_line_before(old: str, new: str) -> None:
+    for line in range(1, len(model_lines(new)) + 1):
+        assert 1 <= line_before(old, new, line) <= max(len(model_lines(old)), line)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "before"),
+    [
+        ("a\nb\nc\n", "a\nb\nc\n", 3, 3),
+        ("a\nb\nc\n", "x\ny\na\nb\nc\n", 5, 3),
+        ("a\nb\nc\n", "a\nx\ny\nc\n", 2, 2),
+        ("a\nb\nc\n", "a\nx\ny\nc\n", 3, 2),
+        ("a\nb\nc\nd\n", "a\nd\n", 2, 4),
+        ("", "x\n", 1, 1),
+    ],
+)
+def test_the_line_before(old: str, new: str, line: int, before: int) -> None:
+    assert line_before(old, new, line) == before

@@ -108,7 +108,7 @@ def test_gradients_are_the_same(name: str, case: Example) -> None:
     for arguments in space["calls"]:
         seen = []
         for source in (unmark(case.before)[0], case.after):
-            inputs = [one.clone().requires_grad_(one.is_floating_point()) for one in arguments]
+            inputs = [one.clone().requires_grad_(one.is_floating_point()) for one in map(torch.as_tensor, arguments)]
             output = function_of(source)(*inputs)
             if output.requires_grad:
                 output.sum().backward()

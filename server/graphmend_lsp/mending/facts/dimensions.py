@@ -151,3 +151,16 @@ def counts(source: Source, node: ast.expr) -> bool:
 
 def _loads(node: ast.Name) -> bool:
     return isinstance(node.ctx, ast.Load)
+
+
+def same_shape(left: ast.expr, right: ast.expr) -> bool:
+    """Whether two expressions surely have one shape: one is the other, or an elementwise method of it without arguments."""
+    a, b = ast.dump(left), ast.dump(right)
+    for one, other in ((left, b), (right, a)):
+        while isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and not one.args:
+            if one.func.attr not in ("abs", "round", "floor", "ceil", "sin", "cos", "neg", "clone", "detach", "relu"):
+                break
+            one = one.func.value
+        if ast.dump(one) == other:
+            return True
+    return False

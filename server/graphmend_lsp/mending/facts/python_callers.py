@@ -9,7 +9,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 
+from graphmend_lsp.mending.facts.bindings import value_at
 from graphmend_lsp.mending.facts.kinds import Kinds
+from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.syntax.imports import is_builtin
 from graphmend_lsp.mending.syntax.source import Function, Source
 
@@ -27,6 +29,50 @@ def python_elsewhere(source: Source, test: ast.expr) -> str | None:
     if not used or not _is_python(source, Kinds(source), test, numbers):
         return None
     return f"{numbers[used[0]]}, and then `{source.code(test)}` is no tensor."
+
+
+def may_be_number(source: Source, test: ast.expr) -> ast.Name | None:
+    """What a comparison compares, where it was a whole number as a tensor and is a Python number in calls that give such.
+
+    That is so where it is a parameter, or computed from parameters, that were such tensors or are said to be numbers.
+    """
+    name = test.left if isinstance(test, ast.Compare) and len(test.ops) == 1 else None
+    if not isinstance(name, ast.Name) or not isinstance(test, ast.Compare) or not _is_number(test.comparators[0]):
+        return None
+    return name if is_number_elsewhere(source, name) else None
+
+
+def is_number_elsewhere(source: Source, name: ast.Name) -> bool:
+    """Whether a name was a whole number as a tensor, and is a Python number in calls that give such."""
+    return was_whole_number(source, name) and _stands_for_number(source, name, 0)
+
+
+def was_whole_number(source: Source, node: ast.expr) -> bool:
+    """Whether a run showed that an expression always was a tensor without dimensions of int64."""
+    fact = Seen(source).of(node)
+    return fact is not None and fact.rank == 0 and fact.tensor is not None and fact.tensor.dtypes == ("int64",)
+
+
+_DEEPEST = 4  # names that stand for names
+
+
+def _stands_for_number(source: Source, name: ast.Name, depth: int) -> bool:
+    function = source.function(name)
+    if function is None or depth > _DEEPEST:
+        return False
+    value = value_at(source, name)
+    if value is not None:
+        names = [one for one in ast.walk(value) if isinstance(one, ast.Name) and one.id != "self"]
+        odd = [one for one in ast.walk(value) if isinstance(one, (ast.Call, ast.Subscript, ast.Lambda))]
+        return not odd and all(_stands_for_number(source, one, depth + 1) for one in names)
+    a = function.args
+    parameters = {one.arg: one.annotation for one in (*a.posonlyargs, *a.args, *a.kwonlyargs)}
+    if name.id not in parameters:
+        return False
+    said = parameters[name.id]
+    words = set() if said is None else {getattr(one, "id", getattr(one, "attr", "")) for one in ast.walk(said)}
+    fact = Seen(source).of(name)
+    return bool(words & {"int", "float", "bool"}) or (said is None and fact is not None and fact.rank == 0)
 
 
 def _numbers(source: Source, function: Function) -> Iterator[tuple[str, str]]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from graphmend_lsp.mending.facts.effects import is_static
 from graphmend_lsp.mending.facts.later import Later, root, subject
 from graphmend_lsp.mending.facts.purity import is_neutral, needing_elements
-from graphmend_lsp.mending.syntax.formatting import parses_to, requoted
+from graphmend_lsp.mending.syntax.formatting import name_of, parses_to, requoted
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned, loaded, local_names, parameters
 
@@ -303,7 +303,7 @@ class _Work:
             code = (
                 f"{code}.clone()" if isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)) else f"({code}).clone()"
             )
-        name = self.fresh(self.wanted.get(id(node)) or _name_for(node))
+        name = self.fresh(self.wanted.get(id(node)) or name_of(node))
         self.replace(node, name)
         self.captures.append(Capture(name, code, node, copied))
 
@@ -378,15 +378,3 @@ def _fresh_value(node: ast.expr) -> bool:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         return node.func.attr in _REDUCTIONS
     return isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare))
-
-
-def _name_for(node: ast.expr) -> str:
-    name = "value"
-    if isinstance(node, ast.Call):
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "value")
-    elif isinstance(node, ast.Attribute):
-        name = node.attr
-    elif isinstance(node, ast.Compare):
-        name = "condition"
-    name = name.strip("_") or "value"
-    return f"{name}_value" if hasattr(builtins, name) else name

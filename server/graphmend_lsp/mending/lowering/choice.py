@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from graphmend_lsp.mending.facts.between import both_sides
 from graphmend_lsp.mending.facts.first_call import advice
+from graphmend_lsp.mending.facts.gradients import loses_gradients
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.purity import (
     comes_first,
@@ -54,7 +55,6 @@ from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, loaded
 from graphmend_lsp.model import Declined, Mend, TextEdit
 
-_CUT = frozenset(("detach", "detach_", "data"))
 _DETACHED = "A side that is detached gives a tensor without a gradient; the chosen side may need a gradient."
 _TITLE = "Choose both sides with torch.where"
 DOUBLE = "Choose both sides with torch.where, gradients kept finite"
@@ -93,8 +93,9 @@ class _Mending:
     def __post_init__(self) -> None:
         self.tensors = frozenset({self.node}) if isinstance(self.node, ast.expr) else frozenset()
         self.kinds = Kinds(self.source, self.tensors)
-        self.conditions = Conditions(self.source, self.kinds, self.fresh)
         self.where, self.imported = spell(self.source, "torch.where", self.target)
+        as_tensor = spell(self.source, "torch.as_tensor", self.target)[0] if self.imported is None else ""
+        self.conditions = Conditions(self.source, self.kinds, self.fresh, as_tensor=as_tensor)
 
     def fresh(self, wanted: str) -> str:
         """A new name, used nowhere in the file."""
@@ -400,7 +401,7 @@ class _Mending:
         elif isinstance(at, ast.BoolOp):
             sides += at.values[1:]
         told = [words_for_empty(self.source, call) for side in sides for call in needing_elements(side)]
-        if any(isinstance(one, ast.Attribute) and one.attr in _CUT for side in sides for one in ast.walk(side)):
+        if any(loses_gradients(side) for side in sides):
             told.append(_DETACHED)
         told += map(words_for_history, self._set_on_one_side(at))
         return tuple(told)

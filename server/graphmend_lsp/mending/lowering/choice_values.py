@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from graphmend_lsp.mending.facts.bindings import value_at
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.purity import hazards
 from graphmend_lsp.mending.lowering.conditions import Test
+from graphmend_lsp.mending.lowering.harmless import harmless_operand, is_position_in_table
 from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.refused import Refused
@@ -182,8 +182,15 @@ class Writer:
                 continue
             inner, safe = spot
             text = self._chosen_or(self._guarded(inner, guards), safe, guards)
-            exchange[inner] = text
             self.guarded = self.guarded or raising is None
+            if raising and isinstance(one, ast.Subscript) and is_position_in_table(self.source, one):
+                table = operand(self._guarded(one.value, guards))
+                # An index without dimensions may have any integer dtype, and be on another device.
+                torch, _, _ = self.where.rpartition(".")
+                moved = f".to({table}.device, {torch}.int64)" if torch else f".long().to({table}.device)"
+                exchange[one] = f"{table}[{text}[None]{moved}][0]"
+                continue
+            exchange[inner] = text
             pending.extend(
                 child for child in ast.iter_child_nodes(one) if child is not inner and not _within(inner, child)
             )
@@ -239,45 +246,6 @@ class Writer:
 
     def _varies(self, node: ast.expr) -> bool:
         return not isinstance(node, ast.Constant) and self.kinds.of(node) != "python"
-
-
-def harmless_operand(source: Source, kinds: Kinds, node: ast.AST) -> tuple[ast.expr, str] | None:
-    """The operand for which a value could raise, and a number of its dtype for which it does not; None where none is known.
-
-    An index that surely is a whole number and no mask, into a tensor: 0 is in range of all that have elements. A divisor of
-    ``//`` or ``%`` that surely is a tensor.
-    """
-    if isinstance(node, ast.Subscript):
-        tensors = isinstance(node.ctx, ast.Load) and kinds.of(node.value) == kinds.of(node.slice) == "tensor"
-        return (node.slice, "0") if tensors and _is_position(source, kinds, node.slice) else None
-    if (
-        isinstance(node, ast.BinOp)
-        and isinstance(node.op, (ast.FloorDiv, ast.Mod))
-        and kinds.of(node.right) == "tensor"
-    ):
-        reads = any(
-            isinstance(one, ast.Call) and getattr(one.func, "id", "") in ("int", "float") for one in ast.walk(node)
-        )
-        items = any(isinstance(one, ast.Attribute) and one.attr in ("item", "tolist") for one in ast.walk(node))
-        if not (reads or items):
-            return node.right, "1"
-    return None
-
-
-def _is_position(source: Source, kinds: Kinds, node: ast.expr) -> bool:
-    """Whether an index surely is a tensor of whole numbers: `argmax` and its like, or what ``long()`` converts."""
-    if isinstance(node, ast.Name):
-        value = value_at(source, node)
-        return value is not None and _is_position(source, kinds, value)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub, ast.Mult, ast.Mod)):
-        sides = (node.left, node.right)
-        whole = [isinstance(one, ast.Constant) and type(one.value) is int for one in sides]
-        return any(not one for one in whole) and all(
-            fits or _is_position(source, kinds, one) for fits, one in zip(whole, sides, strict=True)
-        )
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-        return False
-    return node.func.attr in ("argmax", "argmin", "long", "int", "count_nonzero", "argsort", "searchsorted")
 
 
 def _is_whole_power(node: ast.expr) -> bool:

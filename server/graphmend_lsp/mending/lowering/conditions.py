@@ -11,9 +11,10 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from graphmend_lsp.mending.facts.dimensions import same_shape
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.purity import hazards, needing_elements, words_for_empty
-from graphmend_lsp.mending.facts.python_callers import python_elsewhere
+from graphmend_lsp.mending.facts.python_callers import may_be_number, python_elsewhere
 from graphmend_lsp.mending.facts.scalars import Scalars
 from graphmend_lsp.mending.facts.static_loops import iterates_statically
 from graphmend_lsp.mending.lowering.membership import Membership
@@ -56,6 +57,7 @@ class Conditions:
     told: list[str] = field(default_factory=list)
     draws: bool = False
     allowed: bool = False
+    as_tensor: str = ""  # how to write `torch.as_tensor`, where what a condition compares may be a Python number
 
     def take(self, test: ast.expr) -> Test:
         """The parts of a condition.
@@ -71,6 +73,9 @@ class Conditions:
         texts = [self._boolean(one, setup) for one in tensors]
         predicate = texts[0] if len(texts) == 1 else " & ".join(operand_of_junction(text) for text in texts)
         nodes = (test,) if not static else tuple(tensors)
+        number = may_be_number(self.source, test) if self.as_tensor and not static else None
+        if number is not None and predicate == render(self.source, test):
+            predicate = render(self.source, test, {number: f"{self.as_tensor}({number.id})"})
         return Test(" and ".join(static), predicate, tuple(setup), nodes, loaded(test))
 
     def take_first(self, test: ast.expr) -> Test:
@@ -109,7 +114,7 @@ class Conditions:
         if not (isinstance(call, ast.Call) and self._called(call) == "equal" and len(self._pair(call)) == 2):
             return []
         left, right = self._pair(call)
-        if _same_shape(left, right):
+        if same_shape(left, right):
             return []
         if call is not node:
             raise Refused("`not torch.equal(...)` is also true for different shapes; compare the shapes first.")
@@ -161,7 +166,7 @@ class Conditions:
         for one in node.values[1:]:
             self._refuse_hazards(one, later=True)
         for call in ast.walk(node):
-            if isinstance(call, ast.Call) and self._called(call) == "equal" and not _same_shape(*self._pair(call)[:2]):
+            if isinstance(call, ast.Call) and self._called(call) == "equal" and not same_shape(*self._pair(call)[:2]):
                 raise Refused(f"`{render(self.source, call)}` also compares shapes; test it in its own `if`.")
         sign = " | " if isinstance(node.op, ast.Or) else " & "
         return sign.join(operand_of_junction(self._operand(one, setup)) for one in node.values)
@@ -390,19 +395,6 @@ def _is_arithmetic(node: ast.AST, leaves: dict[ast.AST, str]) -> bool:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return _is_arithmetic(node.operand, leaves)
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "abs"
-
-
-def _same_shape(left: ast.expr, right: ast.expr) -> bool:
-    """Whether one is the other, or an elementwise method of it without arguments."""
-    a, b = ast.dump(left), ast.dump(right)
-    for one, other in ((left, b), (right, a)):
-        while isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and not one.args:
-            if one.func.attr not in ("abs", "round", "floor", "ceil", "sin", "cos", "neg", "clone", "detach", "relu"):
-                break
-            one = one.func.value
-        if ast.dump(one) == other:
-            return True
-    return False
 
 
 def _inner(text: str) -> str:

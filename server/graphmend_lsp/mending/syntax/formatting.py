@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import builtins
+import keyword
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,6 +21,7 @@ __all__ = [
     "layout",
     "line_limit",
     "name_for",
+    "name_of",
     "operand",
     "parses_to",
     "render",
@@ -27,6 +30,7 @@ __all__ = [
     "verbatim",
 ]
 
+_CONVERSIONS = frozenset(("bool", "float", "int", "list", "str", "tuple"))
 _ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant, ast.List, ast.Dict, ast.Set, ast.Tuple)
 
 
@@ -114,6 +118,34 @@ def parses_to(code: str, node: ast.expr) -> bool:
         return ast.dump(ast.parse(code.strip(), mode="eval").body) == ast.dump(node)
     except SyntaxError:
         return False
+
+
+def name_of(node: ast.expr) -> str:
+    """What a person would call a value: ``x.sum()`` is ``x_sum``, ``len(x)`` is ``x_len``, ``tuple(y.shape)`` is ``y_shape``."""
+    name = _word(node)
+    if isinstance(node, ast.Compare):
+        name = "condition"
+    elif isinstance(node, ast.Subscript):
+        key = node.slice.value if isinstance(node.slice, ast.Constant) else None
+        name = key if isinstance(key, str) and key.isidentifier() else "size" if name == "shape" else ""
+    elif isinstance(node, ast.Call) and hasattr(builtins, name):
+        converts = isinstance(node.func, ast.Name) and name in _CONVERSIONS
+        of = node.func.value if isinstance(node.func, ast.Attribute) else node.args[0] if node.args else None
+        words = [] if of is None else [_word(of)]
+        if converts and isinstance(of, ast.Attribute):
+            words.insert(0, _word(of.value))
+        name = "_".join(word for word in (*words, *([] if converts else [name])) if word not in ("", "self", "torch"))
+    name = name or "value"
+    return f"{name}_value" if hasattr(builtins, name) or keyword.iskeyword(name) else name
+
+
+def _word(node: ast.expr) -> str:
+    """The last word of an expression that names something; empty where there is none."""
+    if isinstance(node, (ast.Call, ast.Subscript)):
+        return _word(node.func if isinstance(node, ast.Call) else node.value)
+    if isinstance(node, (ast.Attribute, ast.Name)):
+        return (node.attr if isinstance(node, ast.Attribute) else node.id).strip("_")
+    return ""
 
 
 def name_for(text: str) -> str:

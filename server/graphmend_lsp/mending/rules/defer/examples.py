@@ -76,10 +76,10 @@ class Net(nn.Module):
 
     def forward(self, x):
         h = x * 2
-        value = SETTINGS["scale"]
+        scale = SETTINGS["scale"]
         h = self.note(h)
         result = h * 3
-        print(f"scale {value}")
+        print(f"scale {scale}")
         return result
 """,
         gb_id="GB0291",
@@ -387,7 +387,7 @@ def f(x):
     for i in range(3):
         x = x + i
         # Runs after the compiled function: it would break the graph.
-        defer(lambda i=i, sum_value=x.sum(): print("round", i, sum_value.item()))
+        defer(lambda i=i, x_sum=x.sum(): print("round", i, x_sum.item()))
     return x
 """,
         run="fn = f\ncalls = [(torch.arange(4.0),), (torch.arange(4.0) - 2,), (torch.arange(4.0),)]",

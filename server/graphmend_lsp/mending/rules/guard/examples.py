@@ -50,7 +50,7 @@ from graphmend_support import check
 def f(x, p=0.0):
     check(
         ~torch.isnan(x.log()).any(),
-        lambda value: ValueError(f"nan in batch of {value}"),
+        lambda size: ValueError(f"nan in batch of {size}"),
         x.shape[0],
     )
     return torch.nn.functional.dropout(x, p)
@@ -235,11 +235,11 @@ import torch
 
 
 def f(x):
-    any_value = torch.isinf(x.log()).any()
-    any_value_2 = torch.isnan(x.log()).any()
+    isinf_any = torch.isinf(x.log()).any()
+    isnan_any = torch.isnan(x.log()).any()
     y = x + 1
     result = y.sum()
-    if any_value or any_value_2:
+    if isinf_any or isnan_any:
         raise ValueError(f"bad values of {x}")
     return result
 """,
@@ -344,9 +344,9 @@ import torch
 
 
 def f(x):
-    abs_value = x.abs()
+    x_abs = x.abs()
     result = x.sqrt()
-    assert torch.allclose(x, abs_value), f"negative in {x}"
+    assert torch.allclose(x, x_abs), f"negative in {x}"
     return result
 """,
         run="fn = f\ncalls = [(torch.ones(4),), (torch.ones(4) * 2,)]",

@@ -27,6 +27,27 @@ calls = [(torch.arange(1.0, 5.0), torch.tensor(2)), (torch.arange(1.0, 5.0), tor
 
 EXAMPLES: tuple[Example, ...] = (
     Example(
+        "a parameter that is a tensor in one call and a Python number in another",
+        """\
+import torch
+
+
+def fn(table, step):
+    return ⟦table[step]⟧ * 2
+""",
+        """\
+import torch
+
+
+def fn(table, step):
+    # The index stays a tensor: a number would break the graph.
+    return table[torch.as_tensor(step, device=table.device).reshape(1)].squeeze(0) * 2
+""",
+        run="calls = [(torch.arange(12.0), step) for step in (torch.tensor(3), torch.tensor(-1), 3, -1)]",
+        gb_id="GB0033",
+        seen=(("table", "float32 12"), ("step", "int64")),
+    ),
+    Example(
         "the largest element",
         before="def fn(x):\n    return x[⟦x.argmax()⟧] + 1\n".replace("x[⟦x.argmax()⟧]", "⟦x[x.argmax()]⟧"),
         after="""\

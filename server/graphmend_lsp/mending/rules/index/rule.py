@@ -3,8 +3,9 @@
 What it does
 ------------
 An index that is a tensor is used as one: ``x[i]`` becomes ``x[i.reshape(1)].squeeze(0)``, also beside slices and
-constants, and ``y[i] = v`` becomes ``y[i.reshape(1)] = v``. A list of numbers that is indexed by a tensor becomes a
-tensor first, a list of tensors is stacked.
+constants (with `torch.as_tensor(i, device=x.device)` where other calls may give a Python number or a tensor of another
+device), and ``y[i] = v`` becomes ``y[i.reshape(1)] = v``. A list of numbers that is indexed by a tensor becomes a tensor
+first, a list of tensors is stacked.
 
 Why it costs
 ------------
@@ -29,6 +30,7 @@ from __future__ import annotations
 import ast
 
 from graphmend_lsp.mending.facts.kinds import Kinds
+from graphmend_lsp.mending.facts.python_callers import is_number_elsewhere, was_whole_number
 from graphmend_lsp.mending.lowering.number_text import followed, mend, read_at, written
 from graphmend_lsp.mending.lowering.picked import picked
 from graphmend_lsp.mending.rules.index import RULE
@@ -36,7 +38,8 @@ from graphmend_lsp.mending.rules.index.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.branches import branch_of
 from graphmend_lsp.mending.syntax.break_site import Place
-from graphmend_lsp.mending.syntax.formatting import render
+from graphmend_lsp.mending.syntax.formatting import operand, render
+from graphmend_lsp.mending.syntax.imports import spell
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source
 from graphmend_lsp.model import Declined, Mend
@@ -83,15 +86,21 @@ def _direct(source: Source, subscript: ast.Subscript, of_tensor: bool) -> tuple[
     if of_tensor and kinds.of(subscript.value) != "python":
         kinds = Kinds(source, frozenset({subscript.value}))
     entries = subscript.slice.elts if isinstance(subscript.slice, ast.Tuple) else [subscript.slice]
-    indices = [one for one in entries if not isinstance(one, ast.Slice) and kinds.of(one) == "tensor"]
+    parts = [one for one in entries if not isinstance(one, ast.Slice)]
+    indices = [one for one in parts if kinds.of(one) == "tensor" or (of_tensor and was_whole_number(source, one))]
     if len(indices) != 1 or kinds.is_bool(indices[0]) or _has_dimensions(indices[0]):
         return ()
     place = picked(source, kinds, indices[0])
     if place is None:
         raise Refused(f"`{render(source, subscript.value)}` is not known to be a tensor or a list that is written out.")
-    spots = [edits.rewrite(source, subscript, place.text(render(source, indices[0])))]
-    if place.imported is not None:
-        spots.append(place.imported)
+    text, imported = render(source, indices[0]), place.imported
+    if isinstance(indices[0], ast.Name) and is_number_elsewhere(source, indices[0]):
+        as_tensor, needed = spell(source, "torch.as_tensor", subscript)
+        table = operand(render(source, subscript.value))
+        text, imported = f"{as_tensor}({text}, device={table}.device)", imported or needed
+    spots = [edits.rewrite(source, subscript, place.text(text))]
+    if imported is not None:
+        spots.append(imported)
     return (Mend(RULE.name, _TITLE, source.path, source.span(subscript), tuple(spots)),)
 
 

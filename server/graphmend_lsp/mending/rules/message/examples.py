@@ -130,7 +130,7 @@ from graphmend_support import call_in_graph
 
 def fn(x):
     try:
-        call_in_graph(lambda len_value: print("rows", len_value), len(x))
+        call_in_graph(lambda x_len: print("rows", x_len), len(x))
         y = x.sin()
     except ValueError:
         return x

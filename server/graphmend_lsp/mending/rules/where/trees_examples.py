@@ -6,6 +6,36 @@ from graphmend_lsp.mending.rule import Example, Refusal
 
 EXAMPLES: tuple[Example, ...] = (
     Example(
+        "an index that is out of range on the side that is not taken",
+        """\
+import torch
+
+
+def fn(table, last, step: int):
+    before = step - 10
+    value = table[before] if ⟦before >= 0⟧ else last
+    return value * 2
+""",
+        """\
+import torch
+
+
+def fn(table, last, step: int):
+    before = step - 10
+    condition = torch.as_tensor(before) >= 0
+    # The inner where makes the side that is not chosen harmless.
+    value = torch.where(
+        condition,
+        table[torch.where(condition, before, 0)[None].to(table.device, torch.int64)][0],
+        last,
+    )
+    return value * 2
+""",
+        run="table, last = torch.arange(12.0), torch.ones(())\n"
+        "calls = [(table, last, step) for step in (torch.tensor(15), torch.tensor(5), 15, 5, torch.tensor(11).int())]",
+        seen=(("table", "float32 12"), ("before", "int64"), ("last", "float32")),
+    ),
+    Example(
         "two lists of one structure",
         before="""\
 import torch
