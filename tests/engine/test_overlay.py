@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from graphmend_lsp.engine.config import CheckRequest
+from graphmend_lsp.engine.findings import overlay_folder
 from graphmend_lsp.engine.overlay import (
     IMPORT,
     NAME,
@@ -24,6 +26,7 @@ from graphmend_lsp.engine.overlay import (
 from graphmend_lsp.model import Plan, Report
 
 SITE = "/env/lib/python3.11/site-packages"
+INSTALLED = f"{SITE}/kit/model.py"
 
 
 @pytest.mark.parametrize(
@@ -200,3 +203,20 @@ def test_a_folder_of_the_user_s_own_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(OverlayError, match="GraphMend did not make it"):
         read_overlay(str(folder))
     assert read_overlay(str(tmp_path / "none")) is None
+
+
+@pytest.mark.parametrize(
+    ("entries", "asked", "folder"),
+    [
+        (["/p/app/main.py"], CheckRequest(("/p/app/main.py",), packages=True), "/p/app"),
+        ([INSTALLED, "/p/app/main.py"], CheckRequest((), packages=True), "/p/app"),
+        ([INSTALLED], CheckRequest((), packages=True), f"{SITE}/kit"),
+        ([INSTALLED], CheckRequest((INSTALLED,), packages=True), None),
+        (["/p/app/main.py"], CheckRequest(("/p/app/main.py",)), None),
+        ([], CheckRequest((), packages=True), None),
+    ],
+)
+def test_copies_lie_beside_a_program_of_the_user_s_where_there_is_one(
+    entries: list[str], asked: CheckRequest, folder: str | None
+) -> None:
+    assert overlay_folder(entries, asked) == folder

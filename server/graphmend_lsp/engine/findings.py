@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from graphmend_lsp.analysis import find_breaks
 from graphmend_lsp.analysis.reasons import is_boundary
@@ -83,9 +83,12 @@ def findings_of(
     ran = any(run.failure is None for run in (*runs.values(), *explored.values()))
     facts = facts_of((run.noted for run in runs.values()), sources) if mender is not None else NOTHING
     found: list[Finding] = []
-    own = [entry.file for entry, _ in (*runs, *explored) if not is_installed(entry.file)] if request.packages else []
-    overlay = root_of(own[0]) if own else None
-    supports = Supports(sources, request.support, request.comments, overlay)
+    supports = Supports(
+        sources,
+        request.support,
+        request.comments,
+        overlay_folder([entry.file for entry, _ in (*runs, *explored)], request),
+    )
     for site in (*met, *_static(files, met, sources)):
         text = sources.get(site.path)
         if text is not None and is_suppressed(site, text):
@@ -103,6 +106,17 @@ def findings_of(
         mends, refusals = mender.propose(site, texts, request.rules, facts.only(texts), styles)
         found.append(Finding(site, tuple(Candidate(supports.completed(mend)) for mend in mends), refusals))
     return tuple(found)
+
+
+def overlay_folder(files: Iterable[str], request: CheckRequest) -> str | None:
+    """Where mended copies of installed modules lie: beside the user's first entry, else beside the entry's own package.
+
+    None where there are no copies: an installed file that the user names is mended in place.
+    """
+    if not request.packages:
+        return None
+    entries = [file for file in files if not is_installed(file) or file not in request.paths]
+    return root_of(min(entries, key=is_installed)) if entries else None
 
 
 def scope_of(request: CheckRequest) -> Scope:
