@@ -449,3 +449,35 @@ def test_a_message_waits_for_the_decorators_of_a_function_whose_wrapper_is_compi
         site, {"program.py": program, "library.py": noisy}, ["defer"], styles={"program.py": style, "library.py": style}
     )
     assert not any("after fn" in one.title for one in found.mends), "the wrapper's own message would come first"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        '"""many words that\n                   go over lines"""',
+        '"many words that go over the end" " of a line" f" {1}"',
+    ],
+)
+def test_a_text_over_several_lines_stays_as_it_is(words: str) -> None:
+    before = f"""\
+import logging
+
+import torch
+
+logger = logging.getLogger(__name__)
+
+
+def inner(x):
+    if x.shape[0] > 1:
+        logger.warning(
+            {words}
+        )
+    return x * 2
+
+
+def fn(x):
+    ⟦logger.warning("outer, and more of it")⟧
+    return inner(x) + 1
+"""
+    found = candidates("defer", before, gb_id="GB0291")
+    assert any("defer(lambda: logger.warning(" in apply_edits(unmark(before)[0], one.edits) for one in found)

@@ -249,10 +249,10 @@ def _laid_out(
         parts += [source.text.value[at : one.start], one.text]
         at = one.end
     base, text = source.indentation(statement), "".join(parts)
-    limit = line_limit(source)
-    if all(len(base + line) <= limit for line in text.splitlines()) or comments(source, start, end):
+    limit, joined = line_limit(source), one_line(text)
+    if all(len(base + line) <= limit for line in text.splitlines()) or comments(source, start, end) or "\n" in joined:
         return pieces
-    lines = layout(base + one_line(text), source.indent, limit)
+    lines = layout(base + joined, source.indent, limit)
     return [Replacement(start, end, source.newline.join(lines).removeprefix(base))]
 
 

@@ -17,8 +17,11 @@ _LOGICAL = ("and", "or")
 
 
 def layout(line: str, indent: str, limit: int) -> list[str]:
-    """A statement's line, broken until its lines are short enough; `indent` is one level."""
-    if len(line) <= limit or line.lstrip().startswith('"""'):
+    """A statement's line, broken until its lines are short enough; `indent` is one level.
+
+    Whole where a string in it goes over several lines, whose white space must not move.
+    """
+    if len(line) <= limit or line.lstrip().startswith('"""') or "\n" in line:
         return [line]
     base = line[: len(line) - len(line.lstrip(" \t"))]
     text = line.strip()
