@@ -57,14 +57,23 @@ class Subject:
 
 
 def observe(
-    subject: Subject, label: str, args: Sequence[Any], kwargs: Mapping[str, Any], store: Store, listener: Listener
+    subject: Subject,
+    label: str,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    store: Store,
+    listener: Listener,
+    luck: int = 0,
 ) -> Observation:
-    """Call once, then backward through a seeded projection of every floating output that has a gradient."""
+    """Call once, then backward through a seeded projection of every floating output that has a gradient.
+
+    All calls of one `luck` begin with the same state of the random generators.
+    """
     inputs = (tuple(args), dict(kwargs))
     leaves = _leaves(subject, inputs)
     for _, leaf in leaves:
         leaf.grad = None
-    seed(_SEED)
+    seed(_SEED + luck)
     listener.take()
     raised: Raised | None = None
     parts: dict[str, Snapshot] = {"output": {}, "gradient": {}}
@@ -87,6 +96,13 @@ def observe(
         parts["random state"] = _random_state()
         parts["state"] = state_of(subject, store)
     return Observation(label, parts, effects, raised)
+
+
+def draws(seen: Observation) -> bool:
+    """Whether a call (of luck 0) leaves the random generators in another state than it finds them in."""
+    seed(_SEED)
+    found = seen.parts.get("random state", {})
+    return any(leaf != found.get(name, leaf) for name, leaf in _random_state().items())
 
 
 def seed(value: int) -> None:

@@ -63,7 +63,7 @@ def perform(
         args, kwargs = widened((args, kwargs))
     made = subject_in(recipe.call_mode, subject, (args, kwargs))
     with other_weights(recipe.weights, subject.modules), other_mode(recipe.mode, subject.modules):
-        return observe(made, recipe.label, args, kwargs, store, ear)
+        return observe(made, recipe.label, args, kwargs, store, ear, recipe.luck)
 
 
 def _probe(
@@ -80,7 +80,7 @@ def _probe(
             other_weights(recipe.weights, subject.modules),
             other_mode(recipe.mode, subject.modules),
         ):
-            return observe(used, recipe.label, args, kwargs, store, ear)
+            return observe(used, recipe.label, args, kwargs, store, ear, recipe.luck)
     except TooLongError:
         return Observation(recipe.label, {}, ear.take(), Raised(TooLongError.__name__, "it did not end"))
     except Exception as error:  # the use could not be made at all: it says nothing

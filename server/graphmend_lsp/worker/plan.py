@@ -13,7 +13,7 @@ from typing import Literal
 from .call_modes import modes_for
 from .effects import Listener
 from .exercised import Exercised
-from .observe import Observation, Raised, Subject, fresh_calls
+from .observe import Observation, Raised, Subject, draws, fresh_calls
 from .performing import TooLongError, interrupted_after, perform
 from .probe import Sides
 from .probes import probing
@@ -189,7 +189,7 @@ class _Search:
                 ):
                     self.refused.append(replace(recipe, raises=True))
         for base in bases:
-            for recipe in searching(base, self.pristine[base], bool(self.subject.modules)):
+            for recipe in searching(base, self.pristine[base], bool(self.subject.modules), draws(own[base])):
                 if not self.missing or self.spent() > self.seconds * SEARCH_SHARE:
                     break
                 self.try_out(recipe, telling_only=True)

@@ -21,6 +21,8 @@ from .snapshot import tensors_of
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 HALF_DRAWS = 15
 """One rounding to float16 that comes too early leaves about every second result as it was."""
+MOST_LUCK = 24
+"""What happens in one call of ten is missed by all of these once in twelve programs."""
 MOST_SIZES = 3
 """Of the sizes of a call that are made 1, one at a time."""
 
@@ -37,7 +39,8 @@ class Recipe:
     `raises`: the original raises, and only that is compared. `dtype` is that of floating tensors, where another is given.
     `draw` numbers calls that differ in nothing but their random numbers. `history`: with `gradients`, floating inputs are
     results of an operation and no leaves. `numbers`: the Python floats, integers or flags among the arguments are others.
-    `call_mode` is how the call is made, of `call_modes`. `probe` names the use, of `probes`, that the entry does not show.
+    `luck` numbers other random numbers than those that all calls begin with. `call_mode` is how the call is made, of
+    `call_modes`. `probe` names the use, of `probes`, that the entry does not show.
     """
 
     base: int
@@ -58,6 +61,7 @@ class Recipe:
     draw: int = 0
     history: bool = False
     numbers: Literal["", "floats", "integers", "flags"] = ""
+    luck: int = 0
     call_mode: CallMode = ""
     probe: str = ""
 
@@ -93,6 +97,8 @@ class Recipe:
             words += " with inputs that are results of other operations"
         if self.numbers:
             words += f" with other Python {self.numbers}"
+        if self.luck:
+            words += f" with other random numbers ({self.luck})"
         if self.draw:
             words += f", draw {self.draw}"
         words += WORDS[self.call_mode]
@@ -107,6 +113,7 @@ class Recipe:
         words = [self.probe] if self.probe else []
         words += [f"floats in {self.dtype}"] if self.dtype else []
         words += ["other sizes"] if self.resize else []
+        words += ["other random numbers"] if self.luck else []
         words += [f"{self.mode} mode"] if self.mode else []
         words += [WORDS[self.call_mode].strip(" ,")] if self.call_mode else []
         return ", ".join(words) or "other values"
@@ -133,8 +140,10 @@ def standard(base: int, call: Arguments) -> list[Recipe]:
     return [_only_what_is_there(recipe, kinds) for recipe in recipes]
 
 
-def searching(base: int, call: Arguments, has_weights: bool) -> Iterator[Recipe]:
-    """More and stranger calls, to be tried while a side of a condition was not seen."""
+def searching(base: int, call: Arguments, has_weights: bool, draws: bool = False) -> Iterator[Recipe]:
+    """More and stranger calls, to be tried while a side of a condition was not seen. `draws`: the call draws random numbers."""
+    if draws:
+        yield from (Recipe(base, luck=number) for number in range(1, MOST_LUCK + 1))
     kinds = _kinds(call)
     tensors = [tensor for _, tensor in tensors_of(call) if not isinstance(tensor, torch.nn.Parameter)]
     if has_weights and "float" not in kinds:  # all that is computed comes of the weights then
