@@ -112,6 +112,49 @@ def test_the_support_module_s_operator(monkeypatch: pytest.MonkeyPatch) -> None:
         assert halved(x) is x
 
 
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
+def test_an_operator_takes_what_inference_mode_makes(backend: str) -> None:
+    from graphmend_support import operator
+
+    def sorted_by_sign(x: torch.Tensor) -> torch.Tensor:
+        return torch.stack(sorted(x, key=lambda one: one.item()))
+
+    called = operator(like=lambda x: x)(sorted_by_sign)
+    torch._dynamo.reset()
+    x = torch.tensor([3.0, -1.0, 2.0])
+    with torch.inference_mode():
+        compiled = torch.compile(lambda x: called(x.sin() + 1) * 2, backend=backend, fullgraph=True)
+        torch.testing.assert_close(compiled(x), sorted_by_sign(x.sin() + 1) * 2)
+
+
+FILLED = "for at in range(2):\n    y[ends[at] : ends[at] + 1] = ⟦x[ends[at] : ends[at] + 1]⟧"
+
+
+@pytest.mark.parametrize(
+    ("lines", "like"),
+    [
+        ("y = torch.zeros(size)\n" + FILLED, "torch.zeros(size)"),
+        ("y = x.new_full((size,), 3)\n" + FILLED, "x.new_full((size,), 3)"),
+        ("y = torch.zeros_like(x)\n" + FILLED, "torch.zeros_like(x)"),
+        ("y = torch.zeros(size)\n" + FILLED + "\ny.resize_(3)", "torch.zeros(size)"),
+        ("y = torch.zeros(size)\nif size:\n    y = torch.ones(4)\n" + FILLED, None),
+        ("y = x * 2\n" + FILLED, "x"),
+        ("y = x\n" + FILLED, None),
+        ("y = x.view(4)\n" + FILLED, None),
+        ("y = torch.zeros(size)\nz = y\n" + FILLED + "\nx = x + z", None),
+    ],
+)
+def test_a_new_tensor_that_statements_fill_is_made_in_the_operator(lines: str, like: str | None) -> None:
+    body = "".join(f"    {line}\n" for line in lines.split("\n"))
+    value, site = unmark(f"import torch\n\n\ndef fn(x, ends, size):\n{body}    return y * 2\n", None, "GB0124")
+    facts = seen_in(value, (("x", "float32 4"), ("y", "float32 4"), ("ends", "int64 2"), ("size", "int")))
+    mends = propose(site, {PATH: value}, ["opaque"], facts).mends
+    texts = [edit.text for mend in mends for edit in mend.edits if ": " in edit.text and "@operator" in edit.text]
+    assert [text.split("@operator(like=")[1].splitlines()[0].split(": ", 1)[1] for text in texts] == (
+        [f"{like})"] if like else []
+    )
+
+
 @pytest.mark.parametrize(
     ("lines", "words"),
     [

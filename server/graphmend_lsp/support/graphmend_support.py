@@ -19,7 +19,7 @@ import threading
 import types
 import weakref
 import zlib
-from typing import Any, Callable, Dict, Type, TypeVar
+from typing import Any, Callable, Dict, List, Optional, Type, TypeVar
 
 import torch
 
@@ -472,6 +472,11 @@ def _tags() -> Dict[str, Any]:
     return {} if unsafe is None else {"tags": unsafe}
 
 
+def _versions(tensors: List[torch.Tensor]) -> List[Optional[int]]:
+    """How often each tensor was changed in place; of those made in `torch.inference_mode`, which do not count, None."""
+    return [None if one.is_inference() else one._version for one in tensors]
+
+
 def _differentiable(name: str, schema: str, function: Callable[..., Any], like: Callable[..., Any]) -> Any:
     """An operator of a function of tensors, lists of tensors and Python values; its gradient is another such operator."""
 
@@ -479,12 +484,12 @@ def _differentiable(name: str, schema: str, function: Callable[..., Any], like: 
         asked = bool(number) and any(one.requires_grad for one in _tensors(arguments))
         with _whole_dispatch(), torch.set_grad_enabled(asked):
             tensors = [one.detach().requires_grad_(asked and one.requires_grad) for one in _tensors(arguments)]
-            before = [one._version for one in tensors]
+            before = _versions(tensors)
             arguments = _exchanged(arguments, tensors)
             results = function(*arguments)
             later["constant"] = [asked and not one.requires_grad for one in _tensors(results)]
             results = _new(results, like(*arguments), arguments)
-            if before != [one._version for one in tensors]:
+            if before != _versions(tensors):
                 raise RuntimeError("graphmend_support.operator: the function changes what it is given")
             return results
 

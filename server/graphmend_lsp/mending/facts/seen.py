@@ -10,7 +10,7 @@ import ast
 from dataclasses import dataclass
 
 from graphmend_lsp.mending.syntax.source import Function, Source
-from graphmend_lsp.values import FunctionFact, ValueFact
+from graphmend_lsp.values import FunctionFact, TensorFact, ValueFact
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,11 @@ class Seen:
             return self.source.noted.values.get(self.source.span(node))
         except ValueError:
             return None
+
+    def tensor(self, node: ast.AST) -> TensorFact | None:
+        """What is known of the tensor that an expression gave; None where it gave anything else, or nothing is known."""
+        fact = self.of(node)
+        return fact.tensor if fact is not None and fact.is_tensor else None
 
     def before(self, statement: ast.stmt, name: str) -> ValueFact | None:
         """What a name that a compound statement may bind was before it; ``unbound`` where it had no value."""

@@ -279,6 +279,66 @@ def fn(x):
         seen=(("x", "float32 4"), ("slope", "float32 4")),
     ),
     Example(
+        "a new tensor filled part by part, with gradients",
+        before="""\
+import torch
+
+
+def fn(x, weight, counts):
+    width = weight.shape[-1]
+    out = torch.zeros(len(x), width, dtype=x.dtype)
+    ends = counts.cumsum(0)
+    for at in range(len(weight)):
+        rows = slice(ends[at] - counts[at], ends[at])
+        out[rows] = ⟦x[rows]⟧ @ weight[at]
+    return out + 1
+""",
+        after='''\
+import torch
+
+from graphmend_support import operator
+
+
+@operator(
+    like=lambda width, x, counts, weight: torch.zeros(len(x), width, dtype=x.dtype)
+)
+def _fn_operator(
+    width: int, x: torch.Tensor, counts: torch.Tensor, weight: torch.Tensor
+) -> torch.Tensor:
+    """Runs uncompiled, as one operator of the graph."""
+    out = torch.zeros(len(x), width, dtype=x.dtype)
+    ends = counts.cumsum(0)
+    for at in range(len(weight)):
+        rows = slice(ends[at] - counts[at], ends[at])
+        out[rows] = x[rows] @ weight[at]
+    return out
+
+
+def fn(x, weight, counts):
+    width = weight.shape[-1]
+    out = _fn_operator(width, x, counts, weight)
+    return out + 1
+''',
+        run="""\
+import torch
+
+calls = [
+    (torch.arange(12.0).reshape(4, 3), torch.linspace(-1, 1, 12).reshape(2, 3, 2), torch.tensor(counts))
+    for counts in ([1, 3], [4, 0], [2, 2])
+]
+""",
+        gb_id="GB0124",
+        assumes=("shapes",),
+        seen=(
+            ("x", "float32 4 3"),
+            ("weight", "float32 2 3 2"),
+            ("counts", "int64 2"),
+            ("out", "float32 4 2"),
+            ("width", "int"),
+            ("ends", "int64 2"),
+        ),
+    ),
+    Example(
         "several results of other shapes, and an attribute of the module",
         before="""\
 import torch
@@ -383,7 +443,7 @@ import torch
 
 
 def fn(lengths: torch.LongTensor):
-    out = torch.zeros((lengths.shape[0], 9))
+    out = torch.rand((lengths.shape[0], 9))
     first = out[0]
     for row, count in enumerate(⟦lengths.tolist()⟧):
         out[row, :count] = first[0] + 1
@@ -453,7 +513,7 @@ def value(row):
 
 
 def fn(lengths: torch.LongTensor):
-    out = torch.zeros((lengths.shape[0], 9))
+    out = torch.rand((lengths.shape[0], 9))
     for row, count in enumerate(⟦lengths.tolist()⟧):
         out[row, :count] = value(row)
     return out * 2
@@ -533,7 +593,7 @@ import torch
 
 
 def fn(x):
-    y = x.sin()
+    y = x.view(4)
     while ⟦y.sum() < 100⟧:
         y.mul_(2)
     return y.cos()
@@ -549,7 +609,7 @@ import torch
 
 
 def fn(x):
-    y = x.sin()
+    y = x.view(4)
     while ⟦y.sum() < 100⟧:
         y += 2
     return y.cos()

@@ -16,6 +16,7 @@ from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.lowering.outlined import Run, run_of, unresumed
 from graphmend_lsp.mending.rules.opaque.effects import Judge
+from graphmend_lsp.mending.rules.opaque.filled import made_as, made_in_front
 from graphmend_lsp.mending.rules.opaque.like import like
 from graphmend_lsp.mending.rules.opaque.sizes import follows_data
 from graphmend_lsp.mending.syntax import edits
@@ -85,6 +86,8 @@ def region_at(source: Source, place: Site) -> Region:
             last = behind
         elif (before := _needed_before(source, run, block, first)) is not None:
             first = before
+        elif (made := made_in_front(source, block, first, last, run.takes)) is not None:
+            first = made
         else:
             break
     if any(isinstance(one, ast.Try) for one in source.ancestors(run.first)):
@@ -96,17 +99,19 @@ def region_at(source: Source, place: Site) -> Region:
     inside = block[first : last + 1]
     results = _results(source, run, block[last])
     facts = {one.name: one.fact for one in takes if one.fact is not None}
+    names = {one.name for one in takes}
+    exact = {text: made_as(source, inside, text, names) for text, _ in results}
     return Region(
         run.first,
         run.last,
         _lines(source, run, exchange),
         takes,
         run.gives,
-        tuple(like(source, facts, one, inside) for one in results),
+        tuple(exact[one[0]] or like(source, facts, one, inside) for one in results),
         _known_elsewhere(source, function, run, inside),
         _conditions(source, inside),
         run.returns,
-        _sized(source, results, facts, inside),
+        "" if all(exact.values()) else _sized(source, results, facts, inside),
     )
 
 
@@ -325,7 +330,7 @@ def _taken(source: Source, run: Run) -> tuple[tuple[Handed, ...], dict[ast.AST, 
         assert annotation is not None
         uses = [one for one in _loads(source, run) if isinstance(one, ast.Name) and one.id == name]
         cut = annotation == "Tensor" and all(_is_cut(source, one) for one in uses if isinstance(one.ctx, ast.Load))
-        fact = _tensor(source, _first_load(source, run, name))
+        fact = Seen(source).tensor(_first_load(source, run, name))
         found.append(Handed(name, annotation, f"{name}.detach()" if cut else name, fact))
     for one in _loads(source, run):
         if not (isinstance(one, ast.Name) and one.id == "self"):
@@ -343,16 +348,11 @@ def _taken(source: Source, run: Run) -> tuple[tuple[Handed, ...], dict[ast.AST, 
             used = {each.id for each in ast.walk(source.tree) if isinstance(each, ast.Name)}
             free = attribute.attr not in used and all(attribute.attr != each.name for each in found)
             known = attribute.attr if free else source.fresh(attribute.attr, frozenset(each.name for each in found))
-            found.append(Handed(known, annotation, text, _tensor(source, attribute)))
+            found.append(Handed(known, annotation, text, Seen(source).tensor(attribute)))
         exchange[attribute] = known
     if not any("Tensor" in one.annotation for one in found):
         raise Refused("The statements take no tensor; compute this outside of the compiled function.")
     return tuple(found), exchange
-
-
-def _tensor(source: Source, node: ast.expr) -> TensorFact | None:
-    fact = Seen(source).of(node)
-    return fact.tensor if fact is not None and fact.is_tensor else None
 
 
 def _is_cut(source: Source, node: ast.AST) -> bool:

@@ -18,7 +18,7 @@ from graphmend_lsp.mending.facts.static_loops import is_size
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.endings import sets
 from graphmend_lsp.mending.syntax.formatting import first_line, verbatim
-from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
+from graphmend_lsp.mending.syntax.imports import bound_in, dotted, is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Site, Source, assigned, loaded, local_names, parameters
 
@@ -232,10 +232,8 @@ def _refuse_outer(source: Source, name: str) -> None:
         return
     values = [one.value for one in source.tree.body if isinstance(one, ast.Assign) and name in assigned(one)]
     constant = len(values) == 1 and isinstance(values[0], ast.Constant)
-    module = any(
-        isinstance(one, ast.Import) and any((alias.asname or alias.name) == name == "torch" for alias in one.names)
-        for one in source.tree.body
-    )
+    top = bound_in(source, source.tree)
+    module = name not in top.others and top.imported.get(name, "").split(".")[0] == "torch"
     if not (constant or module):
         raise Refused(f"`{name}` comes from outside the function.")
 
