@@ -149,3 +149,22 @@ def fn(x):
     (mend,) = propose(site, {PATH: source}, ["message"]).mends
     words = "".join(one.text for one in mend.edits)
     assert "if logger.isEnabledFor(logging.INFO)" in words and "lambda shape:" in words
+
+
+@pytest.mark.parametrize(
+    ("imported", "call", "offered"),
+    [
+        ("import rich", 'rich.print("halfway")', True),
+        ("from rich import print", 'print("halfway", x.shape)', True),
+        ("from tqdm import tqdm", 'tqdm.write("halfway")', True),
+        ("from tqdm.auto import tqdm", 'tqdm.write(f"{x.sum().item()}")', True),
+        ("import click", 'click.echo("halfway", err=True)', True),
+        ("from other import tqdm", 'tqdm.write("halfway")', False),
+        ("import rich", "rich.inspect(x)", False),
+    ],
+)
+def test_functions_of_packages_that_print(imported: str, call: str, offered: bool) -> None:
+    source = f"import torch\n{imported}\n\n\ndef fn(x):\n    y = x.sin()\n    ⟦{call}⟧\n    return y + 1\n"
+    value, site = unmark(source, None, "GB0008")
+    mends = propose(site, {PATH: value}, ["message"]).mends
+    assert [one.title.startswith("call ") for one in mends] == [True] * offered

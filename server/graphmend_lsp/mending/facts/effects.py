@@ -18,6 +18,19 @@ Kind = Literal["print", "write", "log", "warn"]
 LOG_METHODS = frozenset(
     ("debug", "info", "warning", "warn", "error", "critical", "fatal", "log", "success", "trace", "warning_advice")
 )
+PRINTERS = frozenset(
+    (
+        "rich.print",
+        "tqdm.tqdm.write",
+        "tqdm.auto.tqdm.write",
+        "tqdm.write",
+        "click.echo",
+        "click.secho",
+        "typer.echo",
+        "typer.secho",
+    )
+)
+"""Functions of packages that print what they are given, and do nothing else."""
 _MAKERS = frozenset(("getLogger", "get_logger", "get_absl_logger", "getChild"))
 _LOGGER_NAMES = frozenset(("logger", "log", "LOGGER", "LOG", "_logger", "_log"))
 _SCALARS = frozenset(("int", "float", "bool", "str"))
@@ -64,6 +77,8 @@ def effect_of(source: Source, statement: ast.AST, certain: bool = False) -> Effe
     name = dotted(source, call.func)
     if name in ("sys.stdout.write", "sys.stderr.write"):
         return Effect(statement, call, "write", name)
+    if name in PRINTERS:
+        return Effect(statement, call, "print", name)
     if name == "warnings.warn":
         return Effect(statement, call, "warn", "warnings.warn")
     if not isinstance(call.func, ast.Attribute):

@@ -4,8 +4,9 @@ What it does
 ------------
 Statements that take tensors and give tensors (a loop as long as data says, gradients that are computed inside, a function of
 numpy) become one operator of the graph: a function that is called in their place, and that Dynamo does not look into. They are
-as few as hold the break, what is no tensor inside, and what it needs. ``like=`` says what the results look like. Statements
-that only write numbers into tensors made just before become an operator that changes these.
+as few as hold the break, what is no tensor inside, and what it needs. ``like=`` says what the results look like. A new tensor
+that the statements fill part by part is made in the operator, too, and ``like=`` makes it in the same way. Statements that only
+write numbers into tensors made just before become an operator that changes these.
 
 Why it costs
 ------------
