@@ -19,16 +19,7 @@ LOG_METHODS = frozenset(
     ("debug", "info", "warning", "warn", "error", "critical", "fatal", "log", "success", "trace", "warning_advice")
 )
 PRINTERS = frozenset(
-    (
-        "rich.print",
-        "tqdm.tqdm.write",
-        "tqdm.auto.tqdm.write",
-        "tqdm.write",
-        "click.echo",
-        "click.secho",
-        "typer.echo",
-        "typer.secho",
-    )
+    ("rich.print", "tqdm.tqdm.write", "tqdm.auto.tqdm.write", "click.echo", "click.secho", "typer.echo", "typer.secho")
 )
 """Functions of packages that print what they are given, and do nothing else."""
 _MAKERS = frozenset(("getLogger", "get_logger", "get_absl_logger", "getChild"))

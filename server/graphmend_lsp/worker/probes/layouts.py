@@ -89,5 +89,5 @@ PROBES = (
     Probe("with tensors transposed in memory", "layout", _turns, _transposed, refusals=True),
     Probe("with expanded tensors", "layout", lambda _subject, call: bool(_middles(call)), _expanded, refusals=True),
     Probe(CHANNELS_LAST, "layout", _is_image, _channels_last, _model_channels_last, refusals=True),
-    Probe("in inference mode", "layout", lambda _subject, _call: True, around=_inference, refusals=True),
+    Probe("in inference mode", "settings", lambda _subject, _call: True, around=_inference, refusals=True),
 )

@@ -99,8 +99,9 @@ def region_at(source: Source, place: Site) -> Region:
     inside = block[first : last + 1]
     results = _results(source, run, block[last])
     facts = {one.name: one.fact for one in takes if one.fact is not None}
-    names = {one.name for one in takes}
-    exact = {text: made_as(source, inside, text, names) for text, _ in results}
+    tensors = {one.name for one in takes if one.annotation == "Tensor"}
+    numbers = {one.name for one in takes if one.annotation in _NUMBERS}
+    exact = {text: made_as(source, inside, text, tensors, numbers) for text, _ in results}
     return Region(
         run.first,
         run.last,

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from graphmend_lsp.mending.facts.kinds import Kinds
-from graphmend_lsp.mending.syntax.imports import is_builtin
+from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Source
 
 _OF_DATA = frozenset(("nonzero", "argwhere", "unique", "unique_consecutive", "masked_select", "bincount"))
-_SIZED = frozenset((
-    "split", "tensor_split", "split_with_sizes", "narrow", "repeat_interleave", "repeat", "tile", "arange", "linspace", "zeros",
-    "ones", "empty", "full", "rand", "randn", "eye", "new_zeros", "new_ones", "new_empty", "new_full", "expand", "view",
-    "reshape", "resize_", "as_strided", "unfold", "chunk", "topk", "pad",
+_MADE = frozenset((
+    "arange", "linspace", "zeros", "ones", "empty", "full", "rand", "randn", "eye", "new_zeros", "new_ones", "new_empty",
+    "new_full",
+))  # fmt: skip
+"""What takes sizes alone, so that a tensor among them is a number that is read."""
+_SIZED = _MADE | frozenset((
+    "split", "tensor_split", "split_with_sizes", "narrow", "repeat_interleave", "repeat", "tile", "expand", "view", "reshape",
+    "resize_", "as_strided", "unfold", "chunk", "topk", "pad",
 ))  # fmt: skip
 _GROWING = frozenset(
     ("append", "extend", "insert", "cat", "concat", "stack", "hstack", "vstack", "pad", "squeeze", "repeat")
@@ -29,7 +33,10 @@ def follows_data(source: Source, statements: Sequence[ast.stmt]) -> ast.expr | N
         if isinstance(one, ast.Call):
             name = one.func.attr if isinstance(one.func, ast.Attribute) else getattr(one.func, "id", "")
             given = [*one.args, *(each.value for each in one.keywords)]
-            if name in _OF_DATA or (name in _SIZED and not all(_is_fixed(source, each) for each in given)):
+            tensors = name not in _MADE
+            if name in _OF_DATA or (
+                name in _SIZED and not all(is_fixed(source, each, tensors=tensors) for each in given)
+            ):
                 return one
             if name in _GROWING and _in_counted_loop(source, one, statements):
                 return one
@@ -42,7 +49,7 @@ def _cuts(source: Source, one: ast.Subscript) -> bool:
     for part in parts:
         if isinstance(part, ast.Slice):
             bounds = [each for each in (part.lower, part.upper, part.step) if each is not None]
-            if not all(_is_fixed(source, each) for each in bounds):
+            if not all(is_fixed(source, each) for each in bounds):
                 return True
             if bounds and any(isinstance(each, (ast.While, ast.For)) for each in source.ancestors(one)):
                 return True
@@ -51,18 +58,22 @@ def _cuts(source: Source, one: ast.Subscript) -> bool:
     return False
 
 
-def _is_fixed(source: Source, node: ast.expr) -> bool:
-    """Whether a value is made of constants, shapes, and tensors: of no number that may be read from a tensor."""
+def is_fixed(source: Source, node: ast.expr, numbers: Collection[str] = (), *, tensors: bool = True) -> bool:
+    """Whether a value is made of constants, shapes, the names `numbers` and, with `tensors`, of tensors as they are.
+
+    So it holds no number that may be read from a tensor.
+    """
     if isinstance(node, (ast.Constant, ast.Tuple, ast.List, ast.UnaryOp, ast.BinOp)):
-        return all(_is_fixed(source, one) for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr))
+        parts = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr)]
+        return all(is_fixed(source, one, numbers, tensors=tensors) for one in parts)
     if isinstance(node, ast.Subscript):
         return isinstance(node.value, ast.Attribute) and node.value.attr in _SHAPES
     if isinstance(node, ast.Attribute):
-        return node.attr in (*_SHAPES, "dtype", "device")
+        return node.attr in (*_SHAPES, "dtype", "device") or (dotted(source, node) or "").startswith("torch.")
     if isinstance(node, ast.Call):
         called = node.func.attr if isinstance(node.func, ast.Attribute) else ""
         return called in _SHAPES or is_builtin(source, node.func, "len")
-    return isinstance(node, ast.Name) and Kinds(source).of(node) == "tensor"
+    return isinstance(node, ast.Name) and (node.id in numbers or (tensors and Kinds(source).of(node) == "tensor"))
 
 
 def _in_counted_loop(source: Source, node: ast.AST, statements: Sequence[ast.stmt]) -> bool:
@@ -75,7 +86,7 @@ def _in_counted_loop(source: Source, node: ast.AST, statements: Sequence[ast.stm
             return True
         if isinstance(one, ast.For):
             ranged = isinstance(one.iter, ast.Call) and is_builtin(source, one.iter.func, "range")
-            fixed = ranged and isinstance(one.iter, ast.Call) and all(_is_fixed(source, each) for each in one.iter.args)
+            fixed = ranged and isinstance(one.iter, ast.Call) and all(is_fixed(source, each) for each in one.iter.args)
             leaves = any(isinstance(each, (ast.Break, ast.Continue, ast.If)) for each in ast.walk(one))
             if (ranged and not fixed) or leaves:
                 return True
