@@ -264,6 +264,24 @@ async def test_a_mend_all_begins_no_second_proof_under_inductor_where_one_took_t
     assert "It did not end in 9 s." in proven.findings[0].candidates[0].verdict.reasons[0]
 
 
+async def test_what_one_rule_asks_of_inductor_says_nothing_about_another_rule(session: Session) -> None:
+    session._client = Slow("x", "y")  # type: ignore[assignment]
+    capture, operator, both = (
+        (replace(mend(1, "x"), rule="capture", inductor=True),),
+        (replace(mend(1, "z"), rule="opaque", inductor=True),),
+        (replace(mend(1, "y"), rule="capture", inductor=True), replace(mend(2, "w"), rule="opaque", inductor=True)),
+    )
+    with judging(Judged()):
+        said = [
+            await session.verify(REQUEST, (ENTRY, "eval"), [one], Sources({PATH: TEXT}), None)
+            for one in (capture, operator, both)
+        ]
+    assert [failure and failure.kind for _, failure in said] == ["timeout", None, None]
+    proofs = session._client.asked  # type: ignore[attr-defined]
+    assert [one["texts"][PATH] for _, params in proofs for one in params["candidates"]] == ["x\nb\n", "z\nb\n"]
+    assert "It did not end in 9 s." in said[2][0][0][0].reasons[0]
+
+
 async def test_a_mend_all_gives_up_an_entry_whose_proofs_all_take_too_long(session: Session) -> None:
     session._client = Slow("x", "y", "z")  # type: ignore[assignment]
     with judging(Judged()):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
@@ -23,14 +23,14 @@ from graphmend_lsp.worker.wire import Candidate, CandidateResult, VerifyParams
 class Judged:
     """Results by what was asked; and why there are none for what was asked together.
 
-    `_late` are the failures of the last requests about an entry, while all of them end for their time; `_slow` is why none of an
-    entry is made any more that inductor must compile.
+    `_late` are the failures of the last requests about an entry, while all of them end for their time; `_slow` are the
+    rules of an entry whose mends inductor did not compile in time, and why.
     """
 
     _results: dict[str, CandidateResult] = field(default_factory=dict)
     _failed: dict[frozenset[str], Failure] = field(default_factory=dict)
     _late: dict[str, list[Failure]] = field(default_factory=dict)
-    _slow: dict[Key, Failure] = field(default_factory=dict)
+    _slow: dict[Key, list[tuple[frozenset[str], Failure]]] = field(default_factory=dict)
 
     def recall(self, params: VerifyParams) -> tuple[dict[str, CandidateResult], Failure | None]:
         """What is known of a request's candidates, by their ids; or the failure that all of them ended with."""
@@ -46,13 +46,17 @@ class Judged:
         late = self._late.get(_program(params), [])
         return late[-1] if len(late) >= _MOST_LATE else None
 
-    def too_slow(self, key: Key) -> Failure | None:
-        """Why nothing more of the entry is proven that inductor must compile: a proof of that kind ended for its time."""
-        return self._slow.get(key)
+    def too_slow(self, key: Key, program: Iterable[Mend]) -> Failure | None:
+        """Why a program of the entry is not proven: what inductor compiles for some of its rules ended for its time before.
 
-    def took_too_long(self, key: Key, failure: Failure) -> None:
-        """Remember that what inductor must compile ended for its time."""
-        self._slow.setdefault(key, failure)
+        What one rule asks of inductor (sizes that a tensor decides) says nothing about another (an operator of the program).
+        """
+        rules = _compiled_rules(program)
+        return next((failure for slow, failure in self._slow.get(key, ()) if slow <= rules), None)
+
+    def took_too_long(self, key: Key, programs: Iterable[Iterable[Mend]], failure: Failure) -> None:
+        """Remember that what inductor compiles for these programs, each one of which needs it, ended for its time."""
+        self._slow.setdefault(key, []).extend((_compiled_rules(program), failure) for program in programs)
 
     def keep(self, params: VerifyParams, results: Mapping[str, CandidateResult], failure: Failure | None) -> None:
         """Remember what came of a request: results that came to their end, failures that came of themselves."""
@@ -133,3 +137,7 @@ class Ahead:
 
 def _mends(report: Report) -> frozenset[Mend]:
     return frozenset(candidate.mend for finding in report.findings for candidate in finding.candidates)
+
+
+def _compiled_rules(program: Iterable[Mend]) -> frozenset[str]:
+    return frozenset(mend.rule for mend in program if mend.inductor)

@@ -332,16 +332,21 @@ class Session:
         `texts` is given for one program whose mends were made one after the other, each on the text of the last.
         """
         known = judged_so_far()
-        slow = known.too_slow(key) if known is not None and texts is None else None
-        asked = [one for one in programs if slow is None or not any(mend.inductor for mend in one)]
+        late = (
+            {one: slow for one in programs if (slow := known.too_slow(key, one)) is not None}
+            if known is not None and texts is None
+            else {}
+        )
+        asked = [one for one in programs if one not in late]
         judged, failure = await self._judged(request, key, asked, sources, on_progress, before, texts)
         if failure is not None:
             if known is not None and failure.kind == "timeout" and all(any(m.inductor for m in one) for one in asked):
-                known.took_too_long(key, failure)
+                known.took_too_long(key, asked, failure)
             return [], failure
         found = dict(zip(map(tuple, asked), judged, strict=True))
-        if slow is not None and (left := unproven(slow, before)) is not None:
-            found |= {one: (left, Run()) for one in programs if one not in found}
+        for program, slow in late.items():
+            if (left := unproven(slow, before)) is not None:
+                found[program] = (left, Run())
         return [found[one] for one in programs], None
 
     async def _judged(
