@@ -44,10 +44,17 @@ def _long(
             if len(line) <= limit or line in left or line.lstrip().startswith("#"):
                 continue
             left.add(line)
-            lines = layout(line, source.indent, limit)
-            if len(lines) > 1 and _same(line, lines) and new.value.count(line):
-                return [(number, lines)]
+            alone, comma = _without_comma(line)
+            lines = layout(alone, source.indent, limit)
+            if len(lines) > 1 and _same(alone, lines) and new.value.count(line):
+                return [(number, [*lines[:-1], lines[-1] + comma])]
     return []
+
+
+def _without_comma(line: str) -> tuple[str, str]:
+    """A line without the comma at its end, and that comma: with it an argument on a line of its own would read as a tuple."""
+    bare = line.rstrip()
+    return (bare[:-1], ",") if bare.endswith(",") else (line, "")
 
 
 def _same(line: str, lines: Sequence[str]) -> bool:

@@ -153,14 +153,34 @@ def _pieces(text: str, inner: str, indent: str, limit: int, comma: str = "") -> 
     if len(inner + text + comma) <= limit:
         return [inner + text + comma]
     operators = _operators(text)
-    if not operators:
-        return _at_brackets(inner + text + comma, indent, limit) or [inner + text + comma]
     cuts = [0, *(one.start for one in operators), len(text)]
+    if not operators:
+        cuts = [*_strings(text), len(text)]
+        if len(cuts) < 3:
+            return _at_brackets(inner + text + comma, indent, limit) or [inner + text + comma]
     parts = [text[start:end].strip() for start, end in pairwise(cuts)]
     lines: list[str] = []
     for at, part in enumerate(parts):
         lines += _pieces(part, inner, indent, limit, comma if at == len(parts) - 1 else "")
     return lines
+
+
+def _strings(text: str) -> list[int]:
+    """Where the strings begin of an expression that is nothing but strings one after the other, which Python joins."""
+    try:
+        node = ast.parse(text.strip(), mode="eval").body
+        found = list(tokenize.generate_tokens(io.StringIO(text.strip() + "\n").readline))
+    except (tokenize.TokenError, SyntaxError, ValueError):
+        return []
+    if not isinstance(node, ast.JoinedStr) and not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
+        return []
+    begins, depth = list[int](), 0
+    for one in found:
+        kind = tokenize.tok_name[one.type]
+        if not depth and kind in ("STRING", "FSTRING_START", "TSTRING_START"):
+            begins.append(one.start[1])
+        depth += (kind in ("FSTRING_START", "TSTRING_START")) - (kind in ("FSTRING_END", "TSTRING_END"))
+    return begins
 
 
 def _first_call(dots: list[int]) -> int:
@@ -197,7 +217,7 @@ def _at_brackets(line: str, indent: str, limit: int) -> list[str] | None:
 
 def _body(body: list[str], inner: str, indent: str, limit: int, *, alone: bool) -> list[str]:
     """Each part on lines of its own; a generator, which takes no comma, and an index that is `alone`, without one."""
-    comma = "" if alone or (len(body) == 1 and _is_generator(body[0])) else ","
+    comma = "" if alone or (len(body) == 1 and (_is_generator(body[0]) or len(_strings(body[0])) > 1)) else ","
     lines: list[str] = []
     for part in body:
         if part.startswith("lambda") and len(inner + part + comma) > limit:
@@ -208,7 +228,7 @@ def _body(body: list[str], inner: str, indent: str, limit: int, *, alone: bool) 
 
 
 def _lambda(part: str, inner: str, indent: str, limit: int) -> list[str]:
-    """A lambda with its body in parentheses, where that has operators; else broken in the body's brackets."""
+    """A lambda with its body in parentheses, where that has operators or its brackets open too late; else broken in these."""
     bare = part.rstrip(",")
     try:
         node = ast.parse(bare, mode="eval").body
@@ -219,7 +239,9 @@ def _lambda(part: str, inner: str, indent: str, limit: int) -> list[str]:
     text = bare[start:]
     if isinstance(node.body, (ast.IfExp, ast.BoolOp, ast.BinOp)):
         return _in_parentheses(inner, indent, limit, (bare[:start], text, part[len(bare) :]))
-    return _at_brackets(inner + part, indent, limit) or [inner + part]
+    if (broken := _at_brackets(inner + part, indent, limit)) is not None or not isinstance(node.body, ast.Call):
+        return broken or [inner + part]
+    return [f"{inner}{bare[:start]}(", *_pieces(text, inner + indent, indent, limit), f"{inner}){part[len(bare) :]}"]
 
 
 def _is_display(tokens: list[_Token], opening: _Token) -> bool:
