@@ -151,9 +151,11 @@ async def row(session: Session, target: Target, version: str, seconds: float, on
         request = CheckRequest((), entries=(entry,), device="cpu", packages=True)
         plan = None
         if not only_check:
-            with contextlib.suppress(TimeoutError):
-                plan = await asyncio.wait_for(session.mend(request), seconds)
-        late = plan is None and not only_check
+            with contextlib.suppress(
+                TimeoutError
+            ):  # of its own accord it ends in time, with what it has proven by then
+                plan = await asyncio.wait_for(session.mend(request, seconds=seconds), 2 * seconds)
+        late = not only_check and (plan is None or plan.stopped_after is not None)
         if plan is None:
             report = await session.check(request)
             plan = Plan(before=report, after=report, applied=(), texts={}, verdict=None)
