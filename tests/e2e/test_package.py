@@ -27,6 +27,9 @@ FILES = {
     "extension/out/map.js",
     "extension/package.json",
     "extension/readme.md",
+    "extension/walkthrough/find.md",
+    "extension/walkthrough/mend.md",
+    "extension/walkthrough/python.md",
 }
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from editors import FIXTURES, HERE, ROOT, Programs, Tools
 
 pytestmark = [pytest.mark.editor, pytest.mark.timeout(240)]
@@ -185,7 +187,26 @@ def test_the_server_is_installed_on_request_and_endures_crashes(workbench: Run, 
         extension=str(ROOT / "vscode-extension"),
         log=str(tmp_path / "suite.log"),
         seconds=150,
-        settings={"graphmend.interpreter": [sys.executable], "graphmend.importStrategy": "useBundled"},
+        settings={
+            "graphmend.interpreter": [sys.executable],
+            "graphmend.importStrategy": "useBundled",
+            "graphmend.environment.source": str(tmp_path / "no-such-package.whl"),
+        },
+    )
+
+
+def test_the_first_start_finds_the_environment_sets_up_the_server_and_helps_to_torch(
+    workbench: Run, workspace: Path
+) -> None:
+    for name in (".venv", "venv"):
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(workspace / name)], check=True)
+    [packages] = (workspace / "venv").glob("lib/python*/site-packages")
+    (packages / "torch.pth").write_text(f"{Path(torch.__file__).parent.parent}\n")
+    workbench(
+        "first_start.mjs",
+        settings={"graphmend.logLevel": "debug"},
+        breaks=2,
+        screenshots=os.environ.get("GRAPHMEND_SCREENSHOTS"),
     )
 
 

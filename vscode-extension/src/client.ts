@@ -6,9 +6,11 @@ import {
   type DynamicFeature, type ExecuteCommandRegistrationOptions, type Executable, type LanguageClientOptions, type StaticFeature,
 } from "vscode-languageclient/node";
 import type { Launch } from "./launch";
+import type { PythonProblem } from "./pythonProblem";
 import type { WorkerStatus } from "./status";
 
 export const STATUS_NOTIFICATION = "graphmend/status";
+export const PROBLEM_NOTIFICATION = "graphmend/pythonProblem";
 export const MAP_NOTIFICATION = "graphmend/mapChanged";
 
 /** How long a server may take to end before it is killed. */
@@ -26,6 +28,8 @@ export interface Wiring {
   readonly log: vscode.LogOutputChannel;
   readonly serverLog: vscode.LogOutputChannel;
   readonly onStatus: (status: WorkerStatus) => void;
+  /** The model's Python does not do. */
+  readonly onProblem: (problem: PythonProblem) => void;
   /** What the graph map shows is another. */
   readonly onMap: () => void;
   /** The server that was running ended by itself. */
@@ -45,6 +49,7 @@ export async function startClient(wiring: Wiring): Promise<LanguageClient> {
   };
   const client = new Client("graphmend", "GraphMend", { run: server, debug: server }, options(wiring, ended));
   client.onNotification(STATUS_NOTIFICATION, (status: WorkerStatus) => wiring.onStatus(status));
+  client.onNotification(PROBLEM_NOTIFICATION, (problem: PythonProblem) => wiring.onProblem(problem));
   client.onNotification(MAP_NOTIFICATION, () => wiring.onMap());
   try {
     await client.start();
@@ -79,7 +84,7 @@ function options(wiring: Wiring, ended: () => void): LanguageClientOptions {
     outputChannel: wiring.serverLog,
     traceOutputChannel: wiring.serverLog,
     revealOutputChannelOn: RevealOutputChannelOn.Never,
-    initializationOptions: () => ({ trusted: wiring.trusted, graphMap: true, settings: wiring.settings() }),
+    initializationOptions: () => ({ trusted: wiring.trusted, graphMap: true, pythonProblem: true, settings: wiring.settings() }),
     initializationFailedHandler: () => false,
     markdown: { isTrusted: false, supportHtml: false },
     middleware: {

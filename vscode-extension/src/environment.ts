@@ -14,11 +14,13 @@ export interface Recipe {
   readonly source: string;
   readonly cwd: string;
   readonly log: vscode.LogOutputChannel;
+  /** Where the progress is shown; a notification can cancel it. */
+  readonly location: vscode.ProgressLocation;
 }
 
-/** Makes the environment afresh, with a notification that can cancel it. On failure no environment is left. */
+/** Makes the environment afresh. On failure no environment is left. */
 export async function createEnvironment(recipe: Recipe): Promise<void> {
-  const options = { location: vscode.ProgressLocation.Notification, title: "GraphMend: creating environment", cancellable: true };
+  const options = { location: recipe.location, title: "GraphMend: creating environment", cancellable: true };
   await vscode.window.withProgress(options, async (progress, cancelled) => {
     rmSync(recipe.folder, { recursive: true, force: true });
     mkdirSync(path.dirname(recipe.folder), { recursive: true });

@@ -1,6 +1,6 @@
 // GraphMend for VS Code: finds and starts graphmend-lsp, shows its state, and offers its commands.
 
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import * as path from "node:path";
 import * as vscode from "vscode";
@@ -11,6 +11,7 @@ import { MapPanel } from "./map";
 import type { GraphMap } from "../map/shape";
 import { findInterpreter, findServer, recent, startsAlike, type Host, type Launch, type Missing, type Remedy } from "./launch";
 import { activePython, isProgram, onActivePythonChange, probe, which } from "./python";
+import { helpWith, type Help, type PythonProblem } from "./pythonProblem";
 import { MOST_RESTARTS, Restarts } from "./restarts";
 import { needsRestart, needsTelling, readSettings, serverSettings, shows, type Settings } from "./settings";
 import { StatusItem, Workers } from "./status";
@@ -48,6 +49,7 @@ class Extension {
   private queue: Promise<void> = Promise.resolve();
   private asked: Promise<void> | undefined;
   private commands = 0;
+  private creating: "not yet" | "now" | "ended" = "not yet";
 
   constructor(private readonly context: vscode.ExtensionContext) {
     this.log = vscode.window.createOutputChannel("GraphMend", { log: true });
@@ -66,6 +68,7 @@ class Extension {
       activePython: (folder) => activePython(this.log, folder),
       managed: path.join(context.globalStorageUri.fsPath, "environment"),
       folders: () => (vscode.workspace.workspaceFolders ?? []).map((folder) => folder.uri.fsPath),
+      env: process.env,
     };
     this.map = new MapPanel(context.extensionPath, (uri) => this.mapOf(uri), this.log);
     const command = (name: string, run: (...args: unknown[]) => unknown): vscode.Disposable =>
@@ -137,7 +140,8 @@ class Extension {
     const launch = await findServer(settings, trusted, this.host);
     this.launch = launch;
     if (launch.kind === "missing") {
-      this.fail(launch.message, launch.remedies);
+      if (trusted && launch.remedies.includes("createEnvironment") && this.creating !== "ended") this.createQuietly(launch.message);
+      else this.fail(launch.message, launch.remedies);
       return;
     }
     this.log.info(`Starting ${[launch.command, ...launch.args].join(" ")} (found by ${launch.how}${trusted ? "" : "; Restricted Mode"})`);
@@ -154,6 +158,7 @@ class Extension {
           this.workers.take(worker);
           this.showWorker();
         },
+        onProblem: (problem) => void this.helpWithPython(problem),
         onMap: () => void this.map.changed(),
         onEnd: () => this.ended(),
       });
@@ -185,6 +190,34 @@ class Extension {
       const button = buttons.find((candidate) => candidate.title === chosen);
       if (button !== undefined) void vscode.commands.executeCommand(button.command, ...(button.args ?? []));
     });
+  }
+
+  /** Says that the model's Python does not do, with buttons for what helps. */
+  private async helpWithPython(problem: PythonProblem): Promise<void> {
+    this.log.warn(problem.message);
+    const folder = problem.folder === null ? vscode.workspace.workspaceFolders?.[0] : vscode.workspace.getWorkspaceFolder(vscode.Uri.parse(problem.folder));
+    const settings = this.settings(folder);
+    if (!shows(settings.showNotifications, "error")) return;
+    const python = (await findInterpreter(settings, vscode.workspace.isTrusted, this.host, folder?.uri.fsPath))?.path;
+    const helps = await helpWith(python, folder?.uri.fsPath, this.host, hasPythonExtension(), python !== undefined && isMadeByUv(python));
+    const title = await vscode.window.showErrorMessage(`GraphMend: ${problem.message}`, ...helps.map((help) => help.title));
+    const help = helps.find((candidate) => candidate.title === title);
+    if (help !== undefined) await this.carryOut(help, folder);
+  }
+
+  private async carryOut(help: Help, folder: vscode.WorkspaceFolder | undefined): Promise<void> {
+    if (help.kind === "select") {
+      await vscode.commands.executeCommand("python.setInterpreter");
+    } else if (help.kind === "install") {
+      const terminal = vscode.window.createTerminal({ name: "GraphMend: install torch", ...(folder && { cwd: folder.uri }) });
+      terminal.show();
+      terminal.sendText(help.command, false); // the user sends it off: it loads gigabytes
+    } else {
+      const python = help.kind === "use" ? help.python : await choosePython(folder);
+      if (python === undefined) return;
+      const target = folder === undefined ? vscode.ConfigurationTarget.Global : vscode.ConfigurationTarget.WorkspaceFolder;
+      await vscode.workspace.getConfiguration("graphmend", folder?.uri).update("interpreter", [python], target);
+    }
   }
 
   /** Puts the worker of the active file's workspace folder into the status item. */
@@ -340,29 +373,48 @@ class Extension {
     }
   }
 
+  /** Makes the server's environment once, without a question, and starts the server in it. */
+  private createQuietly(why: string): void {
+    this.status.show({ kind: "starting", why: "installing the language server" });
+    if (this.creating === "now") return;
+    this.creating = "now";
+    this.log.info(`${why} The extension creates an environment for the server.`);
+    void this.newEnvironment(vscode.ProgressLocation.Window).then((made) => {
+      this.creating = "ended";
+      if (made) void this.restart();
+    });
+  }
+
   private async createEnvironment(): Promise<void> {
+    if (this.creating === "now") return;
+    await this.stop();
+    if (await this.newEnvironment(vscode.ProgressLocation.Notification)) await this.restart();
+  }
+
+  /** Makes the managed environment anew; says why when that fails. */
+  private async newEnvironment(location: vscode.ProgressLocation): Promise<boolean> {
     const settings = this.settings();
     const interpreter = await findInterpreter(settings, vscode.workspace.isTrusted, this.host);
     const answer = interpreter === undefined ? new Error("Python was not found") : await this.host.probe(interpreter.path);
     if (answer instanceof Error || !recent(answer)) {
       const reason = answer instanceof Error ? answer.message : `${answer.executable} is Python ${answer.version.join(".")}`;
-      this.fail(`The environment needs Python 3.10 or newer: ${reason}.`, ["settings"]);
-      return;
+      this.fail(`The environment of the server needs Python 3.10 or newer: ${reason}.`, ["selectInterpreter", "settings"]);
+      return false;
     }
     const source = settings.environmentSource || bundledServer(this.context.extensionPath);
     if (source === undefined) {
       this.fail("This build has no graphmend-lsp to install. Set graphmend.environment.source.", ["settings"]);
-      return;
+      return false;
     }
-    await this.stop();
+    const recipe = { python: answer.executable, folder: this.host.managed, source, cwd: this.context.extensionPath, log: this.log, location };
     try {
-      await createEnvironment({ python: answer.executable, folder: this.host.managed, source, cwd: this.context.extensionPath, log: this.log });
+      await createEnvironment(recipe);
+      return true;
     } catch (error) {
       if (error instanceof vscode.CancellationError) this.log.info("You cancelled the new environment.");
       else this.fail(`The extension could not create the environment: ${error instanceof Error ? error.message : String(error)}`, ["createEnvironment"]);
-      return;
+      return false;
     }
-    await this.restart();
   }
 
   private async debugInformation(): Promise<void> {
@@ -403,6 +455,13 @@ async function chooseTrace(): Promise<vscode.Uri | undefined> {
   return chosen?.[0];
 }
 
+/** An interpreter that the user picks among the files. */
+async function choosePython(folder: vscode.WorkspaceFolder | undefined): Promise<string | undefined> {
+  const title = "The Python of your model";
+  const chosen = await vscode.window.showOpenDialog({ title, openLabel: "Use this Python", ...(folder && { defaultUri: folder.uri }) });
+  return chosen?.[0]?.fsPath;
+}
+
 /** Where the files of a trace from another machine are here; nothing when that is not told. */
 async function askForFolder(missing: readonly string[]): Promise<FolderPair | undefined> {
   const here = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? "";
@@ -421,6 +480,15 @@ function activeDocument(): vscode.TextDocument | undefined {
   const cells = vscode.window.activeNotebookEditor?.notebook.getCells() ?? [];
   const cell = cells.find((one) => one.kind === vscode.NotebookCellKind.Code && one.document.languageId === "python");
   return cell?.document ?? vscode.window.activeTextEditor?.document;
+}
+
+/** Whether uv made the environment of an interpreter: it puts no pip into it. */
+function isMadeByUv(python: string): boolean {
+  try {
+    return /^uv\s*=/m.test(readFileSync(path.join(path.dirname(python), "..", "pyvenv.cfg"), "utf-8"));
+  } catch {
+    return false;
+  }
 }
 
 function hasPythonExtension(): boolean {

@@ -13,9 +13,14 @@ export interface Probe {
   readonly version: readonly [number, number, number];
   /** The version of graphmend-lsp that can be imported there, null when there is none. */
   readonly server: string | null;
+  /** Whether torch can be imported there. */
+  readonly torch: boolean;
 }
 
-export type Origin = "the setting graphmend.interpreter" | "the Python extension" | "the PATH";
+/** Folders of virtual environments, as uv, poetry and most people name them. */
+export const ENVIRONMENTS: readonly string[] = [".venv", "venv"];
+
+export type Origin = "the setting graphmend.interpreter" | "the Python extension" | "the folder" | "the active environment" | "the PATH";
 
 export interface Interpreter {
   readonly path: string;
@@ -35,6 +40,8 @@ export interface Host {
   readonly managed: string;
   /** The workspace folders' paths. */
   folders(): readonly string[];
+  /** The environment's variables. */
+  readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 export interface Launch {
@@ -111,11 +118,32 @@ export async function findInterpreter(
   if (told !== undefined && allowed(told)) return { path: told, origin: "the setting graphmend.interpreter" };
   const active = trusted ? await host.activePython(folder) : undefined;
   if (active !== undefined) return { path: active, origin: "the Python extension" };
+  const own = trusted ? environmentsOf(folder, host)[0] : undefined;
+  if (own !== undefined) return { path: own.python, origin: "the folder" };
+  for (const name of ["VIRTUAL_ENV", "CONDA_PREFIX"]) {
+    const root = host.env[name];
+    const found = root === undefined || root === "" ? undefined : pythonIn(root, host);
+    if (found !== undefined && allowed(found)) return { path: found, origin: "the active environment" };
+  }
   for (const name of host.platform === "win32" ? ["python", "python3"] : ["python3", "python"]) {
     const found = host.which(name);
     if (found !== undefined && allowed(found)) return { path: found, origin: "the PATH" };
   }
   return undefined;
+}
+
+/** The virtual environments that lie in a folder, by name. */
+export function environmentsOf(folder: string | undefined, host: Host): readonly { readonly name: string; readonly python: string }[] {
+  return ENVIRONMENTS.flatMap((name) => {
+    const python = folder === undefined ? undefined : pythonIn(path.join(folder, name), host);
+    return python === undefined ? [] : [{ name, python }];
+  });
+}
+
+/** The Python of a virtual or conda environment, if it is there. */
+function pythonIn(root: string, host: Host): string | undefined {
+  const candidates = [environmentPython(root, host.platform), ...(host.platform === "win32" ? [path.win32.join(root, "python.exe")] : [])];
+  return candidates.find((file) => host.exists(file));
 }
 
 /** Whether two launches start the same server. */

@@ -4,6 +4,7 @@ import { execFile } from "node:child_process";
 import { accessSync, constants, statSync } from "node:fs";
 import * as path from "node:path";
 import * as vscode from "vscode";
+import { chosenPython, type EnvironmentsExtension, type PythonEnvironments } from "./chosenPython";
 import type { Probe } from "./launch";
 
 const PROBE = `
@@ -15,7 +16,8 @@ if importlib.util.find_spec("graphmend_lsp") is not None:
         server = metadata.version("graphmend-lsp")
     except metadata.PackageNotFoundError:
         server = "unknown"
-print(json.dumps({"executable": sys.executable, "version": list(sys.version_info[:3]), "server": server}))
+torch = importlib.util.find_spec("torch") is not None
+print(json.dumps({"executable": sys.executable, "version": list(sys.version_info[:3]), "server": server, "torch": torch}))
 `;
 
 /** Asks `python` about itself. It starts in `cwd`, which must be no folder of a workspace: Python imports from there first. */
@@ -58,41 +60,37 @@ export function isProgram(file: string): boolean {
   }
 }
 
-/** What is used of the Python extension's interface. */
-interface PythonExtension {
-  readonly environments?: {
-    getActiveEnvironmentPath(resource?: vscode.Uri): { readonly path: string };
-    resolveEnvironment(environment: { readonly path: string }): Promise<{ readonly executable: { readonly uri?: vscode.Uri } } | undefined>;
-    readonly onDidChangeActiveEnvironmentPath: vscode.Event<unknown>;
-  };
-}
-
-/** The interpreter that the Python extension has active for a folder; undefined without that extension or without a choice. */
+/** The interpreter that the Python extensions have active for a folder; undefined without them or without a choice. */
 export async function activePython(log: vscode.LogOutputChannel, folder: string | undefined): Promise<string | undefined> {
-  const environments = (await pythonExtension(log))?.environments;
-  if (environments === undefined) return undefined;
-  try {
-    const chosen = environments.getActiveEnvironmentPath(folder === undefined ? undefined : vscode.Uri.file(folder));
-    const resolved = await environments.resolveEnvironment(chosen);
-    return resolved?.executable.uri?.fsPath;
-  } catch (error) {
-    log.warn(`The Python extension did not report its environment: ${String(error)}`);
-    return undefined;
-  }
+  const place = folder === undefined ? undefined : vscode.Uri.file(folder);
+  const say = (words: string) => log.warn(words);
+  return chosenPython(await environmentsExtension(log), (await pythonExtension(log))?.environments, place, say);
 }
 
-/** Calls `changed` when another environment is chosen in the Python extension. */
-export async function onActivePythonChange(log: vscode.LogOutputChannel, changed: () => void): Promise<vscode.Disposable | undefined> {
-  return (await pythonExtension(log))?.environments?.onDidChangeActiveEnvironmentPath(changed);
+/** Calls `changed` when another environment is chosen in one of the Python extensions. */
+export async function onActivePythonChange(log: vscode.LogOutputChannel, changed: () => void): Promise<vscode.Disposable> {
+  const told = [
+    (await environmentsExtension(log))?.onDidChangeEnvironment?.(changed),
+    (await pythonExtension(log))?.environments?.onDidChangeActiveEnvironmentPath(changed),
+  ];
+  return vscode.Disposable.from(...told.filter((one) => one !== undefined));
 }
 
-async function pythonExtension(log: vscode.LogOutputChannel): Promise<PythonExtension | undefined> {
-  const extension = vscode.extensions.getExtension<PythonExtension>("ms-python.python");
+function pythonExtension(log: vscode.LogOutputChannel): Promise<{ readonly environments?: PythonEnvironments } | undefined> {
+  return started("ms-python.python", "Python", log);
+}
+
+function environmentsExtension(log: vscode.LogOutputChannel): Promise<EnvironmentsExtension | undefined> {
+  return started("ms-python.vscode-python-envs", "Python Environments", log);
+}
+
+async function started<T>(id: string, name: string, log: vscode.LogOutputChannel): Promise<T | undefined> {
+  const extension = vscode.extensions.getExtension<T>(id);
   if (extension === undefined) return undefined;
   try {
     return await extension.activate();
   } catch (error) {
-    log.warn(`The Python extension did not start: ${String(error)}`);
+    log.warn(`The extension ${name} did not start: ${String(error)}`);
     return undefined;
   }
 }

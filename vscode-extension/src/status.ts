@@ -42,7 +42,7 @@ export class Workers {
 /** The state of the server as the extension knows it. */
 export type State =
   | { readonly kind: "off"; readonly why: string }
-  | { readonly kind: "starting" }
+  | { readonly kind: "starting"; readonly why?: string }
   | { readonly kind: "failed"; readonly message: string }
   | { readonly kind: "restricted" }
   | { readonly kind: "running"; readonly worker: WorkerStatus | undefined };
@@ -66,7 +66,7 @@ export function describe(state: State): Shown {
     case "off":
       return { ...plain, text: "GraphMend: off", detail: state.why };
     case "starting":
-      return { ...plain, text: "GraphMend: starting", detail: "", busy: true };
+      return { ...plain, text: "GraphMend: starting", detail: state.why ?? "", busy: true };
     case "failed":
       return { ...plain, text: "GraphMend: not running", detail: state.message, gravity: "error", action: RESTART };
     case "restricted":

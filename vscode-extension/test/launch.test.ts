@@ -12,6 +12,7 @@ interface Machine {
   readonly path?: Readonly<Record<string, string>>;
   readonly pythons?: Readonly<Record<string, Partial<Probe> | Error>>;
   readonly active?: string;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 interface Case extends Machine {
@@ -24,6 +25,7 @@ interface Case extends Machine {
 
 const VENV = "/home/ada/model/.venv/bin/python";
 const WITH = { server: "0.1.0" };
+const CONDA = "/conda/envs/train/bin/python";
 const MANAGED = "/storage/environment/bin/python";
 
 const CASES: readonly Case[] = [
@@ -56,6 +58,26 @@ const CASES: readonly Case[] = [
     title: "the Python extension's environment wins over the PATH",
     active: VENV, path: { python3: "/usr/bin/python3" }, pythons: { [VENV]: WITH, "/usr/bin/python3": WITH },
     starts: `${VENV} -m graphmend_lsp --stdio`, python: VENV,
+  },
+  ...[".venv", "venv"].map((name) => ({
+    title: `${name} of the folder wins over the PATH and over an active environment`,
+    path: { python3: "/usr/bin/python3" }, files: [VENV.replace(".venv", name), CONDA], env: { CONDA_PREFIX: "/conda/envs/train" },
+    pythons: { [VENV.replace(".venv", name)]: WITH },
+    starts: `${VENV.replace(".venv", name)} -m graphmend_lsp --stdio`, python: VENV.replace(".venv", name),
+  })),
+  {
+    title: "what the Python extension has active wins over .venv of the folder",
+    active: CONDA, files: [VENV], pythons: { [CONDA]: WITH }, starts: `${CONDA} -m graphmend_lsp --stdio`, python: CONDA,
+  },
+  {
+    title: "the conda environment in which the editor was started wins over the PATH",
+    path: { python3: "/usr/bin/python3" }, files: [CONDA], env: { CONDA_PREFIX: "/conda/envs/train" }, pythons: { [CONDA]: WITH },
+    starts: `${CONDA} -m graphmend_lsp --stdio`, python: CONDA,
+  },
+  {
+    title: "without trust no environment of the folder is started, also not an active one",
+    trusted: false, path: { python3: "/usr/bin/python3" }, files: [VENV], env: { VIRTUAL_ENV: "/home/ada/model/.venv" },
+    pythons: { "/usr/bin/python3": WITH }, starts: "/usr/bin/python3 -m graphmend_lsp --stdio", python: "/usr/bin/python3",
   },
   {
     title: "the interpreter's own name for itself is started",
@@ -156,7 +178,7 @@ test("each workspace folder has its own interpreter: the setting's, the one chos
   const host: Host = {
     platform: "linux", exists: () => false, which: (name) => (name === "python3" ? "/usr/bin/python3" : undefined), managed: "/none",
     probe: () => assert.fail("none is started"), folders: () => ["/w/a", "/w/b", "/w/c"],
-    activePython: async (folder) => active.get(folder ?? ""),
+    activePython: async (folder) => active.get(folder ?? ""), env: {},
   };
   const variables = { home: "/", cwd: "/", folder: "/w/d", folders: [], env: {} };
   const [unset, set] = [{}, { interpreter: ["${workspaceFolder}/bin/python"] }].map((told: Record<string, unknown>) =>
@@ -196,11 +218,12 @@ function run(machine: Machine): Promise<Launch | Missing> {
     probe: async (python) => {
       const answer = machine.pythons?.[python];
       assert.ok(answer !== undefined, `${python} must not be started`);
-      return answer instanceof Error ? answer : { executable: python, version: [3, 11, 2], server: null, ...answer };
+      return answer instanceof Error ? answer : { executable: python, version: [3, 11, 2], server: null, torch: true, ...answer };
     },
     activePython: async () => machine.active,
     managed: "/storage/environment",
     folders: () => ["/home/ada/model"],
+    env: machine.env ?? {},
   };
   const variables = { home: "/home/u", cwd: "/", folder: "/home/ada/model", folders: [{ name: "work", path: "/home/ada/model" }], env: {} };
   return findServer(readSettings((key) => machine.settings?.[key], variables), machine.trusted ?? true, host);

@@ -52,7 +52,7 @@ def question_of(method: str, params: Mapping[str, Any], config: WorkerConfig) ->
             {**one, "texts": {path: text for path, text in one["texts"].items() if texts.get(path) != text}}
             for one in asked["candidates"]
         ]
-    python = find_python(config.python)
+    python = find_python(config.python, config.cwd)
     environ = {**os.environ, **config.env}
     whole = {
         "version": VERSION,

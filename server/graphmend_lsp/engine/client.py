@@ -107,7 +107,7 @@ class WorkerClient:
 
     async def _spawn(self) -> Hello:
         await self.kill(forget_deaths=False)
-        command = worker_command(self._python, self._command)
+        command = worker_command(self._python, self._command, self._cwd)
         if command is None:
             raise WorkerFailedError(_no_worker("No Python interpreter was found."))
         environment = {**os.environ, **self._env}

@@ -41,6 +41,7 @@ class Client:
     refreshes_hints: bool = False
     shows_documents: bool = False
     shows_maps: bool = False
+    helps_with_python: bool = False  # says itself that the model's Python does not do, with what helps
     opens_notebooks: bool = False
     markdown: bool = False
 
@@ -91,6 +92,7 @@ def read_client(params: Any) -> Client:
         shows_documents=flag(caps, "window", "showDocument", "support"),
         opens_notebooks=isinstance(at(caps, "notebookDocument", "synchronization"), dict),
         shows_maps=flag(params, "initializationOptions", "graphMap"),
+        helps_with_python=flag(params, "initializationOptions", "pythonProblem"),
         markdown="markdown" in strings(at(caps, "textDocument", "hover", "contentFormat")),
     )
 

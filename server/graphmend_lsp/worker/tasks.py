@@ -25,7 +25,7 @@ from .texts import install_sources
 from .wire import PROTOCOL, AnalyseParams, Hello, MeasureParams, VerifyParams
 
 OLDEST = (2, 9)
-NO_TORCH = "This interpreter has no torch: {}"
+NO_TORCH = "{} has no torch: {}"
 
 
 def carry_out(
@@ -124,6 +124,10 @@ def load_torch() -> str | None:
     return None
 
 
+def _who() -> str:
+    return sys.executable or "This interpreter"
+
+
 def hello() -> Hello:
     """Who this worker is; imports torch. `torch` is None when that fails."""
     said = Hello(
@@ -139,12 +143,15 @@ def hello() -> Hello:
     torch = sys.modules.get("torch")
     version = getattr(torch, "__version__", None)
     if problem is not None or version is None:
-        said["failure"] = failure("worker", "no-torch", NO_TORCH.format(problem or "another module is named torch"))
+        said["failure"] = failure(
+            "worker", "no-torch", NO_TORCH.format(_who(), problem or "another module is named torch")
+        )
         return said
     said["torch"] = str(version)
     found = re.match(r"(\d+)\.(\d+)", str(version))
     if found is not None and (int(found[1]), int(found[2])) < OLDEST:
-        said["failure"] = failure("worker", "old-torch", f"torch {version} is too old to record graph breaks.")
+        words = f"{_who()} has torch {version}, which is too old to record graph breaks."
+        said["failure"] = failure("worker", "old-torch", words)
         return said
     from . import fake_mode, loaded
     from .recorder import missing_hooks
