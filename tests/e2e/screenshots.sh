@@ -3,4 +3,4 @@
 set -eu
 cd "$(dirname "$0")/../.."
 mkdir -p docs/img
-GRAPHMEND_SCREENSHOTS=$PWD/docs/img exec "${PYTHON:-.venv/bin/python}" -m pytest tests/e2e/test_vscode.py -k "a_break_is_seen_mended_and_gone or graph_map or notebook"
+GRAPHMEND_SCREENSHOTS=$PWD/docs/img exec "${PYTHON:-.venv/bin/python}" -m pytest tests/e2e/test_vscode.py -k "a_break_is_seen_mended_and_gone or graph_map or notebook or first_start"

@@ -244,7 +244,7 @@ def test_no_torch_is_said_with_a_remedy(tmp_path: Path) -> None:
     try:
         assert worker.hello["torch"] is None
         assert worker.hello["failure"]["kind"] == "no-torch"
-        assert worker.hello["failure"]["message"].startswith(f"{tmp_path / 'bare' / 'bin' / 'python'} has no torch: ")
+        assert worker.hello["failure"]["message"] == f"{tmp_path / 'bare' / 'bin' / 'python'} has no torch."
         assert worker.analyse(tmp_path / "model.py")["failure"]["kind"] == "no-torch"
     finally:
         assert worker.close() == 0

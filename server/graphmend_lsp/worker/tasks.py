@@ -25,7 +25,7 @@ from .texts import install_sources
 from .wire import PROTOCOL, AnalyseParams, Hello, MeasureParams, VerifyParams
 
 OLDEST = (2, 9)
-NO_TORCH = "{} has no torch: {}"
+NO_TORCH = "{} has no torch{}."
 
 
 def carry_out(
@@ -128,6 +128,12 @@ def _who() -> str:
     return sys.executable or "This interpreter"
 
 
+def _why(problem: str | None) -> str:
+    if problem == "ModuleNotFoundError: No module named 'torch'":
+        return ""
+    return f": {problem or 'another module is named torch'}"
+
+
 def hello() -> Hello:
     """Who this worker is; imports torch. `torch` is None when that fails."""
     said = Hello(
@@ -143,9 +149,7 @@ def hello() -> Hello:
     torch = sys.modules.get("torch")
     version = getattr(torch, "__version__", None)
     if problem is not None or version is None:
-        said["failure"] = failure(
-            "worker", "no-torch", NO_TORCH.format(_who(), problem or "another module is named torch")
-        )
+        said["failure"] = failure("worker", "no-torch", NO_TORCH.format(_who(), _why(problem)))
         return said
     said["torch"] = str(version)
     found = re.match(r"(\d+)\.(\d+)", str(version))

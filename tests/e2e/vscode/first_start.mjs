@@ -1,7 +1,7 @@
 // A fresh profile, and a folder with two environments: `.venv` without torch, and `venv` with it. No setting of GraphMend.
 //
 // The extension takes .venv, sets up the server's own environment without a word, and says on save that torch is missing; its
-// button `Use venv` is all that is needed.
+// button `Use venv` is all that is needed. The walkthrough has its three steps.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -34,7 +34,6 @@ await inWorkbench(
     for (const wanted of ["Use venv", "Choose Interpreter…", "Install torch"]) {
       if (!buttons.includes(wanted)) throw new Error(`no button ${wanted}: ${JSON.stringify(buttons)}`);
     }
-    if (plan.screenshots) await workbench.screenshot(join(plan.screenshots, "vscode-no-torch.png"));
     await told.locator(".monaco-button", { hasText: "Use venv" }).first().click();
     const chosen = await until(() => {
       try {
@@ -51,6 +50,22 @@ await inWorkbench(
     await workbench.warnings.first().waitFor({ timeout: 60_000 });
     await workbench.problemRows(/graphmend/, plan.breaks);
     say("compiled with the torch of venv");
+
+    await page.keyboard.press("Control+J"); // the walkthrough shows a step's page only where there is room
+    await page.keyboard.press("Control+B");
+    await page.keyboard.press("F1");
+    for (const [written, row] of [[">Welcome: Open Walkthrough", "Open Walkthrough"], ["GraphMend", "Mend graph breaks with GraphMend"]]) {
+      await page.locator(".quick-input-widget input").fill(written);
+      await page.locator(".quick-input-list .monaco-list-row", { hasText: row }).first().click();
+    }
+    await page.locator(".getting-started-step").nth(STEPS.length - 1).waitFor();
+    const steps = (await page.locator(".getting-started-step .step-title").allInnerTexts()).map((step) => step.trim());
+    if (JSON.stringify(steps) !== JSON.stringify(STEPS)) throw new Error(`other steps: ${JSON.stringify(steps)}`);
+    await page.locator(".getting-started-step", { hasText: STEPS[1] }).first().click();
+    const shown = page.frameLocator("iframe.webview.ready").frameLocator("#active-frame");
+    await shown.getByText("What a graph break looks like").waitFor();
+    if (plan.screenshots) await workbench.screenshot(join(plan.screenshots, "walkthrough.png"));
+    say("walkthrough:", JSON.stringify(steps));
   },
   { file: name },
 );
