@@ -70,7 +70,10 @@ class Notebook:
         document = {"uri": self.cell(name), "version": self.versions[name]}
         self._changed(textContent=[{"document": document, "changes": [change]}])
 
-    def save(self) -> None:
+    def save(self, reason: int | None = None) -> None:
+        """With `reason`, as VS Code's extension says it before."""
+        if reason is not None:
+            self.client.notify("textDocument/willSave", {"textDocument": {"uri": self.uri}, "reason": reason})
         self.client.notify("notebookDocument/didSave", {"notebookDocument": {"uri": self.uri}})
 
     def close(self) -> None:

@@ -726,6 +726,34 @@ def test_line_ends_of_unicode_do_not_shift_findings(start: Start, uri: str) -> N
     assert client.published(uri)[0]["range"]["start"] == {"line": 1, "character": 4}
 
 
+MANUAL, AFTER_DELAY, FOCUS_OUT = 1, 2, 3
+SAVES = {
+    "by hand": ({}, MANUAL, True),
+    "after a delay": ({}, AFTER_DELAY, False),
+    "when the focus goes": ({}, FOCUS_OUT, False),
+    "after a delay, as asked for": ({"run": "onEverySave"}, AFTER_DELAY, True),
+    "by hand, where every save runs": ({"run": "onEverySave"}, MANUAL, True),
+}
+
+
+@pytest.mark.parametrize("name", SAVES)
+def test_a_save_by_the_editor_itself_runs_only_where_asked_for(start: Start, uri: str, name: str) -> None:
+    settings, reason, runs = SAVES[name]
+    client = start()
+    client.initialize(NEOVIM, initializationOptions={"settings": settings})
+    client.open(uri, f"x = foo\n{ENTRY}")
+    client.published(uri)
+    client.notify("textDocument/willSave", {"textDocument": {"uri": uri}, "reason": reason})
+    client.save(uri)
+    if not runs:
+        time.sleep(0.5)
+        client.result("textDocument/hover", {"textDocument": {"uri": uri}, "position": {"line": 0, "character": 0}})
+        states = [m["params"]["state"] for m in client.seen if m.get("method") == "graphmend/status"]
+        assert "busy" not in states
+        client.save(uri)  # this one is not announced: it is the user's
+    client.published(uri, lambda shown: shown and shown[0]["severity"] == WARNING)
+
+
 STARTED = {
     "edited": ({}, True, True),
     "no entry": ({}, False, False),

@@ -71,6 +71,18 @@ def test_a_break_is_seen_typed_run_and_mended_in_its_cell(start: Start, tmp_path
     assert book.after(ignore["edit"])["b"].endswith("foo  # graphmend: ignore[GB0170]")
 
 
+def test_a_notebook_that_the_editor_saves_by_itself_is_not_run(start: Start, tmp_path: Path) -> None:
+    client = made(start)
+    book = Notebook(client, tmp_path / "nb.ipynb", a="import torch", b="foo", c=ENTRY)
+    client.published(book.cell("b"))
+    book.save(reason=2)
+    time.sleep(0.5)
+    client.result("textDocument/hover", {"textDocument": {"uri": book.cell("b")}, "position": at(0, 1)})
+    assert "busy" not in [m["params"]["state"] for m in client.seen if m.get("method") == "graphmend/status"]
+    book.save(reason=1)
+    client.published(book.cell("b"), proven)
+
+
 def test_cells_come_go_and_move(start: Start, tmp_path: Path) -> None:
     client = made(start)
     book = Notebook(client, tmp_path / "nb.ipynb", a="import torch", b="foo")

@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 import {
-  CloseAction, DidChangeConfigurationNotification, ErrorAction, ExecuteCommandRequest, LanguageClient, RevealOutputChannelOn,
+  CloseAction, DidChangeConfigurationNotification, ErrorAction, ExecuteCommandRequest, LanguageClient, RevealOutputChannelOn, State, WillSaveTextDocumentNotification,
   type DynamicFeature, type ExecuteCommandRegistrationOptions, type Executable, type LanguageClientOptions, type StaticFeature,
 } from "vscode-languageclient/node";
 import type { Launch } from "./launch";
@@ -48,6 +48,13 @@ export async function startClient(wiring: Wiring): Promise<LanguageClient> {
     if (running) wiring.onEnd();
   };
   const client = new Client("graphmend", "GraphMend", { run: server, debug: server }, options(wiring, ended));
+  // Clients announce the saves of documents; this one announces those of notebooks in the same words.
+  const saves = vscode.workspace.onWillSaveNotebookDocument(({ notebook, reason }) => {
+    if (running) void client.sendNotification(WillSaveTextDocumentNotification.type, { textDocument: { uri: client.code2ProtocolConverter.asUri(notebook.uri) }, reason });
+  });
+  client.onDidChangeState(({ newState }) => {
+    if (newState === State.Stopped) saves.dispose();
+  });
   client.onNotification(STATUS_NOTIFICATION, (status: WorkerStatus) => wiring.onStatus(status));
   client.onNotification(PROBLEM_NOTIFICATION, (problem: PythonProblem) => wiring.onProblem(problem));
   client.onNotification(MAP_NOTIFICATION, () => wiring.onMap());

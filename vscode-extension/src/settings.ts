@@ -10,7 +10,7 @@ export interface Settings {
   readonly path: readonly string[];
   readonly args: readonly string[];
   readonly importStrategy: ImportStrategy;
-  readonly run: "onSave" | "manual" | "off";
+  readonly run: "onSave" | "onEverySave" | "manual" | "off";
   readonly entries: readonly string[];
   readonly device: "auto" | "cpu" | "cuda";
   readonly mode: "eval" | "train" | "both";
@@ -59,7 +59,7 @@ export function readSettings(get: (key: string) => unknown, variables: Variables
     path: list("path"),
     args: list("args"),
     importStrategy: oneOf(get("importStrategy"), ["fromEnvironment", "useBundled"]),
-    run: oneOf(get("run"), ["onSave", "manual", "off"]),
+    run: oneOf(get("run"), ["onSave", "onEverySave", "manual", "off"]),
     entries: list("entries"),
     device: oneOf(get("device"), ["auto", "cpu", "cuda"]),
     mode: oneOf(get("mode"), ["eval", "train", "both"]),

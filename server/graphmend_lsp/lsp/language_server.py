@@ -101,6 +101,7 @@ def register(server: GraphMendServer) -> None:
     feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)(lifecycle.cancel_progress)
     feature(types.TEXT_DOCUMENT_DID_OPEN)(sync.did_open)
     feature(types.TEXT_DOCUMENT_DID_CHANGE)(sync.did_change)
+    feature(types.TEXT_DOCUMENT_WILL_SAVE)(sync.will_save)
     feature(types.TEXT_DOCUMENT_DID_SAVE, types.SaveOptions(include_text=False))(sync.did_save)
     feature(types.TEXT_DOCUMENT_DID_CLOSE)(sync.did_close)
     feature(types.NOTEBOOK_DOCUMENT_DID_OPEN)(notebook_sync.did_open)

@@ -106,7 +106,7 @@ class Runs:
         self.edited.add(file.document.uri)
         await self._workspace.configured()
         settings = self.settings
-        if self.why_not() or settings.run != "onSave" or settings.worker_command:
+        if self.why_not() or settings.run not in ("onSave", "onEverySave") or settings.worker_command:
             return
         await file.analysed.wait()
         if file.document.path is not None and file.document.is_read and self.entries(file):

@@ -34,7 +34,7 @@ class Settings:
     inlay_hints: bool = False
     interpreter: str | None = None
     interpreter_found: bool = False
-    run: Literal["onSave", "manual", "off"] = "onSave"
+    run: Literal["onSave", "onEverySave", "manual", "off"] = "onSave"
     entries: tuple[str, ...] = ()
     device: Literal["auto", "cpu", "cuda"] = "auto"
     mode: Literal["eval", "train", "both"] = "eval"
@@ -55,7 +55,7 @@ _KEYS |= {"interpreterFound": "interpreter_found"}
 _KEYS |= {"codeLens": "code_lens", "inlayHints": "inlay_hints"}
 _KEYS |= {"worker.memory": "worker_memory", "worker.pathMapping": "worker_path_mapping"}
 _CHOICES = {
-    "run": ("onSave", "manual", "off"),
+    "run": ("onSave", "onEverySave", "manual", "off"),
     "device": ("auto", "cpu", "cuda"),
     "mode": ("eval", "train", "both"),
     "log_level": ("error", "warning", "info", "debug"),

@@ -90,6 +90,7 @@ class Workspace:
         self.store = DocumentStore()
         self.notebooks = Notebooks()
         self.files: dict[str, OpenFile] = {}
+        self.save_reasons: dict[str, types.TextDocumentSaveReason] = {}  # of documents about to be saved, by URI
         self.progress = ProgressBars(server, client.progress)
         self.last_uri: str | None = None
         self._static = Background("static-analysis")

@@ -21,9 +21,21 @@ async function steps() {
   assert.ok(found[0].severity > vscode.DiagnosticSeverity.Warning, "nothing has been run yet");
   say("read:", describe(document));
 
+  // A save that the editor makes by itself runs nothing.
+  const files = vscode.workspace.getConfiguration("files");
+  await files.update("autoSaveDelay", 100, vscode.ConfigurationTarget.Global);
+  await files.update("autoSave", "afterDelay", vscode.ConfigurationTarget.Global);
+  await touch(document);
+  await until(() => !document.isDirty, "the editor saves the file");
+  await new Promise((done) => setTimeout(done, 4_000)); // a run takes a second or two
+  const { state: idle } = await information();
+  assert.equal(some(ours(document).filter(isConfirmed)), undefined, describe(document));
+  await files.update("autoSave", "off", vscode.ConfigurationTarget.Global);
+  say("auto-save ran nothing:", JSON.stringify(idle.worker));
+
   await vscode.commands.executeCommand("graphmend.runNow");
   const confirmed = await until(
-    () => some(ours(document).filter((one) => one.severity === vscode.DiagnosticSeverity.Warning)), "torch confirms the break", 45_000,
+    () => some(ours(document).filter(isConfirmed)), "torch confirms the break", 45_000,
   );
   assert.ok(confirmed.some((one) => document.getText(one.range) === plan.text && codeOf(one) === plan.code), describe(document));
   say("run:", describe(document));
@@ -79,6 +91,7 @@ async function touch(document) {
 }
 
 const ours = (document) => vscode.languages.getDiagnostics(document.uri).filter((one) => one.source === "graphmend");
+const isConfirmed = (diagnostic) => diagnostic.severity === vscode.DiagnosticSeverity.Warning;
 const codeOf = (diagnostic) => (typeof diagnostic.code === "object" ? diagnostic.code.value : diagnostic.code);
 const some = (list) => (list.length > 0 ? list : undefined);
 const describe = (document) =>

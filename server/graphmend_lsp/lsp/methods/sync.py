@@ -1,4 +1,4 @@
-"""textDocument/didOpen, didChange, didSave, didClose."""
+"""textDocument/didOpen, didChange, willSave, didSave, didClose."""
 
 from __future__ import annotations
 
@@ -35,6 +35,11 @@ def after_change(ls: GraphMendServer, uri: str) -> None:
         ls.spawn(ls.runs.expect(file), "worker start")
 
 
+def will_save(ls: GraphMendServer, params: types.WillSaveTextDocumentParams) -> None:
+    """Note why a document is about to be saved; our extension for VS Code says it of notebooks, too."""
+    ls.state.save_reasons[params.text_document.uri] = params.reason
+
+
 def did_save(ls: GraphMendServer, params: types.DidSaveTextDocumentParams) -> None:
     """Run what reaches the file, when the user's settings say so."""
     run(ls, params.text_document.uri)
@@ -42,14 +47,15 @@ def did_save(ls: GraphMendServer, params: types.DidSaveTextDocumentParams) -> No
 
 def run(ls: GraphMendServer, uri: str) -> None:
     """A document was saved."""
-    file = ls.state.files.get(uri)
+    file, reason = ls.state.files.get(uri), ls.state.save_reasons.pop(uri, types.TextDocumentSaveReason.Manual)
     if file is not None:
-        ls.spawn(_run(ls, file), "save")
+        ls.spawn(_run(ls, file, by_hand=reason == types.TextDocumentSaveReason.Manual), "save")
 
 
 def did_close(ls: GraphMendServer, params: types.DidCloseTextDocumentParams) -> None:
     """Forget it."""
     ls.state.store.close(params.text_document.uri)
+    ls.state.save_reasons.pop(params.text_document.uri, None)
     ls.state.closed(params.text_document.uri)
 
 
@@ -60,7 +66,8 @@ async def recall(ls: GraphMendServer, file: OpenFile) -> None:
     await ls.runs.recall(file)
 
 
-async def _run(ls: GraphMendServer, file: OpenFile) -> None:
+async def _run(ls: GraphMendServer, file: OpenFile, by_hand: bool) -> None:
     await ls.state.read_project(file)
-    if ls.state.settings_at(file.document.path).run == "onSave":
+    when = ls.state.settings_at(file.document.path).run
+    if when == "onEverySave" or (when == "onSave" and by_hand):
         ls.runs.ask(file.document.uri)
