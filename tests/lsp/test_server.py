@@ -31,6 +31,7 @@ FEATURES = {
     "window/workDoneProgress/cancel",
     "textDocument/didOpen",
     "textDocument/didChange",
+    "textDocument/willSave",
     "textDocument/didSave",
     "textDocument/didClose",
     "notebookDocument/didOpen",

@@ -40,6 +40,7 @@ class Client:
     refreshes_lenses: bool = False
     refreshes_hints: bool = False
     shows_documents: bool = False
+    announces_saves: bool = False
     shows_maps: bool = False
     helps_with_python: bool = False  # says itself that the model's Python does not do, with what helps
     opens_notebooks: bool = False
@@ -90,6 +91,7 @@ def read_client(params: Any) -> Client:
         refreshes_lenses=flag(caps, "workspace", "codeLens", "refreshSupport"),
         refreshes_hints=flag(caps, "workspace", "inlayHint", "refreshSupport"),
         shows_documents=flag(caps, "window", "showDocument", "support"),
+        announces_saves=flag(caps, "textDocument", "synchronization", "willSave"),
         opens_notebooks=isinstance(at(caps, "notebookDocument", "synchronization"), dict),
         shows_maps=flag(params, "initializationOptions", "graphMap"),
         helps_with_python=flag(params, "initializationOptions", "pythonProblem"),

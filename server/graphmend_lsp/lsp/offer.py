@@ -49,7 +49,7 @@ def offer(client: Client) -> dict[str, Any]:
     """The answer for this client."""
     offered: dict[str, Any] = {
         "positionEncoding": client.encoding,
-        "textDocumentSync": {"openClose": True, "change": 2, "willSave": True, "save": {"includeText": False}},
+        "textDocumentSync": {"openClose": True, "change": 2, "save": {"includeText": False}},
         "hoverProvider": True,
         "codeActionProvider": {"codeActionKinds": [QUICK_FIX, FIX_ALL], "resolveProvider": client.action_resolve},
         "codeLensProvider": {"resolveProvider": False},
@@ -57,6 +57,8 @@ def offer(client: Client) -> dict[str, Any]:
         "executeCommandProvider": {"commands": list(COMMANDS), "workDoneProgress": True},
         "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},
     }
+    if client.announces_saves:
+        offered["textDocumentSync"]["willSave"] = True
     if client.opens_notebooks:
         offered["notebookDocumentSync"] = {
             "notebookSelector": [{"notebook": {"notebookType": NOTEBOOK}, "cells": [{"language": "python"}]}],
