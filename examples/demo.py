@@ -5,6 +5,7 @@
 """
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -22,11 +23,20 @@ def run(*words: str, fine: tuple[int, ...] = (0, 1), show: bool = True) -> str:
     begin = time.monotonic()
     done = subprocess.run([sys.executable, "-m", "graphmend_lsp", *words], stdout=subprocess.PIPE, text=True)
     if show:
-        print(done.stdout, end="")
+        print(folded(done.stdout), end="")
     print(f"[exit {done.returncode}, {time.monotonic() - begin:.1f} s]", flush=True)
     if done.returncode not in fine:
         sys.exit(f"demo: graphmend-lsp {words[0]} failed with exit code {done.returncode}")
     return done.stdout
+
+
+def folded(output: str) -> str:
+    """The output with the lines of new files in it counted only: a mend's support file is long, and always the same."""
+
+    def count(match: re.Match[str]) -> str:
+        return f"{match[1]}({match[2].count(chr(10))} lines, not shown here)\n"
+
+    return re.sub(r"^(--- /dev/null\n\+\+\+ .*\n@@ .*\n)((?:\+.*\n)+)", count, output, flags=re.MULTILINE)
 
 
 def small(scratch: Path) -> None:

@@ -267,7 +267,7 @@ def _doctor(arguments: argparse.Namespace) -> int:
 
     async def work() -> int:
         told = tuple(shlex.split(arguments.worker_command or ""))
-        command = worker_command(arguments.python, told, os.getcwd())
+        command = worker_command(arguments.python, told)
         print(f"graphmend-lsp {__version__} on Python {sys.version.split()[0]}")
         print(f"worker: {' '.join(command) if command else 'no interpreter found'}")
         client = WorkerClient(arguments.python, told, None, {})

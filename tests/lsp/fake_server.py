@@ -184,6 +184,9 @@ class FakeSession:
         if "flood" in told:
             for number in range(20_000):
                 self.on_status(WorkerStatus("busy", message="x" * 200 + str(number)))
+        if "no torch" in told:
+            failure = Failure("worker", "no-torch", "/py has no torch.", "Install torch.")
+            return Report(None, None, None, (), (), (failure,))
         if "failure" in told:
             path = request.paths[0]
             failure = Failure("call", "exception", "ValueError: boom", "Mend the entry.", path, 2)

@@ -685,6 +685,32 @@ def test_a_failure_of_the_program_is_a_diagnostic_with_a_remedy(start: Start, ur
     assert (failure["range"]["start"]["line"], failure["severity"]) == (1, WARNING)
 
 
+HELPING = {"pythonProblem": True}
+ELSEWHERE = {"settings": {"worker": {"command": ["ssh", "box", "python"]}}}
+
+
+@pytest.mark.parametrize(
+    ("options", "method"),
+    [
+        ({}, "window/showMessage"),
+        (HELPING, "graphmend/pythonProblem"),
+        ({**HELPING, **ELSEWHERE}, "window/showMessage"),  # what would help is on another machine
+    ],
+)
+def test_a_python_without_torch_is_told_once(start: Start, uri: str, options: Any, method: str) -> None:
+    client = start()
+    client.initialize(NEOVIM, initializationOptions={"trusted": True, **options})
+    client.open(uri, f"# fake: no torch\nx = foo\n{ENTRY}")
+    client.save(uri)
+    told = client.until(lambda message: message.get("method") == method)["params"]
+    assert told["message"].removeprefix("GraphMend: ") == "/py has no torch. Install torch."
+    client.save(uri)
+    client.until_note("graphmend/status", lambda params: params["state"] == "busy")
+    client.result("textDocument/hover", {"textDocument": {"uri": uri}, "position": {"line": 0, "character": 0}})
+    both = ("window/showMessage", "graphmend/pythonProblem")
+    assert [message["method"] for message in client.seen if message.get("method") in both] == [method]
+
+
 def test_restart_ends_the_worker(start: Start, uri: str) -> None:
     client = start()
     client.initialize(NEOVIM)

@@ -2,7 +2,8 @@
 
 import * as vscode from "vscode";
 import {
-  CloseAction, DidChangeConfigurationNotification, ErrorAction, ExecuteCommandRequest, LanguageClient, RevealOutputChannelOn, State, WillSaveTextDocumentNotification,
+  CloseAction, DidChangeConfigurationNotification, ErrorAction, ExecuteCommandRequest, LanguageClient, RevealOutputChannelOn,
+  State, WillSaveTextDocumentNotification,
   type DynamicFeature, type ExecuteCommandRegistrationOptions, type Executable, type LanguageClientOptions, type StaticFeature,
 } from "vscode-languageclient/node";
 import type { Launch } from "./launch";
@@ -28,7 +29,7 @@ export interface Wiring {
   readonly log: vscode.LogOutputChannel;
   readonly serverLog: vscode.LogOutputChannel;
   readonly onStatus: (status: WorkerStatus) => void;
-  /** The model's Python does not do. */
+  /** The model's Python has no usable torch, or does not start. */
   readonly onProblem: (problem: PythonProblem) => void;
   /** What the graph map shows is another. */
   readonly onMap: () => void;
@@ -48,24 +49,29 @@ export async function startClient(wiring: Wiring): Promise<LanguageClient> {
     if (running) wiring.onEnd();
   };
   const client = new Client("graphmend", "GraphMend", { run: server, debug: server }, options(wiring, ended));
-  // Clients announce the saves of documents; this one announces those of notebooks in the same words.
-  const saves = vscode.workspace.onWillSaveNotebookDocument(({ notebook, reason }) => {
-    if (running) void client.sendNotification(WillSaveTextDocumentNotification.type, { textDocument: { uri: client.code2ProtocolConverter.asUri(notebook.uri) }, reason });
-  });
-  client.onDidChangeState(({ newState }) => {
-    if (newState === State.Stopped) saves.dispose();
-  });
   client.onNotification(STATUS_NOTIFICATION, (status: WorkerStatus) => wiring.onStatus(status));
   client.onNotification(PROBLEM_NOTIFICATION, (problem: PythonProblem) => wiring.onProblem(problem));
   client.onNotification(MAP_NOTIFICATION, () => wiring.onMap());
   try {
     await client.start();
     running = true;
+    announceNotebookSaves(client);
   } catch (error) {
     await stopClient(client);
     throw error;
   }
   return client;
+}
+
+/** Says of a notebook why it is about to be saved, as the library does of documents; the protocol has no message for that. */
+function announceNotebookSaves(client: LanguageClient): void {
+  const saves = vscode.workspace.onWillSaveNotebookDocument(({ notebook, reason }) => {
+    const textDocument = { uri: client.code2ProtocolConverter.asUri(notebook.uri) };
+    void client.sendNotification(WillSaveTextDocumentNotification.type, { textDocument, reason });
+  });
+  client.onDidChangeState(({ newState }) => {
+    if (newState === State.Stopped) saves.dispose();
+  });
 }
 
 /** Ends the server; never rejects. */

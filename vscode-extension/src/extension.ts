@@ -1,6 +1,6 @@
 // GraphMend for VS Code: finds and starts graphmend-lsp, shows its state, and offers its commands.
 
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import * as path from "node:path";
 import * as vscode from "vscode";
@@ -9,9 +9,10 @@ import { startClient, stopClient, tellSettings } from "./client";
 import { bundledServer, createEnvironment } from "./environment";
 import { MapPanel } from "./map";
 import type { GraphMap } from "../map/shape";
-import { findInterpreter, findServer, recent, startsAlike, type Host, type Launch, type Missing, type Remedy } from "./launch";
-import { activePython, isProgram, onActivePythonChange, probe, which } from "./python";
-import { helpWith, type Help, type PythonProblem } from "./pythonProblem";
+import { findInterpreter, findRecentPython, findServer, startsAlike, type Host, type Launch, type Missing, type Remedy } from "./launch";
+import { activePython, hasPythonExtension, isProgram, onActivePythonChange, probe, which } from "./python";
+import { helpWithPython } from "./pythonHelp";
+import type { PythonProblem } from "./pythonProblem";
 import { MOST_RESTARTS, Restarts } from "./restarts";
 import { needsRestart, needsTelling, readSettings, serverSettings, shows, type Settings } from "./settings";
 import { StatusItem, Workers } from "./status";
@@ -192,32 +193,9 @@ class Extension {
     });
   }
 
-  /** Says that the model's Python does not do, with buttons for what helps. */
-  private async helpWithPython(problem: PythonProblem): Promise<void> {
-    this.log.warn(problem.message);
-    const folder = problem.folder === null ? vscode.workspace.workspaceFolders?.[0] : vscode.workspace.getWorkspaceFolder(vscode.Uri.parse(problem.folder));
-    const settings = this.settings(folder);
-    if (!shows(settings.showNotifications, "error")) return;
-    const python = (await findInterpreter(settings, vscode.workspace.isTrusted, this.host, folder?.uri.fsPath))?.path;
-    const helps = await helpWith(python, folder?.uri.fsPath, this.host, hasPythonExtension(), python !== undefined && isMadeByUv(python));
-    const title = await vscode.window.showErrorMessage(`GraphMend: ${problem.message}`, ...helps.map((help) => help.title));
-    const help = helps.find((candidate) => candidate.title === title);
-    if (help !== undefined) await this.carryOut(help, folder);
-  }
-
-  private async carryOut(help: Help, folder: vscode.WorkspaceFolder | undefined): Promise<void> {
-    if (help.kind === "select") {
-      await vscode.commands.executeCommand("python.setInterpreter");
-    } else if (help.kind === "install") {
-      const terminal = vscode.window.createTerminal({ name: "GraphMend: install torch", ...(folder && { cwd: folder.uri }) });
-      terminal.show();
-      terminal.sendText(help.command, false); // the user sends it off: it loads gigabytes
-    } else {
-      const python = help.kind === "use" ? help.python : await choosePython(folder);
-      if (python === undefined) return;
-      const target = folder === undefined ? vscode.ConfigurationTarget.Global : vscode.ConfigurationTarget.WorkspaceFolder;
-      await vscode.workspace.getConfiguration("graphmend", folder?.uri).update("interpreter", [python], target);
-    }
+  private helpWithPython(problem: PythonProblem): Promise<void> {
+    const folder = problem.folder === null ? undefined : vscode.workspace.getWorkspaceFolder(vscode.Uri.parse(problem.folder));
+    return helpWithPython(problem.message, folder ?? vscode.workspace.workspaceFolders?.[0], this.settings(folder), this.host, this.log);
   }
 
   /** Puts the worker of the active file's workspace folder into the status item. */
@@ -387,18 +365,15 @@ class Extension {
 
   private async createEnvironment(): Promise<void> {
     if (this.creating === "now") return;
-    await this.stop();
     if (await this.newEnvironment(vscode.ProgressLocation.Notification)) await this.restart();
   }
 
   /** Makes the managed environment anew; says why when that fails. */
   private async newEnvironment(location: vscode.ProgressLocation): Promise<boolean> {
     const settings = this.settings();
-    const interpreter = await findInterpreter(settings, vscode.workspace.isTrusted, this.host);
-    const answer = interpreter === undefined ? new Error("Python was not found") : await this.host.probe(interpreter.path);
-    if (answer instanceof Error || !recent(answer)) {
-      const reason = answer instanceof Error ? answer.message : `${answer.executable} is Python ${answer.version.join(".")}`;
-      this.fail(`The environment of the server needs Python 3.10 or newer: ${reason}.`, ["selectInterpreter", "settings"]);
+    const python = await findRecentPython(settings, vscode.workspace.isTrusted, this.host);
+    if (python instanceof Error) {
+      this.fail(`The language server needs Python 3.10 or newer: ${python.message}.`, ["selectInterpreter", "settings"]);
       return false;
     }
     const source = settings.environmentSource || bundledServer(this.context.extensionPath);
@@ -406,7 +381,8 @@ class Extension {
       this.fail("This build has no graphmend-lsp to install. Set graphmend.environment.source.", ["settings"]);
       return false;
     }
-    const recipe = { python: answer.executable, folder: this.host.managed, source, cwd: this.context.extensionPath, log: this.log, location };
+    await this.stop();
+    const recipe = { python, folder: this.host.managed, source, cwd: this.context.extensionPath, log: this.log, location };
     try {
       await createEnvironment(recipe);
       return true;
@@ -455,13 +431,6 @@ async function chooseTrace(): Promise<vscode.Uri | undefined> {
   return chosen?.[0];
 }
 
-/** An interpreter that the user picks among the files. */
-async function choosePython(folder: vscode.WorkspaceFolder | undefined): Promise<string | undefined> {
-  const title = "The Python of your model";
-  const chosen = await vscode.window.showOpenDialog({ title, openLabel: "Use this Python", ...(folder && { defaultUri: folder.uri }) });
-  return chosen?.[0]?.fsPath;
-}
-
 /** Where the files of a trace from another machine are here; nothing when that is not told. */
 async function askForFolder(missing: readonly string[]): Promise<FolderPair | undefined> {
   const here = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? "";
@@ -480,17 +449,4 @@ function activeDocument(): vscode.TextDocument | undefined {
   const cells = vscode.window.activeNotebookEditor?.notebook.getCells() ?? [];
   const cell = cells.find((one) => one.kind === vscode.NotebookCellKind.Code && one.document.languageId === "python");
   return cell?.document ?? vscode.window.activeTextEditor?.document;
-}
-
-/** Whether uv made the environment of an interpreter: it puts no pip into it. */
-function isMadeByUv(python: string): boolean {
-  try {
-    return /^uv\s*=/m.test(readFileSync(path.join(path.dirname(python), "..", "pyvenv.cfg"), "utf-8"));
-  } catch {
-    return false;
-  }
-}
-
-function hasPythonExtension(): boolean {
-  return vscode.extensions.getExtension("ms-python.python") !== undefined;
 }

@@ -125,11 +125,26 @@ export async function findInterpreter(
     const found = root === undefined || root === "" ? undefined : pythonIn(root, host);
     if (found !== undefined && allowed(found)) return { path: found, origin: "the active environment" };
   }
-  for (const name of host.platform === "win32" ? ["python", "python3"] : ["python3", "python"]) {
-    const found = host.which(name);
-    if (found !== undefined && allowed(found)) return { path: found, origin: "the PATH" };
+  const first = pythonsOnPath(host).find(allowed);
+  return first === undefined ? undefined : { path: first, origin: "the PATH" };
+}
+
+/** A Python that can run the server, for its own environment: the model's if it is recent enough, else one of the PATH. */
+export async function findRecentPython(settings: Settings, trusted: boolean, host: Host): Promise<string | Error> {
+  const own = (await findInterpreter(settings, trusted, host))?.path;
+  let why: Error | undefined;
+  for (const python of new Set([own, ...(trusted ? pythonsOnPath(host) : [])])) {
+    if (python === undefined) continue;
+    const answer = await host.probe(python);
+    if (!(answer instanceof Error) && recent(answer)) return answer.executable;
+    why ??= answer instanceof Error ? answer : new Error(`${answer.executable} is Python ${answer.version.join(".")}`);
   }
-  return undefined;
+  return why ?? new Error("no Python was found");
+}
+
+function pythonsOnPath(host: Host): readonly string[] {
+  const names = host.platform === "win32" ? ["python", "python3"] : ["python3", "python"];
+  return names.map((name) => host.which(name)).filter((found) => found !== undefined);
 }
 
 /** The virtual environments that lie in a folder, by name. */

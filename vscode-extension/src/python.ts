@@ -1,7 +1,7 @@
 // Reaching Python: asking an interpreter about itself, finding programs on the PATH, the Python extension's active environment.
 
 import { execFile } from "node:child_process";
-import { accessSync, constants, statSync } from "node:fs";
+import { accessSync, constants, readFileSync, statSync } from "node:fs";
 import * as path from "node:path";
 import * as vscode from "vscode";
 import { chosenPython, type EnvironmentsExtension, type PythonEnvironments } from "./chosenPython";
@@ -60,6 +60,19 @@ export function isProgram(file: string): boolean {
   }
 }
 
+/** Whether uv made the environment of an interpreter: it puts no pip into it. */
+export function isMadeByUv(python: string): boolean {
+  try {
+    return /^uv\s*=/m.test(readFileSync(path.join(path.dirname(python), "..", "pyvenv.cfg"), "utf-8"));
+  } catch {
+    return false;
+  }
+}
+
+export function hasPythonExtension(): boolean {
+  return vscode.extensions.getExtension("ms-python.python") !== undefined;
+}
+
 /** The interpreter that the Python extensions have active for a folder; undefined without them or without a choice. */
 export async function activePython(log: vscode.LogOutputChannel, folder: string | undefined): Promise<string | undefined> {
   const place = folder === undefined ? undefined : vscode.Uri.file(folder);
@@ -69,11 +82,11 @@ export async function activePython(log: vscode.LogOutputChannel, folder: string 
 
 /** Calls `changed` when another environment is chosen in one of the Python extensions. */
 export async function onActivePythonChange(log: vscode.LogOutputChannel, changed: () => void): Promise<vscode.Disposable> {
-  const told = [
+  const subscriptions = [
     (await environmentsExtension(log))?.onDidChangeEnvironment?.(changed),
     (await pythonExtension(log))?.environments?.onDidChangeActiveEnvironmentPath(changed),
   ];
-  return vscode.Disposable.from(...told.filter((one) => one !== undefined));
+  return vscode.Disposable.from(...subscriptions.filter((one) => one !== undefined));
 }
 
 function pythonExtension(log: vscode.LogOutputChannel): Promise<{ readonly environments?: PythonEnvironments } | undefined> {

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { environmentPython, findInterpreter, findServer, startsAlike, type Host, type Launch, type Missing, type Probe } from "../src/launch";
-import { readSettings } from "../src/settings";
+import { environmentPython, findInterpreter, findRecentPython, findServer, startsAlike, type Host, type Launch, type Missing, type Probe } from "../src/launch";
+import { readSettings, type Settings } from "../src/settings";
 
 interface Machine {
   readonly settings?: Readonly<Record<string, unknown>>;
@@ -205,12 +205,31 @@ test("another interpreter for the model needs another server only when the serve
   assert.ok(startsAlike(await launch(one, {}), await launch(one, {})));
 });
 
+test("the server's own environment is made by the model's Python, else by a newer one of the PATH", async () => {
+  const old: Partial<Probe> = { version: [3, 9, 1] };
+  const path = { python3: "/usr/bin/python3" };
+  const found = (machine: Machine): Promise<string | Error> => {
+    const { settings, trusted, host } = world(machine);
+    return findRecentPython(settings, trusted, host);
+  };
+  assert.equal(await found({ active: VENV, path, pythons: { [VENV]: {} } }), VENV);
+  assert.equal(await found({ active: VENV, path, pythons: { [VENV]: old, "/usr/bin/python3": {} } }), "/usr/bin/python3");
+  assert.equal(await found({ active: VENV, path, pythons: { [VENV]: new Error("broken"), "/usr/bin/python3": {} } }), "/usr/bin/python3");
+  assert.match(String(await found({ active: VENV, path, pythons: { [VENV]: old, "/usr/bin/python3": old } })), /\.venv\/bin\/python is Python 3\.9\.1/);
+  assert.match(String(await found({})), /no Python was found/);
+});
+
 test("the interpreter of an environment", () => {
   assert.equal(environmentPython("/e", "linux"), "/e/bin/python");
   assert.equal(environmentPython("C:\\e", "win32"), "C:\\e\\Scripts\\python.exe");
 });
 
 function run(machine: Machine): Promise<Launch | Missing> {
+  const { settings, trusted, host } = world(machine);
+  return findServer(settings, trusted, host);
+}
+
+function world(machine: Machine): { settings: Settings; trusted: boolean; host: Host } {
   const host: Host = {
     platform: "linux",
     exists: (file) => machine.files?.includes(file) ?? false,
@@ -226,5 +245,5 @@ function run(machine: Machine): Promise<Launch | Missing> {
     env: machine.env ?? {},
   };
   const variables = { home: "/home/u", cwd: "/", folder: "/home/ada/model", folders: [{ name: "work", path: "/home/ada/model" }], env: {} };
-  return findServer(readSettings((key) => machine.settings?.[key], variables), machine.trusted ?? true, host);
+  return { settings: readSettings((key) => machine.settings?.[key], variables), trusted: machine.trusted ?? true, host };
 }

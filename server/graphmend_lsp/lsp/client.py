@@ -42,7 +42,7 @@ class Client:
     shows_documents: bool = False
     announces_saves: bool = False
     shows_maps: bool = False
-    helps_with_python: bool = False  # says itself that the model's Python does not do, with what helps
+    helps_with_python: bool = False  # shows by itself that the model's Python has no usable torch, with what helps
     opens_notebooks: bool = False
     markdown: bool = False
 

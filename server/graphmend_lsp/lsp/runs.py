@@ -476,7 +476,8 @@ class Runs:
         self._told.add(words)
         level = "info" if failure.kind == "no-inputs" else "error"
         self._workspace.log(level, words + (f"\n{failure.detail}" if failure.detail else ""))
-        if failure.kind in ("no-worker", "no-torch", "old-torch") and self._workspace.client.helps_with_python:
+        is_of_python = failure.kind in ("no-worker", "no-torch", "old-torch") and not self.settings.worker_command
+        if is_of_python and self._workspace.client.helps_with_python:
             problem = {"message": words, "folder": uri_of(self.folder) if self.folder else None}
             self._workspace.server.protocol.notify("graphmend/pythonProblem", problem)
         elif failure.kind in ("no-worker", "no-torch", "old-torch", "device", "protocol"):

@@ -185,6 +185,7 @@ class Workspace:
 
     def closed(self, uri: str) -> None:
         """A document was closed: what is unsaved of it is gone; what runs found in its file stays."""
+        self.save_reasons.pop(uri, None)
         file = self.files.pop(uri, None)
         if file is None:
             return

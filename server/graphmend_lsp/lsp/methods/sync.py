@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from graphmend_lsp.lsp.language_server import GraphMendServer
     from graphmend_lsp.lsp.workspace import OpenFile
 
+_BY_THE_EDITOR = (types.TextDocumentSaveReason.AfterDelay, types.TextDocumentSaveReason.FocusOut)
+
 
 def did_open(ls: GraphMendServer, params: types.DidOpenTextDocumentParams) -> None:
     """Analyse, and show what is kept of earlier runs; nothing is run on open."""
@@ -47,15 +49,14 @@ def did_save(ls: GraphMendServer, params: types.DidSaveTextDocumentParams) -> No
 
 def run(ls: GraphMendServer, uri: str) -> None:
     """A document was saved."""
-    file, reason = ls.state.files.get(uri), ls.state.save_reasons.pop(uri, types.TextDocumentSaveReason.Manual)
+    file, reason = ls.state.files.get(uri), ls.state.save_reasons.pop(uri, None)
     if file is not None:
-        ls.spawn(_run(ls, file, by_hand=reason == types.TextDocumentSaveReason.Manual), "save")
+        ls.spawn(_run(ls, file, by_hand=reason not in _BY_THE_EDITOR), "save")
 
 
 def did_close(ls: GraphMendServer, params: types.DidCloseTextDocumentParams) -> None:
     """Forget it."""
     ls.state.store.close(params.text_document.uri)
-    ls.state.save_reasons.pop(params.text_document.uri, None)
     ls.state.closed(params.text_document.uri)
 
 
