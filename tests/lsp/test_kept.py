@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from tests.lsp.conftest import Start
-from tests.lsp.test_features import ENTRY, INFORMATION, NOT_RUN, WARNING, proven
+from tests.lsp.test_features import ENTRY, INFORMATION, WARNING, proven
 from tests.lsp.test_real import OPTIONS, SOURCE, shown_until
+from tests.lsp.test_runs import NOT_RUN
 from tests.lsp.wire import NEOVIM, REAL, Client
 
 
