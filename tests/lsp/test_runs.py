@@ -96,6 +96,19 @@ def test_run_now_always_answers(start: Start, uri: str, name: str) -> None:
     assert shown_words(client)[-1].startswith(f"GraphMend: {words}")
 
 
+def test_mend_all_mends_what_a_run_under_way_has_met(start: Start, uri: str) -> None:
+    """No rule was asked about it yet, which is no reason to say that no mend is safe."""
+    client = start()
+    client.initialize(NEOVIM)
+    client.open(uri, f"# fake: meets\nx = foo\n{ENTRY}")
+    client.save(uri)
+    client.published(uri, lambda shown: shown and shown[0]["severity"] == WARNING)
+    [fix_all] = client.actions(uri, (1, 4), only=["source.fixAll"])
+    assert "disabled" not in fix_all
+    client.result("workspace/executeCommand", {"command": "graphmend.mendAll", "arguments": [uri]})
+    assert any(message.get("method") == "workspace/applyEdit" for message in client.seen)
+
+
 def test_run_now_answers_when_a_save_takes_its_place(start: Start, uri: str) -> None:
     client = start()
     client.initialize(NEOVIM)
