@@ -67,6 +67,8 @@ class Words:
     text: str
     mends: Mapping[str, Sequence[str]]
     asked: list[tuple[str, ...]] = field(default_factory=list)
+    dear: str = ""  # what mends that inductor must compile write
+    apart: bool = False  # whether the letters of a line are breaks of statements of their own
 
     def counts(self, text: str) -> Counts:
         lines = text.splitlines()
@@ -84,10 +86,18 @@ class Words:
             at = next((at for at, letter in enumerate(line, 1) if letter in "abc"), None)
             if at is not None:
                 offered = [
-                    mend(number, at, word, {"i": "isolate", "m": "message"}.get(word, "where"))
+                    mend(
+                        number,
+                        at,
+                        word,
+                        {"i": "isolate", "m": "message"}.get(word, "where"),
+                        inductor=word in self.dear,
+                    )
                     for word in self.mends.get(line[at - 1], ())
                 ]
-                met = replace(site(number, at), outcome="unknown" if "i" in line else "frame skipped")
+                here = site(number + 100 * at if self.apart else number, at)
+                lost = Frame(PATH, f"line{number}", here.span)
+                met = replace(here, outcome="unknown" if "i" in line else "frame skipped", chain=(lost,))
                 findings.append(Finding(met, tuple(map(Candidate, offered))))
         cut = self.counts(text)
         result = EntryResult(ENTRY, "eval", cut.graphs, cut.skipped_frames, ())
@@ -128,8 +138,10 @@ class Words:
 MENDS = {"a": "1", "b": "2"}
 
 
-async def mended(text: str, mends: Mapping[str, Sequence[str]], **more: Any) -> tuple[str, Any, Words]:
-    words = Words(text, mends)
+async def mended(
+    text: str, mends: Mapping[str, Sequence[str]], apart: bool = False, **more: Any
+) -> tuple[str, Any, Words]:
+    words = Words(text, mends, apart=apart)
     plan = await mend_all(cast(Any, words), CheckRequest((PATH,), {PATH: text}, **more))
     return plan.texts.get(PATH, text), plan, words
 
@@ -173,16 +185,13 @@ async def test_only_what_is_asked_for_is_mended(within: str, after: str) -> None
 
 
 async def test_a_mend_that_gains_nothing_in_a_lost_function_says_so() -> None:
-    new, plan, _ = await mended("ac\nb\n", MENDS)
-    assert new == "ac\n2\n"
-    [left] = plan.after.findings
-    assert not left.candidates
-    assert [(one.rule, one.reason) for one in left.declined] == [
-        (
-            "where",
-            "Another graph break keeps the whole function uncompiled, so a mend of this one gains nothing. Mend that one first.",
-        )
-    ]
+    for apart, why in ((True, "keeps the whole function uncompiled"), (False, "follows in the same statement")):
+        new, plan, _ = await mended("ac\nb\n", MENDS, apart)
+        assert new == "ac\n2\n"
+        [left] = plan.after.findings
+        assert not left.candidates
+        [declined] = left.declined
+        assert (declined.rule, declined.reason.startswith(f"Another graph break {why}")) == ("where", True)
 
 
 async def test_what_is_unsafe_is_mended_when_that_is_asked_for() -> None:
@@ -405,3 +414,23 @@ def test_a_wrong_mend_is_a_decline_and_one_with_a_break_behind_it_is_kept_for_me
         ("guard", "outputs differ"), ("where", "cut as before"),
     ]  # fmt: skip
     assert [one.mend for one in settled.behind] == [SHORT]
+
+
+@pytest.mark.parametrize(
+    ("text", "after", "applied"),
+    [
+        ("ac\na\n", "ac\n1\n", 1),  # what follows in the line has no mend
+        ("ab\na\n", "12\n1\n", 3),
+        ("ac\nac\n", "ac\nac\n", 0),
+        ("acb\nkk\na\nac\n", "acb\nkk\n1\nac\n", 1),
+    ],
+)
+async def test_a_mend_that_another_break_follows_at_once_is_not_made(text: str, after: str, applied: int) -> None:
+    new, plan, _ = await mended(text, MENDS)
+    assert (new, len(plan.applied)) == (after, applied)
+
+
+async def test_what_is_in_vain_is_known_before_inductor_proves_it() -> None:
+    dear = Words("ac\na\n", MENDS, dear="1")
+    await mend_all(cast(Any, dear), CheckRequest((PATH,), {PATH: dear.text}))
+    assert dear.asked[0] == ("ac\na\n", "ac\n1\n")

@@ -22,12 +22,12 @@ from graphmend_lsp.engine.programs import combine, programs_of
 from graphmend_lsp.engine.prove import Judge, Known
 from graphmend_lsp.engine.runs import Key, Run
 from graphmend_lsp.engine.time_limit import TimeLimit
-from graphmend_lsp.engine.verdicts import gains, in_chain, worst
+from graphmend_lsp.engine.vain import Vain, in_vain, of_use, without
+from graphmend_lsp.engine.verdicts import cut, gains, in_chain, worst
 from graphmend_lsp.mending import LAST_RESORT
 from graphmend_lsp.model import (
     Break,
     Candidate,
-    Counts,
     Declined,
     EntryResult,
     Finding,
@@ -78,7 +78,7 @@ class Prover(Judge, Protocol):
 class _Round:
     """What one round accepted: the mends, the old and new texts, the verdict on all together, and the runs after it.
 
-    `report` is what it began with, with the verdicts that were needed.
+    `report` is what it began with, with the verdicts that were needed. `vain`: what was of no use.
     """
 
     report: Report
@@ -87,6 +87,7 @@ class _Round:
     texts: Mapping[str, str] = field(default_factory=dict)
     verdict: Verdict | None = None
     runs: Mapping[Key, Run] = field(default_factory=dict)
+    vain: Vain = frozenset()
 
 
 async def mend_all(
@@ -108,7 +109,7 @@ async def mend_all(
         return plan
     # Functions that still run uncompiled as a whole need no mends but boundaries, if those do not help others.
     less = await _to_fixpoint(prover, request, before, runs, vain, on_progress, limit)
-    return plan if limit.over or gains(_cut(less.after), _cut(plan.after)) else less
+    return plan if limit.over or gains(cut(less.after), cut(plan.after)) else less
 
 
 def reached(plan: Plan) -> tuple[Key, ...]:
@@ -159,10 +160,11 @@ async def _to_fixpoint(
     reports = [before]  # what there was before each round, and after the last
     ran = [runs]  # and the runs that showed it
     hopeless: frozenset[Place] = frozenset()  # where mends were made in hope, and taken back
+    vain: Vain = frozenset()
     again, made = False, 0
     while made < MAX_ROUNDS:
         now = replace(request, texts=texts)
-        offered = _to_mend(reports[-1], request.within, leave)
+        offered = _to_mend(reports[-1], now, leave, vain)
         tell = _numbered(on_progress, made + 1, reports[-1])
         share = _ROUNDS_SHARE if rounds else 1.0
         said: Known = {}
@@ -171,6 +173,7 @@ async def _to_fixpoint(
             reports[-1] = _objected(reports[-1], said)
             break
         reports[-1] = step.report
+        vain |= step.vain
         again = not step.accepted
         if step.accepted:
             made += 1
@@ -181,9 +184,9 @@ async def _to_fixpoint(
             reports.append(await prover.report(after, ran[-1]))
         elif len(rounds) > _gained(request, reports, rounds):
             # Made in hope, and nothing came of it: back to what else there was.
-            vain = rounds.pop()
+            hoped = rounds.pop()
             del reports[-1], ran[-1]
-            hopeless |= _mended(reports[-1], vain.accepted)
+            hopeless |= _mended(reports[-1], hoped.accepted)
             texts = {**request.texts, **{path: text for one in rounds for path, text in one.texts.items()}}
         else:
             break
@@ -226,17 +229,20 @@ def _says_all(before: Report, step: _Round) -> bool:
     return all(result.error is not None or _reaches(before, result, mends) for result in before.entries)
 
 
-def _to_mend(report: Report, within: str | None, leave: frozenset[Place]) -> Report:
-    """The report without what is offered outside of the file or folder that is asked for; boundaries alone where to `leave`."""
+def _to_mend(report: Report, request: CheckRequest, leave: frozenset[Place], vain: Vain) -> Report:
+    """The report without what is offered outside of the file or folder that is asked for, and what is `vain`; boundaries alone
+    where to `leave`."""
+    within, sources = request.within, Sources(request.texts)
 
     def offered(finding: Finding) -> Finding:
         if not (within is None or is_within(finding.site.path, within)):
             return replace(finding, candidates=(), behind=())
+        finding = without(finding, vain, sources)
         if _function(finding.site) in leave:
             boundaries = [one for one in finding.candidates if one.mend.rule in LAST_RESORT]
             others = {one.mend.rule for one in finding.candidates} - LAST_RESORT
-            vain = tuple(Declined(rule, _IN_VAIN) for rule in sorted(others))
-            declined = tuple(dict.fromkeys((*finding.declined, *vain)))
+            idle = tuple(Declined(rule, _IN_VAIN) for rule in sorted(others))
+            declined = tuple(dict.fromkeys((*finding.declined, *idle)))
             return replace(finding, candidates=tuple(boundaries), behind=(), declined=declined)
         return finding
 
@@ -248,17 +254,9 @@ def _gained(request: CheckRequest, reports: Sequence[Report], rounds: Sequence[_
     best = 0
     for number, step in enumerate(rounds, 1):
         firm = best == number - 1 and step.verdict is not None and step.verdict.safety in _wanted(request)
-        if firm or gains(_cut(reports[best]), _cut(reports[number])):
+        if firm or gains(cut(reports[best]), cut(reports[number])):
             best = number
     return best
-
-
-def _cut(report: Report) -> Counts:
-    met = [finding.site for finding in report.findings if finding.site.evidence == "dynamo"]
-    rests = sum(site.outcome == "rest skipped" for site in met)
-    refused = sum(site.outcome == "refused" for site in met)
-    ran = [result for result in report.entries if result.error is None]
-    return Counts(sum(one.graphs for one in ran), len(met), sum(one.skipped_frames for one in ran), rests, refused)
 
 
 def _numbered(on_progress: OnProgress | None, number: int, report: Report) -> OnProgress | None:
@@ -266,7 +264,7 @@ def _numbered(on_progress: OnProgress | None, number: int, report: Report) -> On
     if on_progress is None:
         return None
     tell = on_progress
-    met = _cut(report).breaks
+    met = cut(report).breaks
     head = f"round {number}, {met} graph break{'s' * (met != 1)} left"
     return lambda step: tell(Progress(f"{head}: {step.message}"))
 
@@ -320,9 +318,22 @@ async def _round(
     wanted = _wanted(request)
     second = _second_choices(report)
     if not again:
-        first = await together(report, chosen := [first_of(finding) for finding in real])
+        chosen = [first_of(finding) for finding in real]
+        is_dear = any(one.mend.inductor for one in chosen)
+        if is_dear and len(kept := await of_use(prover, request, report, chosen)) < len(chosen):
+            vain = in_vain(report, chosen, kept, sources)
+            less = replace(report, findings=tuple(without(finding, vain, sources) for finding in report.findings))
+            made = await _round(prover, request, less, runs, on_progress, hopeless, said, again=False)
+            return replace(made, vain=made.vain | vain)
+        first = await together(report, chosen)
         if first.verdict is not None and first.verdict.safety == "safe":
-            return first
+            if is_dear or is_whole(real, chosen, first.verdict):
+                return first
+            kept = await of_use(prover, request, report, chosen)
+            less_of_it = await together(report, kept) if len(kept) < len(chosen) else first
+            if less_of_it.verdict is None or less_of_it.verdict.safety != "safe":
+                return first
+            return replace(less_of_it, vain=in_vain(report, chosen, kept, sources))
         verdict = first.verdict
         for _ in range(_EXCHANGES):
             chosen = exchanged(real, chosen, verdict)

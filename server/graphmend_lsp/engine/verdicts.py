@@ -10,7 +10,7 @@ from graphmend_lsp.engine.breaks import span_of
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.runs import cut_of
 from graphmend_lsp.mending import LAST_RESORT
-from graphmend_lsp.model import Assumption, Counts, Mend, Safety, Span, Verdict
+from graphmend_lsp.model import Assumption, Counts, Mend, Report, Safety, Span, Verdict
 from graphmend_lsp.text import Text
 from graphmend_lsp.worker.wire import CandidateResult, Difference
 
@@ -109,6 +109,15 @@ def judge(
         accepted=standing.accepted,
         unmet=standing.unmet,
     )
+
+
+def cut(report: Report) -> Counts:
+    """How all that ran of a report is cut."""
+    met = [finding.site for finding in report.findings if finding.site.evidence == "dynamo"]
+    rests = sum(site.outcome == "rest skipped" for site in met)
+    refused = sum(site.outcome == "refused" for site in met)
+    ran = [result for result in report.entries if result.error is None]
+    return Counts(sum(one.graphs for one in ran), len(met), sum(one.skipped_frames for one in ran), rests, refused)
 
 
 def gains(before: Counts, after: Counts) -> bool:

@@ -235,7 +235,11 @@ def why_not_all(ls: GraphMendServer, file: OpenFile) -> str:
 
 def _may_be_mended(known: Known) -> bool:
     """Whether a mend of it is safe, or may be: one that was not verified yet, or that no rule was asked for yet."""
-    return not known.proposed or known.leads or any(candidate.safety in ("safe", "unverified") for candidate in known.candidates)
+    return (
+        not known.proposed
+        or known.leads
+        or any(candidate.safety in ("safe", "unverified") for candidate in known.candidates)
+    )
 
 
 def needs_entry(state: Workspace, file: OpenFile) -> bool:
