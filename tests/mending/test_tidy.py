@@ -50,3 +50,14 @@ def test_an_argument_on_its_own_line_never_becomes_a_tuple(argument: str) -> Non
     assert isinstance(source, Source)
     after = tidied(source, [TextEdit("m.py", Span.of(2, 5, 2, 9), argument)])
     assert ast.dump(ast.parse(apply_edits(before, after))) == ast.dump(ast.parse(f"g({argument})"))
+
+
+@pytest.mark.parametrize(
+    "part", ['"' + "word " * 30 + '"\n    "and more"', "x" * 60 + " or " + "y" * 60 + "\n    and z"]
+)
+def test_a_part_of_an_expression_means_the_same_where_it_stands(part: str) -> None:
+    before = "g(\n    here\n)\n"
+    source = read("m.py", before)
+    assert isinstance(source, Source)
+    after = tidied(source, [TextEdit("m.py", Span.of(2, 5, 2, 9), part)])
+    assert ast.dump(ast.parse(apply_edits(before, after))) == ast.dump(ast.parse(f"g({part})"))

@@ -30,8 +30,28 @@ def tidied(source: Source, edits: Sequence[TextEdit]) -> tuple[TextEdit, ...]:
             return now
         number, lines = found
         left.update(lines)
-        now = _with_lines(source, new, now, number, source.newline.join(lines))
+        broken = _with_lines(source, new, now, number, source.newline.join(lines))
+        if _statement(apply_edits(source.text.value, broken), number) == _statement(new.value, number):
+            now = broken
     return now
+
+
+def _statement(text: str, line: int) -> str | None:
+    """What the innermost statement says that a line (1-based) is in; None where the text is no program.
+
+    A line that is a part of an expression may say the same by itself, and another thing where it stands: in parentheses, one of
+    several strings that Python joins is a call.
+    """
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return None
+    around = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno)
+    ]
+    return ast.dump(min(around, key=lambda node: (node.end_lineno or node.lineno) - node.lineno, default=tree))
 
 
 def _long(
