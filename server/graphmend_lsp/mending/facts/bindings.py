@@ -189,7 +189,7 @@ def module_constant(source: Source, name: ast.Name) -> ast.expr | None:
             return None
         function = source.function(function)
     made = [one for one in source.tree.body if name.id in assigned(one)]
-    if any(isinstance(one, ast.Global) and name.id in one.names for one in ast.walk(source.tree)):
+    if any(isinstance(one, ast.Global) and name.id in one.names for one in source.nodes):
         return None
     return made[0].value if len(made) == 1 and isinstance(made[0], (ast.Assign, ast.AnnAssign)) else None
 

@@ -89,9 +89,7 @@ def may_draw(source: Source, statement: ast.stmt, kind: Kind, call: ast.Call) ->
 
 def _is_drawn_elsewhere(source: Source, kind: Kind, call: ast.Call) -> bool:
     """Whether the file draws from the generator in another place too, which a submodule's call may reach."""
-    return any(
-        isinstance(one, ast.Call) and one is not call and kind_of(source, one) == kind for one in ast.walk(source.tree)
-    )
+    return any(isinstance(one, ast.Call) and one is not call and kind_of(source, one) == kind for one in source.nodes)
 
 
 def _is_plain(source: Source, name: ast.Name) -> bool:

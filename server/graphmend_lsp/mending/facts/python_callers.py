@@ -96,7 +96,7 @@ def _numbers(source: Source, function: Function) -> Iterator[tuple[str, str]]:
 def _calls(source: Source, function: Function) -> Iterator[ast.Call]:
     """The calls of the file that surely call the function."""
     owner = source.parents.get(function)
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if not isinstance(node, ast.Call) or any(isinstance(one, ast.Starred) for one in node.args):
             continue
         name = node.func

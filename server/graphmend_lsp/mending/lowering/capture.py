@@ -130,7 +130,7 @@ def capture(
     while outer is not None:
         names |= local_names(outer)
         outer = source.function(outer)
-    names |= {name for node in ast.walk(source.tree) if isinstance(node, ast.Global) for name in node.names}
+    names |= {name for node in source.nodes if isinstance(node, ast.Global) for name in node.names}
     avoid = (
         set(taken)
         | names

@@ -29,14 +29,14 @@ def maps(source: Source, function: Function) -> bool:
     So it does where it maps another that leads to this one by name, and where it calls what is mapped otherwise.
     """
     reached: set[str] = set()
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Call) and _is_map(source, node.func):
             reached |= {name for one in (*node.args, *node.keywords) for name in _names(one)}
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and any(
             _is_map(source, one) for each in node.decorator_list for one in ast.walk(each)
         ):
             reached.add(node.name)
-    functions = [one for one in ast.walk(source.tree) if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    functions = [one for one in source.nodes if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))]
     waiting = list(reached)
     while waiting:
         name = waiting.pop()
@@ -144,7 +144,7 @@ def _stays(source: Source, name: ast.Name) -> bool:
     bound = [one for one in source.tree.body if name.id in assigned(one)]
     if len(bound) != 1:
         return False
-    if any(isinstance(one, ast.Global) and name.id in one.names for one in ast.walk(source.tree)):
+    if any(isinstance(one, ast.Global) and name.id in one.names for one in source.nodes):
         return False
     if isinstance(bound[0], ast.Assign):
         return isinstance(bound[0].value, ast.Constant)

@@ -118,7 +118,7 @@ def _names(function: Function, name: str) -> list[ast.Name]:
 def _indexed(source: Source, function: str, name: str) -> ast.Subscript | None:
     """A subscript of the function whose index is the name; one that is read before one that is written."""
     found: list[ast.Subscript] = []
-    for one in ast.walk(source.tree):
+    for one in source.nodes:
         by_name = isinstance(one, ast.Subscript) and isinstance(one.slice, ast.Name) and one.slice.id == name
         if by_name and isinstance(one, ast.Subscript) and getattr(source.function(one), "name", "") == function:
             found.append(one)

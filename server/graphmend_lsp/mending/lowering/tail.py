@@ -192,7 +192,7 @@ def _one_run(
 
 
 def _fresh_local(source: Source, function: Function, wanted: str, taken: set[str]) -> str:
-    known = local_names(function) | taken | {one.id for one in ast.walk(source.tree) if isinstance(one, ast.Name)}
+    known = local_names(function) | taken | {one.id for one in source.nodes if isinstance(one, ast.Name)}
     name, number = wanted, 1
     while name in known:
         number += 1

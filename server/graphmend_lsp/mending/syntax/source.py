@@ -72,6 +72,11 @@ class Source:
     style: Style = DEFAULT_STYLE
     bound: dict[ast.AST, Bound] = field(default_factory=dict, compare=False, repr=False)  # `imports.bound_in`, by scope
 
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """Every node, in the order of `ast.walk`."""
+        return (self.tree, *self.parents)
+
     # -- places ---------------------------------------------------------------------------------------------------
 
     @cached_property
@@ -83,7 +88,7 @@ class Source:
     @cached_property
     def indent(self) -> str:
         """One level of indentation as this file writes it."""
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.If)):
                 outer, inner = self.indentation(node), self.indentation(node.body[0])
                 if inner.startswith(outer) and len(inner) > len(outer) and self.starts_line(node.body[0]):
@@ -224,7 +229,7 @@ class Source:
     def names(self) -> frozenset[str]:
         """Every identifier of the file, attributes and keywords included."""
         found: set[str] = set()
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             found |= {
                 value
                 for name in ("id", "attr", "arg", "name", "asname")

@@ -73,7 +73,7 @@ def is_alias(node: ast.alias) -> bool:
 def _bound(source: Source) -> frozenset[str]:
     """Every name that the file uses or binds as a name; attributes, keywords and methods are none."""
     found: set[str] = set()
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Name):
             found.add(node.id)
         elif isinstance(node, ast.arg):

@@ -59,7 +59,7 @@ def _refuse_others(request: Request, source: Source, call: ast.Call, callee: Fun
     text = render(source, call.func)
     home = source.parents[callee]
     if isinstance(home, ast.Module) and isinstance(call.func, ast.Name) and call.func.id == callee.name:
-        defined = [one for one in ast.walk(source.tree) if getattr(one, "name", "") == callee.name]
+        defined = [one for one in source.nodes if getattr(one, "name", "") == callee.name]
         if (
             defined == [callee]
             and binding(source, callee.name, call) is None
@@ -83,7 +83,7 @@ def _refuse_others(request: Request, source: Source, call: ast.Call, callee: Fun
 
 
 def _refuse_overrides(request: Request, source: Source, home: ast.ClassDef, callee: Function) -> None:
-    if sum(isinstance(one, ast.ClassDef) and one.name == home.name for one in ast.walk(source.tree)) > 1:
+    if sum(isinstance(one, ast.ClassDef) and one.name == home.name for one in source.nodes) > 1:
         raise Refused(f"There are several classes named `{home.name}`.")
     own = [getattr(part, "name", "") for part in ast.walk(home)]
     if own.count(callee.name) > 1 or "__call__" in own:

@@ -138,7 +138,7 @@ def _check_uses(source: Source, function: Function, made: ast.ClassDef, function
         Refused: when the class may be told from that of another call.
     """
     inside = set(ast.walk(function))
-    for one in ast.walk(source.tree):
+    for one in source.nodes:
         name = one.id if isinstance(one, ast.Name) else None
         if isinstance(one, ast.Name) and name in _READING_NAMES and one in inside:
             raise Refused(f"`{name}` may read every name of `{function.name}`.")

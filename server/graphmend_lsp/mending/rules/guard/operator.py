@@ -184,7 +184,7 @@ def _constant(source: Source, name: str) -> bool:
     bound = [one for one in source.tree.body if name in assigned(one)]
     if len(bound) != 1 or not isinstance(bound[0], ast.Assign) or len(bound[0].targets) != 1:
         return False
-    changed = any(isinstance(one, ast.Global) and name in one.names for one in ast.walk(source.tree))
+    changed = any(isinstance(one, ast.Global) and name in one.names for one in source.nodes)
     return isinstance(bound[0].value, ast.Constant) and _is_settled(source, bound[0].value) and not changed
 
 

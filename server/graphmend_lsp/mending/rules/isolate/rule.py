@@ -114,7 +114,7 @@ def _mend(request: Request, source: Source, function: Function, run: Run, part: 
 def _assumed(source: Source, run: Run) -> tuple[Assumption, ...]:
     """That a record's function name, the helper's, is shown nowhere."""
     begin, end = source.range(run.first)[0], source.range(run.last)[1]
-    for one in ast.walk(source.tree):
+    for one in source.nodes:
         said = effect_of(source, one)
         if said is not None and said.kind in ("log", "warn") and begin <= source.range(one)[0] < end:
             words = f"nobody is shown the name of the function that `{said.label}` stands in"

@@ -85,7 +85,7 @@ def partner_of(source: Source, name: str) -> str | None:
             partner = held.id
     if partner is None:
         return None
-    for call in (one for one in ast.walk(source.tree) if isinstance(one, ast.Call)):
+    for call in (one for one in source.nodes if isinstance(one, ast.Call)):
         handed = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
         if name in handed and not (_is_name(handed[name], name) and _is_name(handed.get(partner), partner)):
             return None
@@ -122,7 +122,7 @@ def calls_of(source: Source, function: Function) -> list[ast.Call]:
     """The calls in the file that mean a function by its name."""
     if sum(one.name == function.name for one in _functions(source)) != 1:
         return []
-    calls = (one for one in ast.walk(source.tree) if isinstance(one, ast.Call))
+    calls = (one for one in source.nodes if isinstance(one, ast.Call))
     return [one for one in calls if _called_name(one) == function.name]
 
 
@@ -227,7 +227,7 @@ def _is_neutral(source: Source, call: ast.Call) -> bool:
 
 
 def _functions(source: Source) -> Iterator[Function]:
-    return (one for one in ast.walk(source.tree) if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)))
+    return (one for one in source.nodes if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)))
 
 
 def _stored(function: Function) -> frozenset[str]:

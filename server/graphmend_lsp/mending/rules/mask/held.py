@@ -146,7 +146,7 @@ def _place(source: Source, function: str, texts: frozenset[str]) -> ast.Subscrip
     """The first place of the function that reads one of the texts."""
     found = [
         one
-        for one in ast.walk(source.tree)
+        for one in source.nodes
         if isinstance(one, ast.Subscript)
         and isinstance(one.ctx, ast.Load)
         and getattr(source.function(one), "name", "") == function

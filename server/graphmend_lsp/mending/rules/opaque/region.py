@@ -346,7 +346,7 @@ def _taken(source: Source, run: Run) -> tuple[tuple[Handed, ...], dict[ast.AST, 
             raise Refused(f"`{text}` is not known to be a tensor or a number, which is what an operator takes.")
         known = next((each.name for each in found if each.text == text), None)
         if known is None:
-            used = {each.id for each in ast.walk(source.tree) if isinstance(each, ast.Name)}
+            used = {each.id for each in source.nodes if isinstance(each, ast.Name)}
             free = attribute.attr not in used and all(attribute.attr != each.name for each in found)
             known = attribute.attr if free else source.fresh(attribute.attr, frozenset(each.name for each in found))
             found.append(Handed(known, annotation, text, Seen(source).tensor(attribute)))

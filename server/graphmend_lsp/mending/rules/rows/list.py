@@ -84,7 +84,7 @@ def selections(source: Source, node: ast.AST) -> list[Selection]:
 
 def again(source: Source, old: Selection, function: str) -> Selection | None:
     """The same selection in another text of the file."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Call) and getattr(source.function(node), "name", "") == function:
             for one in selections(source, node) if indices(source, node) is not None else []:
                 if (one.rows, one.others, one.axis) == (old.rows, old.others, old.axis):

@@ -144,7 +144,7 @@ def _mended(request: Request, source: Source, node: ast.AST, function: str) -> W
 
 def _first_listed(source: Source, function: str) -> list[Selection]:
     """The rows that are listed first in a loop of the function over all planes of a mask."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         around = [one for one in source.ancestors(node) if isinstance(one, ast.For)]
         over = [source.code(one.iter) for one in around]
         if getattr(source.function(node), "name", "") == function and any(one.startswith("range(len(") for one in over):
@@ -156,7 +156,7 @@ def _first_listed(source: Source, function: str) -> list[Selection]:
 
 def _named(source: Source, function: str, name: str) -> list[Selection]:
     """The rows that are listed under a name."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Call) and getattr(source.function(node), "name", "") == function:
             found = [one for one in selections(source, node) if one.lists and one.rows == name]
             if found:
