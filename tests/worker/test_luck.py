@@ -50,7 +50,7 @@ def test_a_side_that_a_random_number_chooses_is_reached(tmp_path: Path, conditio
     module, place = loaded(tmp_path, condition)
     sides = watch_conditions([place], lambda file: Path(file).read_text("utf-8"))
     calls = [((torch.ones(3),), {})]
-    plan, _, _ = choose(Subject(module.program, {}, (module,)), calls, sides, Listener(), 60.0)
+    plan, _, _ = choose(Subject(module.program, {}, (module,)), calls, sides, Listener(), Store(), 60.0)
     lucky = [recipe for recipe in plan.recipes if recipe.luck]
     assert [recipe for number, recipe in enumerate(plan.recipes) if number in plan.telling and recipe.luck] == lucky
     assert bool(lucky) == (CONDITIONS[condition] != "")

@@ -21,7 +21,20 @@ from typing import Any
 import torch
 
 from .effects import Effect, Listener
-from .snapshot import Leaf, Snapshot, Store, modules_of, normalise, raw_bytes, take, take_into, tensors_of, type_name
+from .snapshot import (
+    MAX_NODES,
+    TEXTS,
+    Leaf,
+    Snapshot,
+    Store,
+    modules_of,
+    normalise,
+    raw_bytes,
+    take,
+    take_into,
+    tensors_of,
+    type_name,
+)
 
 _MODULE_INNARDS = frozenset(vars(torch.nn.Module())) - {"training"}
 _SEED = 1234
@@ -94,7 +107,7 @@ def observe(
     with listener.unheard():
         parts["input"] = take(inputs, store)
         parts["random state"] = _random_state()
-        parts["state"] = state_of(subject, store)
+        parts["state"] = store.once("state", state_of(subject, store))
     return Observation(label, parts, effects, raised)
 
 
@@ -280,9 +293,16 @@ def _module_state(
         known.add(id(part))
         for tensors in (part._parameters, part._buffers):
             for name, tensor in tensors.items():
-                take_into(out, tensor, store, f"{prefix}.{name}", {})
+                if isinstance(tensor, torch.Tensor) and len(out) < MAX_NODES:
+                    out[f"{prefix}.{name}"] = store.lasting(tensor)
+                else:
+                    take_into(out, tensor, store, f"{prefix}.{name}", {})
         for name, value in list(vars(part).items()):
-            if name not in _MODULE_INNARDS and not _is_code(value):
+            if name in _MODULE_INNARDS:
+                continue
+            if type(value) in TEXTS and len(out) < MAX_NODES:
+                out[f"{prefix}.{name}"] = store.plain(value)
+            elif not _is_code(value):
                 take_into(out, value, store, f"{prefix}.{name}", seen)
 
 

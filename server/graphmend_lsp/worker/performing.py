@@ -58,6 +58,8 @@ def perform(
     """
     if recipe.probe:
         return _probe(subject, recipe, pristine, store, ear, kept)
+    if kept is not None:
+        kept.is_back = False
     args, kwargs = calls[recipe.base] if recipe.own else make(recipe, pristine)
     if double and not recipe.own:
         args, kwargs = widened((args, kwargs))
@@ -71,7 +73,9 @@ def _probe(
 ) -> Observation:
     """A call in a use that the entry does not show, from the state that the program was loaded in."""
     if kept is not None:
-        kept.put_back()
+        if not kept.is_back:
+            kept.put_back()
+        kept.is_back = False
     try:
         with (
             limited(),

@@ -130,11 +130,12 @@ def choose(
     calls: Sequence[Arguments],
     sides: Sides,
     listener: Listener,
+    store: Store,
     seconds: float,
     places: Sequence[Place] = (),
 ) -> tuple[Plan, list[Observation], Store]:
     """The plan, and what was seen in the entry's own calls on the way. Calls that run one of `places` are probed."""
-    return _Search(subject, calls, sides, listener, seconds, places).run()
+    return _Search(subject, calls, sides, listener, store, seconds, places).run()
 
 
 class _Search:
@@ -144,6 +145,7 @@ class _Search:
         calls: Sequence[Arguments],
         sides: Sides,
         listener: Listener,
+        store: Store,
         seconds: float,
         places: Sequence[Place],
     ) -> None:
@@ -155,7 +157,7 @@ class _Search:
         self.seconds = seconds
         self.places = Exercised(places)
         self.ran: dict[int, frozenset[int]] = {}  # the places that each of the entry's calls ran
-        self.store = Store()
+        self.store = store
         self.recipes: list[Recipe] = []
         self.telling: set[int] = set()
         self.refused: list[Recipe] = []  # made-up values for which the program raises

@@ -21,13 +21,17 @@ from typing import Any
 
 import torch
 
+from .blobs import Blobs
+
 MAX_NODES = 20_000
 MAX_DEPTH = 12
 MAX_TEXT = 2_000
-KEPT_BYTES = 64 << 20  # contents of larger tensors are compared by digest only
-SAMPLED_BYTES = 1 << 20  # a tensor of this size that nobody wrote to is not hashed again
+KEPT_BYTES = (
+    64 << 20
+)  # contents of larger tensors are compared by digest only; one that nobody wrote to is not read again
 
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,}\b")
+TEXTS = frozenset((type(None), bool, int, str))
 _PLAIN = (
     type(None),
     bool,
@@ -40,6 +44,7 @@ _PLAIN = (
     torch.layout,
     torch.memory_format,
 )
+_ORDINARY = (torch.Tensor, torch.nn.Parameter)
 _NAMED = (type, types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType)
 
 
@@ -62,28 +67,61 @@ Snapshot = dict[str, Leaf]
 
 
 class Store:
-    """Tensor contents by digest, and what is known of tensors that were already read."""
+    """Tensor contents by digest, and what is known of tensors and plain values that were already read.
 
-    def __init__(self) -> None:
-        self.blobs: dict[str, bytes] = {}
-        self._known: dict[int, tuple[tuple[Any, ...], str]] = {}
+    The contents go into a file of the `folder`, where one is given.
+    """
+
+    def __init__(self, folder: str | None = None) -> None:
+        self.blobs = Blobs(folder)
+        self._lasting: dict[int, tuple[bytes, Leaf]] = {}
+        self._large: dict[int, tuple[tuple[Any, ...], str]] = {}
+        self._plain: dict[tuple[type, Any], Leaf] = {}
+        self._last: dict[str, Snapshot] = {}
 
     def keep(self, tensor: torch.Tensor) -> str:
         """The digest of a plain strided tensor's bytes, which are kept unless they are too many."""
-        size = tensor.numel() * tensor.element_size()
-        mark: tuple[Any, ...] = ()
-        if size >= SAMPLED_BYTES:
-            mark = (tensor.data_ptr(), _version(tensor), tensor.shape, tensor.dtype, _sample(tensor))
-            known = self._known.get(id(tensor))
-            if known is not None and known[0] == mark:
-                return known[1]
         raw = raw_bytes(tensor)
-        digest = hashlib.blake2b(raw, digest_size=16).hexdigest()
+        # Twice as fast as blake2b where the CPU has instructions for it. What is told apart is no attack.
+        digest = hashlib.sha1(raw, usedforsecurity=False).hexdigest()
         if len(raw) <= KEPT_BYTES:
-            self.blobs.setdefault(digest, raw)
-        if mark:
-            self._known[id(tensor)] = (mark, digest)
+            self.blobs.keep(digest, raw)
         return digest
+
+    def lasting(self, tensor: torch.Tensor) -> Leaf:
+        """The leaf of a parameter or a buffer, which is read after every call: where its bytes are the same, so is the leaf."""
+        if type(tensor) not in _ORDINARY or tensor.layout != torch.strided or tensor.is_quantized or tensor.is_meta:
+            return _tensor(tensor, self)
+        if tensor.numel() * tensor.element_size() > KEPT_BYTES:
+            return Leaf(_words(tensor), self._keep_large(tensor), tensor.dtype, tuple(tensor.shape))
+        raw, words = raw_bytes(tensor), _words(tensor)
+        known = self._lasting.get(id(tensor))
+        if known is not None and known[0] == raw and known[1].text == words:
+            return known[1]
+        leaf = _tensor(tensor, self)
+        self._lasting[id(tensor)] = (raw, leaf)
+        return leaf
+
+    def plain(self, value: str | int | bool | None) -> Leaf:
+        """The leaf of a value that is its text."""
+        key = (type(value), value)
+        leaf = self._plain.get(key)
+        if leaf is None:
+            leaf = self._plain[key] = Leaf(f"{type_name(value)} {normalise(repr(value))}")
+        return leaf
+
+    def once(self, what: str, found: Snapshot) -> Snapshot:
+        """The snapshot, or the last one of what it is of where that is equal: what many calls leave alone is kept once."""
+        if self._last.get(what) != found:
+            self._last[what] = found
+        return self._last[what]
+
+    def _keep_large(self, tensor: torch.Tensor) -> str:
+        mark = (tensor.data_ptr(), _version(tensor), tensor.shape, tensor.dtype, _sample(tensor))
+        known = self._large.get(id(tensor))
+        if known is None or known[0] != mark:
+            known = self._large[id(tensor)] = (mark, self.keep(tensor))
+        return known[1]
 
 
 def take(value: Any, store: Store, path: str = "") -> Snapshot:
@@ -183,6 +221,9 @@ class _Walk:
         if isinstance(value, torch.Tensor):
             self.out[path] = _tensor(value, self.store)
             return
+        if type(value) in TEXTS:
+            self.out[path] = self.store.plain(value)
+            return
         if isinstance(value, float):
             self.out[path] = Leaf(type_name(value), number=float(value))
             return
@@ -222,10 +263,7 @@ class _Walk:
 
 
 def _tensor(tensor: torch.Tensor, store: Store) -> Leaf:
-    kind = type_name(tensor)
-    words = f"{kind} {str(tensor.dtype).removeprefix('torch.')}{tuple(tensor.shape)} {tensor.device.type}"
-    if tensor.requires_grad:
-        words += " requires_grad"
+    words = _words(tensor)
     try:
         detached = tensor.detach()
         if detached.device.type == "meta":
@@ -237,6 +275,12 @@ def _tensor(tensor: torch.Tensor, store: Store) -> Leaf:
         return Leaf(words, store.keep(detached), detached.dtype, tuple(detached.shape))
     except Exception:  # nested, functorch-wrapped or otherwise unreadable tensors: words are all there is
         return Leaf(f"{words} {normalise(_safe_repr(tensor))}")
+
+
+def _words(tensor: torch.Tensor) -> str:
+    kind = type_name(tensor)
+    words = f"{kind} {str(tensor.dtype).removeprefix('torch.')}{tuple(tensor.shape)} {tensor.device.type}"
+    return f"{words} requires_grad" if tensor.requires_grad else words
 
 
 def _as_tensor(value: Any) -> torch.Tensor | None:

@@ -102,13 +102,17 @@ class Built:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a program comes from. `loaded` and `built` are there where children are forks; elsewhere each child does it."""
+    """Where a program comes from. `loaded` and `built` are there where children are forks; elsewhere each child does it.
+
+    `folder` takes what its tensors held; it must be there until all is compared. Without one that stays in memory.
+    """
 
     params: VerifyParams
     texts: Mapping[str, str]
     files: Sequence[str]
     loaded: Loaded | None = None
     built: Built | None = None
+    folder: str | None = None
 
     def get(self) -> Loaded:
         """The loaded program; loads it when it is not.
@@ -208,7 +212,9 @@ def plan(origin: Origin, conditions: Sequence[Place], places: Sequence[Place] = 
     subject, calls, listener = _prepare(origin, origin.get(), "uncompiled")
     sides = watch_conditions(conditions, text_of)
     with without_compiling(subject.function):
-        chosen, own, store = choose(subject, calls, sides, listener, params["limits"]["seconds"], places)
+        chosen, own, store = choose(
+            subject, calls, sides, listener, Store(origin.folder), params["limits"]["seconds"], places
+        )
     return Planned(
         chosen, Trial("uncompiled", chosen.own, tuple(own), store.blobs, _NOTHING, sides=tuple(sides.data()))
     )
@@ -222,7 +228,7 @@ def call_uncompiled(origin: Origin) -> None:
     """
     subject, calls, listener = _prepare(origin, origin.get(), "uncompiled")
     pristine = fresh_calls(calls)
-    store = Store()
+    store = Store(origin.folder)
     with without_compiling(subject.function):
         for base in range(len(calls)):
             perform(subject, Recipe(base, own=True), calls, pristine, store, listener)
@@ -254,7 +260,7 @@ def run(
             raise FailedError(failure("call", "protocol", "The check was not found."))
         loaded.forced.append(forced)
     calls, pristine = _with_copies(subject, given, double)
-    store = Store()
+    store = Store(origin.folder)
     start = state_of(subject, store)
     observations: list[Observation] = []
     if way == "uncompiled":
@@ -331,7 +337,7 @@ def trace(origin: Origin, recipes: Sequence[Recipe], double: bool) -> Trial:
     """
     subject, given, listener = _prepare(origin, origin.get(), "uncompiled")
     calls, pristine = _with_copies(subject, given, double)
-    store = Store()
+    store = Store(origin.folder)
     start = state_of(subject, store)
     observations: list[Observation] = []
     paths: list[str] = []

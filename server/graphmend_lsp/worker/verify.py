@@ -139,10 +139,10 @@ def verify(params: VerifyParams, progress: Callable[[str], None], watch: Watch |
             _forced(request, candidate, original, one, conditions, progress)
             for candidate, one in zip(candidates, mended, strict=True)
         ]
-    results = [
-        judged(candidate, original, one, conditions, params.get("before"), float64, started, failed)
-        for candidate, one, float64, failed in zip(candidates, mended, shown, forced, strict=True)
-    ]
+        results = [
+            judged(candidate, original, one, conditions, params.get("before"), float64, started, failed)
+            for candidate, one, float64, failed in zip(candidates, mended, shown, forced, strict=True)
+        ]
     return VerifyResult(candidates=results, failure=None)
 
 
@@ -479,7 +479,7 @@ def _origin(request: Request, texts: Mapping[str, str]) -> Origin:
         UnsharedError: it cannot be built at once, although the request says so.
     """
     loaded = load(request.params, texts, request.files) if can_fork() else None
-    origin = Origin(request.params, texts, request.files, loaded)
+    origin = Origin(request.params, texts, request.files, loaded, folder=request.folder)
     return build_once(origin) if request.shared else origin
 
 

@@ -10,6 +10,7 @@ import io
 import types
 from collections import deque
 from collections.abc import Callable
+from operator import is_
 from typing import Any
 
 import torch
@@ -21,9 +22,13 @@ _MOST = 20_000  # things that are looked at
 
 
 class Kept:
-    """What modules, the program's globals and everything that they hold were when this was made."""
+    """What modules, the program's globals and everything that they hold were when this was made.
+
+    `is_back`: nothing has run since it was put back; whoever runs the program says so.
+    """
 
     def __init__(self, subject: Subject) -> None:
+        self.is_back = False
         self._undo: list[Callable[[], None]] = []
         self._alive: dict[int, Any] = {}
         for module in subject.modules.values():
@@ -36,6 +41,7 @@ class Kept:
 
     def put_back(self) -> None:
         """Make all of it what it was."""
+        self.is_back = True
         for undo in self._undo:
             with contextlib.suppress(Exception):  # a frozen or odd object of the user's: it stays as it is
                 undo()
@@ -77,8 +83,10 @@ class Kept:
 
 
 def _restoring(one: dict[Any, Any], content: dict[Any, Any]) -> Callable[[], None]:
+    keys, values = list(content), list(content.values())
+
     def undo() -> None:
-        if one.keys() != content.keys() or any(one[key] is not content[key] for key in content):
+        if len(one) != len(keys) or list(one) != keys or not all(map(is_, one.values(), values)):
             one.clear()
             one.update(content)
 
