@@ -109,7 +109,7 @@ REFUSALS: tuple[Refusal, ...] = (
     Refusal(
         "a function that asks whether they are one",
         _forward("query_mask = key_mask.exp() if query_mask is key_mask else key_mask"),
-        "`query_mask` is bound anew",
+        "`query_mask` gets another value",
         gb_id="GB6297",
     ),
     Refusal(

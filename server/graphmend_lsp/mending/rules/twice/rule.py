@@ -120,7 +120,7 @@ def _refuse_uses(source: Source, forward: ast.FunctionDef, name: str) -> None:
         Refused: with the first such use.
     """
     if name in {one for statement in forward.body for one in assigned(statement)}:
-        raise Refused(f"`{name}` is bound anew in `forward`; what it is then is not known.")
+        raise Refused(f"`{name}` gets another value in `forward`; it may be changed or returned.")
     if any(isinstance(one, ast.Name) and one.id in _OF_THE_FRAME for one in ast.walk(forward)):
         raise Refused("`forward` looks at its own names.")
     context = (*forward.args.posonlyargs, *forward.args.args)[0].arg
