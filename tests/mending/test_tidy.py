@@ -61,3 +61,32 @@ def test_a_part_of_an_expression_means_the_same_where_it_stands(part: str) -> No
     assert isinstance(source, Source)
     after = tidied(source, [TextEdit("m.py", Span.of(2, 5, 2, 9), part)])
     assert ast.dump(ast.parse(apply_edits(before, after))) == ast.dump(ast.parse(f"g({part})"))
+
+
+@pytest.mark.parametrize(
+    ("around", "argument", "expected"),
+    [
+        ("a, {0}, b", "c" * 90, "a,\n    {0},\n    b,\n"),
+        ("a, {0}, *b, key=(1, 2)", "c" * 90, "a,\n    {0},\n    *b,\n    key=(1, 2),\n"),
+        ("a, {0}(1, 2),", "c" * 90, "a,\n    {0}(1, 2),\n"),
+        ("a, {0},\n    b", "c" * 90, "a,\n    {0},\n    b\n"),
+    ],
+)
+def test_arguments_that_share_a_line_get_one_each(around: str, argument: str, expected: str) -> None:
+    before = f"g(\n    {around.format('here')}\n)\n"
+    source = read("m.py", before)
+    assert isinstance(source, Source)
+    at = before.split("\n")[1].index("here") + 1
+    after = apply_edits(before, tidied(source, [TextEdit("m.py", Span.of(2, at, 2, at + 4), argument)]))
+    assert ast.dump(ast.parse(after)) == ast.dump(ast.parse(before.replace("here", argument)))
+    assert after == f"g(\n    {expected.format(argument)})\n"
+
+
+@pytest.mark.parametrize("line", ["one, two = {0}(1, 2)", "{0}(1), f(2)"])
+def test_a_statement_is_never_split_at_its_commas(line: str) -> None:
+    before = line.format("here") + "\n"
+    source = read("m.py", before)
+    assert isinstance(source, Source)
+    at = before.index("here") + 1
+    after = apply_edits(before, tidied(source, [TextEdit("m.py", Span.of(1, at, 1, at + 4), "c" * 90)]))
+    assert ast.dump(ast.parse(after)) == ast.dump(ast.parse(line.format("c" * 90)))

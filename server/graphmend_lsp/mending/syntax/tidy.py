@@ -9,7 +9,7 @@ from textwrap import dedent
 from graphmend_lsp.mending.syntax.formatting import line_limit
 from graphmend_lsp.mending.syntax.soundness import new_regions
 from graphmend_lsp.mending.syntax.source import Source
-from graphmend_lsp.mending.syntax.wrapping import layout
+from graphmend_lsp.mending.syntax.wrapping import arguments, layout
 from graphmend_lsp.model import TextEdit
 from graphmend_lsp.text import OverlappingEditsError, Text, apply_edits
 
@@ -65,6 +65,8 @@ def _long(
                 continue
             left.add(line)
             alone, comma = _without_comma(line)
+            if (apart := _apart(source, new, number, alone, comma)) is not None:
+                return [(number, apart)]
             lines = layout(alone, source.indent, limit)
             if len(lines) > 1 and _same(alone, lines) and new.value.count(line):
                 return [(number, [*lines[:-1], lines[-1] + comma])]
@@ -75,6 +77,24 @@ def _without_comma(line: str) -> tuple[str, str]:
     """A line without the comma at its end, and that comma: with it an argument on a line of its own would read as a tuple."""
     bare = line.rstrip()
     return (bare[:-1], ",") if bare.endswith(",") else (line, "")
+
+
+def _apart(source: Source, new: Text, number: int, alone: str, comma: str) -> list[str] | None:
+    """A line each for the arguments that share one; None where the line is something else."""
+    parts = arguments(alone.strip())
+    if not parts:
+        return None
+    base = alone[: len(alone) - len(alone.lstrip())]
+    last = base + parts[-1] + (comma or ("," if _closes(new, number + 1) else ""))
+    lines = [*(f"{base}{one}," for one in parts[:-1]), last]
+    start = new.starts[number - 1]
+    text = new.value[:start] + source.newline.join(lines) + new.value[start + len(new.line(number)) :]
+    return lines if _statement(text, number) == _statement(new.value, number) else None
+
+
+def _closes(new: Text, number: int) -> bool:
+    """Whether a line begins with a closing bracket of what may end with a comma: no generator and no strings alone do."""
+    return number <= new.line_count and new.line(number).lstrip()[:1] in (")", "]", "}")
 
 
 def _same(line: str, lines: Sequence[str]) -> bool:

@@ -40,6 +40,20 @@ def layout(line: str, indent: str, limit: int) -> list[str]:
     )
 
 
+def arguments(text: str) -> list[str]:
+    """The arguments that a line holds which is nothing but some of a call's; none where it may be anything else."""
+    try:
+        call = ast.parse(f"f({text})", mode="eval").body
+    except (SyntaxError, ValueError):
+        return []
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+        return []
+    tokens = _tokens(text)
+    cuts = [0, *_commas(tokens), len(text)] if tokens else []
+    parts = [text[start:end].lstrip(",").strip() for start, end in pairwise(cuts)]
+    return parts if len(parts) > 1 and len(parts) == len(call.args) + len(call.keywords) else []
+
+
 def _expression(text: str) -> tuple[str, str, str] | None:
     """What stands before, in and behind the expression of a ``return``, an assignment, a header or a call's statement."""
     for suffix in ("", " pass"):
