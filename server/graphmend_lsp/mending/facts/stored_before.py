@@ -1,11 +1,18 @@
-"""What a function has stored before a place where it may raise. Pure reading of `Source`."""
+"""What a function has stored before a place where it may raise. Pure reading of `Source`.
+
+What a constructor stores in the object that it makes goes with the object, which nobody else has yet.
+"""
 
 from __future__ import annotations
 
 import ast
 
 from graphmend_lsp.mending.facts.purity import hazards
+from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Function, Source, parameters
+
+_KEPT_NOWHERE = ("torch.distributions.", "torch.nn.Module")
+"""Classes whose constructors store in their own object only."""
 
 
 def stored_before(source: Source, function: Function, statement: ast.stmt) -> int | None:
@@ -18,10 +25,13 @@ def stored_before(source: Source, function: Function, statement: ast.stmt) -> in
             end = source.range(up)[1]
     own = {id(one) for one in ast.walk(statement)}
     own |= {id(one) for each in ast.walk(function) if isinstance(each, ast.Lambda) for one in ast.walk(each.body)}
+    own |= {id(one) for each in ast.walk(function) if _leaves(source, function, each) for one in ast.walk(each)}
     for one in ast.walk(function):
         if id(one) in own or not hasattr(one, "lineno") or source.range(one)[0] >= end:
             continue
         stores = isinstance(one, (ast.Attribute, ast.Subscript)) and not isinstance(one.ctx, ast.Load)
+        if _makes_its_object(source, function, one):
+            continue
         if isinstance(one, ast.AugAssign) and getattr(one.target, "id", "") in parameters(function):
             stores = True
         acts = isinstance(one, ast.Call) and any(
@@ -30,3 +40,35 @@ def stored_before(source: Source, function: Function, statement: ast.stmt) -> in
         if stores or acts or isinstance(one, (ast.Global, ast.Nonlocal)):
             return source.span(one).start.line
     return None
+
+
+def _leaves(source: Source, function: Function, node: ast.AST) -> bool:
+    """Whether a node raises out of the function: what comes behind it is never reached."""
+    return isinstance(node, ast.Raise) and not any(isinstance(one, ast.Try) for one in _inside(source, function, node))
+
+
+def _inside(source: Source, function: Function, node: ast.AST) -> list[ast.AST]:
+    around = list(source.ancestors(node))
+    return around[: around.index(function)] if function in around else []
+
+
+def _makes_its_object(source: Source, function: Function, node: ast.AST) -> bool:
+    """Whether a node stores in the object that a constructor makes: ``self.name = ...``, ``super().__init__(...)``."""
+    owner = source.owner(function)
+    if function.name != "__init__" or owner is None or source.parents.get(function) is not owner:
+        return False
+    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+        first = [one.arg for one in (*function.args.posonlyargs, *function.args.args)][:1]
+        own = isinstance(node.value, ast.Name) and [node.value.id] == first
+        return own and not any(getattr(one, "name", "") == "__setattr__" for one in owner.body)
+    return isinstance(node, ast.Call) and _is_super(source, node, owner)
+
+
+def _is_super(source: Source, call: ast.Call, owner: ast.ClassDef) -> bool:
+    """Whether a call is ``super()``, or ``super().__init__(...)`` of a class that keeps nothing elsewhere."""
+    if is_builtin(source, call.func, "super"):
+        return not call.args
+    on = call.func.value if isinstance(call.func, ast.Attribute) and call.func.attr == "__init__" else None
+    if not (isinstance(on, ast.Call) and is_builtin(source, on.func, "super") and not on.args):
+        return False
+    return all((dotted(source, one) or "").startswith(_KEPT_NOWHERE) for one in owner.bases)

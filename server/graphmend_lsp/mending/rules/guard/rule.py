@@ -53,9 +53,10 @@ from graphmend_lsp.mending.lowering.deferral import is_deferred
 from graphmend_lsp.mending.lowering.tail import Item, at_end, move
 from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.rules.guard import RULE
+from graphmend_lsp.mending.rules.guard import examples as guard_examples
+from graphmend_lsp.mending.rules.guard import examples_more as guard_examples_more
 from graphmend_lsp.mending.rules.guard import truth as guard_truth
 from graphmend_lsp.mending.rules.guard.checks import Assertion, Check, Raise, check_of, on_tensors
-from graphmend_lsp.mending.rules.guard.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.rules.guard.graph import InGraph, assert_in_graph, raise_in_graph
 from graphmend_lsp.mending.rules.guard.operator import raise_in_operator
 from graphmend_lsp.mending.syntax.break_site import AT_EDGE, Place, is_free
@@ -66,6 +67,9 @@ from graphmend_lsp.mending.syntax.support import is_supported
 from graphmend_lsp.model import Assumption, Declined, Mend
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
+
+EXAMPLES = (*guard_examples.EXAMPLES, *guard_examples_more.MORE_EXAMPLES)
+REFUSALS = (*guard_examples.REFUSALS, *guard_examples_more.MORE_REFUSALS)
 
 
 def propose(place: Place) -> tuple[Mend | Declined, ...]:
