@@ -54,7 +54,7 @@ from graphmend_lsp.mending.lowering.tail import Item, at_end, move
 from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.rules.guard import RULE
 from graphmend_lsp.mending.rules.guard import examples as guard_examples
-from graphmend_lsp.mending.rules.guard import examples_more as guard_examples_more
+from graphmend_lsp.mending.rules.guard import more_examples as guard_more_examples
 from graphmend_lsp.mending.rules.guard import truth as guard_truth
 from graphmend_lsp.mending.rules.guard.checks import Assertion, Check, Raise, check_of, on_tensors
 from graphmend_lsp.mending.rules.guard.graph import InGraph, assert_in_graph, raise_in_graph
@@ -68,8 +68,8 @@ from graphmend_lsp.model import Assumption, Declined, Mend
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
-EXAMPLES = (*guard_examples.EXAMPLES, *guard_examples_more.MORE_EXAMPLES)
-REFUSALS = (*guard_examples.REFUSALS, *guard_examples_more.MORE_REFUSALS)
+EXAMPLES = (*guard_examples.EXAMPLES, *guard_more_examples.MORE_EXAMPLES)
+REFUSALS = (*guard_examples.REFUSALS, *guard_more_examples.MORE_REFUSALS)
 
 
 def propose(place: Place) -> tuple[Mend | Declined, ...]:
