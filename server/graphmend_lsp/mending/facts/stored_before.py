@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 
+from graphmend_lsp.mending.facts.own import is_own
 from graphmend_lsp.mending.facts.purity import hazards
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Function, Source, parameters
@@ -30,7 +31,7 @@ def stored_before(source: Source, function: Function, statement: ast.stmt) -> in
         if id(one) in own or not hasattr(one, "lineno") or source.range(one)[0] >= end:
             continue
         stores = isinstance(one, (ast.Attribute, ast.Subscript)) and not isinstance(one.ctx, ast.Load)
-        if _makes_its_object(source, function, one):
+        if _makes_its_object(source, function, one) or _fills_its_tensor(source, one):
             continue
         if isinstance(one, ast.AugAssign) and getattr(one.target, "id", "") in parameters(function):
             stores = True
@@ -40,6 +41,14 @@ def stored_before(source: Source, function: Function, statement: ast.stmt) -> in
         if stores or acts or isinstance(one, (ast.Global, ast.Nonlocal)):
             return source.span(one).start.line
     return None
+
+
+def _fills_its_tensor(source: Source, node: ast.AST) -> bool:
+    """Whether a node stores elements in a tensor that the function has made, and nothing else holds."""
+    if not (isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name)):
+        return False
+    statement = source.statement(node)
+    return statement is not None and is_own(source, node.value.id, statement)
 
 
 def _leaves(source: Source, function: Function, node: ast.AST) -> bool:

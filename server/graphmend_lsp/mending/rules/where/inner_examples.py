@@ -17,6 +17,21 @@ def fn(x, flat: bool = True):
         y = y.masked_fill(bad, 0)
     return y
 """
+_SHAPED = """\
+import torch
+from torch import distributions
+
+
+class Narrow(distributions.Independent):
+    def log_prob(self, value):
+        found = super().log_prob(value)
+        bad = value > 2
+        if ⟦bad.any()⟧:
+            if self.event_shape:
+                bad = bad.any(-1)
+            found = found.masked_fill(bad, 0)
+        return found
+"""
 _CALLS = """\
 import torch
 
@@ -41,6 +56,29 @@ def fn(x, flat: bool = True):
     return y
 """,
         run=_CALLS,
+    ),
+    Example(
+        "what distributions know of their shapes",
+        _SHAPED,
+        _SHAPED.replace("        if ⟦bad.any()⟧:\n", "        condition = bad.any()\n").replace(
+            """\
+            if self.event_shape:
+                bad = bad.any(-1)
+            found = found.masked_fill(bad, 0)
+""",
+            """\
+        if self.event_shape:
+            bad = bad.any(-1)
+        found = torch.where(condition, found.masked_fill(bad, 0), found)
+""",
+        ),
+        assumes=("identity",),
+        run=_CALLS
+        + """
+
+def fn(x):
+    return Narrow(torch.distributions.Normal(torch.zeros(4), torch.ones(4)), 1, validate_args=False).log_prob(x)
+""",
     ),
 )
 REFUSALS = (
