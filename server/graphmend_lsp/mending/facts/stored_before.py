@@ -12,6 +12,10 @@ from graphmend_lsp.mending.facts.purity import hazards
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Function, Source, parameters
 
+_ARITHMETIC = frozenset((
+    "abs", "ceil", "cos", "exp", "expm1", "floor", "log", "log10", "log1p", "log2", "maximum", "minimum", "power", "prod", "sign",
+    "sin", "sqrt", "square", "tan", "tanh",
+))  # fmt: skip
 _KEPT_NOWHERE = ("torch.distributions.", "torch.nn.Module")
 """Classes whose constructors store in their own object only."""
 
@@ -35,12 +39,20 @@ def stored_before(source: Source, function: Function, statement: ast.stmt) -> in
             continue
         if isinstance(one, ast.AugAssign) and getattr(one.target, "id", "") in parameters(function):
             stores = True
-        acts = isinstance(one, ast.Call) and any(
-            hazard.node is one and hazard.kind == "effect" for hazard in hazards(source, one)
+        acts = (
+            isinstance(one, ast.Call)
+            and not _is_arithmetic(source, one)
+            and any(hazard.node is one and hazard.kind == "effect" for hazard in hazards(source, one))
         )
         if stores or acts or isinstance(one, (ast.Global, ast.Nonlocal)):
             return source.span(one).start.line
     return None
+
+
+def _is_arithmetic(source: Source, call: ast.Call) -> bool:
+    """Whether a call is of a function of numpy that computes a number of numbers."""
+    module, _, name = (dotted(source, call.func) or "").rpartition(".")
+    return module == "numpy" and name in _ARITHMETIC and not call.keywords
 
 
 def _fills_its_tensor(source: Source, node: ast.AST) -> bool:

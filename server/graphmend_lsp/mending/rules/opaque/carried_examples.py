@@ -5,6 +5,7 @@ from __future__ import annotations
 from graphmend_lsp.mending.rule import Example, Refusal
 
 _BEFORE = """\
+import numpy as np
 import torch
 
 
@@ -24,7 +25,7 @@ def inner(rows, width, limit=2.0):
 def spread(x, width: int):
     out = torch.zeros_like(x)
     x = x.clone()
-    x[x > 5] = 5
+    x[x > 5] = np.exp(1.5)
     inside = (x > -1) & (x < 1)
     top = torch.ones_like(x)
     out[~inside] = x[~inside]
