@@ -11,6 +11,7 @@ from graphmend_lsp.mending import propose
 from graphmend_lsp.mending.rule import DEFAULT_STYLE, Example, Style
 from graphmend_lsp.mending.rules.opaque.examples import EXAMPLES
 from graphmend_lsp.model import Mend
+from graphmend_lsp.text import Text
 from graphmend_lsp.worker.trials import OPERATORS
 
 from .conftest import PATH, seen_in, unmark
@@ -184,3 +185,32 @@ def test_what_no_call_shows_is_never_safe(lines: str, words: str) -> None:
     facts = seen_in(value, (("x", "float32 4"), ("y", "float32 4")))
     mends = propose(site, {PATH: value}, ["opaque"], facts).mends
     assert mends and " ".join(mends[0].cautions).count(words or "`") == (1 if words else 0), mends[0].cautions
+
+
+def test_what_decides_in_functions_that_are_called_must_be_seen_on_both_sides() -> None:
+    """On the side that is not taken other tensors have a gradient."""
+    source = """\
+import torch
+
+
+def inner(rows, weight, wide: bool = False):
+    if wide:
+        rows = rows * 2
+    if rows.shape[0] > 100:
+        raise ValueError("too many")
+    if rows.sum() > 0:
+        return rows * weight
+    return rows
+
+
+def fn(x, weight):
+    out = torch.zeros_like(x)
+    out[⟦x > 0⟧] = inner(x[x > 0], weight)
+    if x.dtype == out.dtype:
+        out = out + 1
+    return out
+"""
+    value, site = unmark(source, None, "GB0036")
+    seen = seen_in(value, (("x", "float32 4"), ("weight", "float32 4")))
+    (mend,) = propose(site, {PATH: value}, ["opaque"], seen).mends
+    assert [Text(value).slice(span) for _, span in mend.conditions] == ["rows.sum() > 0"]

@@ -18,6 +18,7 @@ from graphmend_lsp.mending.syntax.imports import binding, dotted, is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned, local_names, parameters, read
 from graphmend_lsp.mending.syntax.support import is_supported
+from graphmend_lsp.model import Span
 
 _PURE = frozenset((
     "abs", "all", "any", "bool", "complex", "dict", "divmod", "enumerate", "filter", "float", "frozenset", "int", "len", "list",
@@ -43,7 +44,8 @@ class Judge:
     """What refuses the statements of a function that would be an operator.
 
     `sources` are files that may hold functions which are called. `carried` are tensors that the statements may fill. What may
-    raise is noted in `raises`; in a function that is called, the parameters that it changes in place in `changed`.
+    raise is noted in `raises`; of functions that are called, the parameters that one changes in place in `changed`, and what may
+    decide by data in `tests`.
     """
 
     source: Source
@@ -54,6 +56,7 @@ class Judge:
     carried: Collection[str] = ()
     raises: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
+    tests: list[tuple[str, Span]] = field(default_factory=list)
 
     def refuse(self) -> None:
         """Refuse statements that do more than giving values.
@@ -211,11 +214,12 @@ class Judge:
             isinstance(one, (ast.Global, ast.Nonlocal, ast.Yield, ast.YieldFrom, ast.Await)) for one in ast.walk(made)
         ):
             return False
-        inner = Judge(source, made, made.body, self.depth + 1, self.sources, raises=self.raises)
+        inner = Judge(source, made, made.body, self.depth + 1, self.sources, raises=self.raises, tests=self.tests)
         try:
             inner.refuse()
         except Refused:
             return False
+        self.tests.extend(deciding(source, made.body))
         return all(
             given is not None and self._is_own(given) for given in (_argument(call, made, one) for one in inner.changed)
         )
@@ -276,6 +280,22 @@ def _is_constant(value: ast.expr | None) -> bool:
     if isinstance(value, ast.UnaryOp):
         return _is_constant(value.operand)
     return isinstance(value, ast.Constant)
+
+
+def deciding(source: Source, statements: Sequence[ast.stmt]) -> tuple[tuple[str, Span], ...]:
+    """What may decide by data in statements, but for checks: on each side other tensors may have a gradient."""
+    kinds = Kinds(source)
+    found = [
+        one
+        for statement in statements
+        for one in ast.walk(statement)
+        if isinstance(one, (ast.If, ast.While, ast.IfExp)) and kinds.of(one.test) != "python"
+    ]
+    return tuple((source.path, source.span(one.test)) for one in found if not _only_raises(one))
+
+
+def _only_raises(one: ast.If | ast.While | ast.IfExp) -> bool:
+    return isinstance(one, ast.If) and not one.orelse and all(isinstance(each, ast.Raise) for each in one.body)
 
 
 def _defined(source: Source, name: str) -> ast.FunctionDef | None:

@@ -17,7 +17,7 @@ from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.lowering.outlined import Run, run_of, unresumed
 from graphmend_lsp.mending.rules.opaque.carried import carried, unsized
-from graphmend_lsp.mending.rules.opaque.effects import Judge
+from graphmend_lsp.mending.rules.opaque.effects import Judge, deciding
 from graphmend_lsp.mending.rules.opaque.filled import made_as, made_in_front
 from graphmend_lsp.mending.rules.opaque.like import like
 from graphmend_lsp.mending.rules.opaque.sizes import follows_data
@@ -130,7 +130,7 @@ def _region(source: Source, place: Site, sources: Mapping[str, str], *, carry: b
         run.gives,
         tuple(exact[one[0]] or like(source, facts, one, inside) for one in results),
         known,
-        () if alike else _conditions(source, inside),
+        (*(deciding if alike else _conditions)(source, inside), *judge.tests),
         run.returns,
         "" if all(exact.values()) else _sized(source, results, facts, inside),
         next(iter(judge.raises), ""),
