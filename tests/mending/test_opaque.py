@@ -193,7 +193,7 @@ def test_what_decides_in_functions_that_are_called_must_be_seen_on_both_sides() 
 import torch
 
 
-def inner(rows, weight, wide: bool = False):
+def inner(rows, weight, wide=False):
     if wide:
         rows = rows * 2
     if rows.shape[0] > 100:
@@ -214,3 +214,7 @@ def fn(x, weight):
     seen = seen_in(value, (("x", "float32 4"), ("weight", "float32 4")))
     (mend,) = propose(site, {PATH: value}, ["opaque"], seen).mends
     assert [Text(value).slice(span) for _, span in mend.conditions] == ["rows.sum() > 0"]
+    value, site = unmark(source.replace("weight)\n    if x", "weight, x.sum() > 0)\n    if x"), None, "GB0036")
+    seen = seen_in(value, (("x", "float32 4"), ("weight", "float32 4")))
+    (mend,) = propose(site, {PATH: value}, ["opaque"], seen).mends
+    assert [Text(value).slice(span) for _, span in mend.conditions] == ["wide", "rows.sum() > 0"]

@@ -45,7 +45,7 @@ class Judge:
 
     `sources` are files that may hold functions which are called. `carried` are tensors that the statements may fill. What may
     raise is noted in `raises`; of functions that are called, the parameters that one changes in place in `changed`, and what may
-    decide by data in `tests`.
+    decide by data in `tests`. `flags` are parameters that hold no tensor.
     """
 
     source: Source
@@ -57,6 +57,7 @@ class Judge:
     raises: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
     tests: list[tuple[str, Span]] = field(default_factory=list)
+    flags: Collection[str] = ()
 
     def refuse(self) -> None:
         """Refuse statements that do more than giving values.
@@ -214,15 +215,26 @@ class Judge:
             isinstance(one, (ast.Global, ast.Nonlocal, ast.Yield, ast.YieldFrom, ast.Await)) for one in ast.walk(made)
         ):
             return False
-        inner = Judge(source, made, made.body, self.depth + 1, self.sources, raises=self.raises, tests=self.tests)
+        flags = [
+            name for name in parameters(made) if self._is_plain(_argument(call, made, name) or _default(made, name))
+        ]
+        inner = Judge(
+            source, made, made.body, self.depth + 1, self.sources, raises=self.raises, tests=self.tests, flags=flags
+        )
         try:
             inner.refuse()
         except Refused:
             return False
-        self.tests.extend(deciding(source, made.body))
+        self.tests.extend(deciding(source, made.body, flags))
         return all(
             given is not None and self._is_own(given) for given in (_argument(call, made, one) for one in inner.changed)
         )
+
+    def _is_plain(self, given: ast.expr | None) -> bool:
+        """Whether an argument is surely no tensor."""
+        if isinstance(given, ast.Name) and given.id in self.flags:
+            return not any(given.id in assigned(one) for one in self.function.body)
+        return given is not None and Kinds(self.source).of(given) == "python"
 
     def _elsewhere(self, name: str) -> tuple[Source | None, ast.FunctionDef | None]:
         """The function of another file that an imported name surely is."""
@@ -282,14 +294,19 @@ def _is_constant(value: ast.expr | None) -> bool:
     return isinstance(value, ast.Constant)
 
 
-def deciding(source: Source, statements: Sequence[ast.stmt]) -> tuple[tuple[str, Span], ...]:
+def deciding(
+    source: Source, statements: Sequence[ast.stmt], flags: Collection[str] = ()
+) -> tuple[tuple[str, Span], ...]:
     """What may decide by data in statements, but for checks: on each side other tensors may have a gradient."""
     kinds = Kinds(source)
+    bound = {name for one in statements for name in assigned(one)}
     found = [
         one
         for statement in statements
         for one in ast.walk(statement)
-        if isinstance(one, (ast.If, ast.While, ast.IfExp)) and kinds.of(one.test) != "python"
+        if isinstance(one, (ast.If, ast.While, ast.IfExp))
+        and kinds.of(one.test) != "python"
+        and not (isinstance(one.test, ast.Name) and one.test.id in flags and one.test.id not in bound)
     ]
     return tuple((source.path, source.span(one.test)) for one in found if not _only_raises(one))
 
@@ -313,3 +330,11 @@ def _argument(call: ast.Call, made: ast.FunctionDef, name: str) -> ast.expr | No
     if at < len(call.args):
         return call.args[at]
     return next((one.value for one in call.keywords if one.arg == name), None)
+
+
+def _default(made: ast.FunctionDef, name: str) -> ast.expr | None:
+    """What a parameter holds where a call does not give it."""
+    a = made.args
+    named = zip([*a.posonlyargs, *a.args][::-1], a.defaults[::-1], strict=False)
+    pairs = [*named, *zip(a.kwonlyargs, a.kw_defaults, strict=True)]
+    return next((default for arg, default in pairs if arg.arg == name), None)
