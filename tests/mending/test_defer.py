@@ -20,15 +20,21 @@ from graphmend_lsp.mending.rules.defer import rule as defer
 from graphmend_lsp.model import Break, Declined, Frame, Mend, Span
 from graphmend_lsp.text import Text, apply_edits
 
-from .conftest import PATH, unmark
+from .conftest import PATH, seen_in, unmark
 
 _INLINE = Style(support=None)  # as in a project whose files cannot import the support module
 
 
-def candidates(rule: str, source: str, outermost: str | None = None, gb_id: str = "GB0059") -> list[Mend]:
+def candidates(
+    rule: str,
+    source: str,
+    outermost: str | None = None,
+    gb_id: str = "GB0059",
+    seen: tuple[tuple[str, str], ...] = (),
+) -> list[Mend]:
     """The mends of a marked program that pass every check, best first."""
     value, site = unmark(source, outermost, gb_id)
-    return list(propose(site, {PATH: value}, [rule]).mends)
+    return list(propose(site, {PATH: value}, [rule], seen_in(value, seen)).mends)
 
 
 def outcome(source: str, run: str, backend: str | None = None, extra: Any = None) -> tuple[list[Any], int]:

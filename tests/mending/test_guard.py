@@ -32,7 +32,7 @@ def _failing(calls: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize("case", guard.EXAMPLES, ids=lambda case: case.title)
 def test_every_candidate_fails_where_the_original_fails(case: Example) -> None:
     before, _ = unmark(case.before)
-    mends = candidates("guard", case.before, case.outermost, case.gb_id)
+    mends = candidates("guard", case.before, case.outermost, case.gb_id, case.seen)
     expected, _ = outcome(before, case.run or "", extra=_failing)
     _, graphs_before = outcome(before, case.run or "", "eager")
     failed = [isinstance(result, tuple) for result, _ in expected]
@@ -59,7 +59,7 @@ _DATA = [
 
 @pytest.mark.parametrize("case", _DATA, ids=lambda case: case.title)
 def test_the_condition_is_told(case: Example) -> None:
-    mends = candidates("guard", case.before, case.outermost, case.gb_id)
+    mends = candidates("guard", case.before, case.outermost, case.gb_id, case.seen)
     for mend in mends:
         ((path, span),) = mend.conditions
         assert path == mend.path

@@ -11,6 +11,7 @@ from graphmend_lsp.mending import propose
 from graphmend_lsp.mending.rule import DEFAULT_STYLE, Example, Style
 from graphmend_lsp.mending.rules.opaque.examples import EXAMPLES
 from graphmend_lsp.model import Mend
+from graphmend_lsp.text import Text
 from graphmend_lsp.worker.trials import OPERATORS
 
 from .conftest import PATH, seen_in, unmark
@@ -137,13 +138,13 @@ FILLED = "for at in range(2):\n    y[ends[at] : ends[at] + 1] = ⟦x[ends[at] : 
         ("y = x.new_full((size,), 3)\n" + FILLED, "x.new_full((size,), 3)"),
         ("y = torch.zeros_like(x)\n" + FILLED, "torch.zeros_like(x)"),
         ("y = torch.zeros(size)\n" + FILLED + "\ny.resize_(3)", "torch.zeros(size)"),
-        ("y = torch.zeros(size)\nif size:\n    y = torch.ones(4)\n" + FILLED, None),
+        ("y = torch.zeros(size)\nif size:\n    y = torch.ones(4)\n" + FILLED, "y"),
         ("y = torch.zeros(size + 1, dtype=torch.float32)\n" + FILLED, "torch.zeros(size + 1, dtype=torch.float32)"),
-        ("y = torch.zeros(int(ends.max()))\n" + FILLED, "x"),
-        ("y = torch.zeros(ends.max())\n" + FILLED, "x"),
-        ("y = torch.full((size,), size)\n" + FILLED + "\n    size = 3", "x"),
+        ("y = torch.zeros(int(ends.max()))\n" + FILLED, "y"),
+        ("y = torch.zeros(ends.max())\n" + FILLED, "y"),
+        ("y = torch.full((size,), size)\n" + FILLED + "\n    size = 3", "y"),
         ("y = torch.zeros(size)\n" + FILLED + "\n    y += 1", "torch.zeros(size)"),
-        ("y = x * 2\n" + FILLED, "x"),
+        ("y = x * 2\n" + FILLED, "y"),
         ("y = x\n" + FILLED, None),
         ("y = x.view(4)\n" + FILLED, None),
         ("y = torch.zeros(size)\nz = y\n" + FILLED + "\nx = x + z", None),
@@ -184,3 +185,36 @@ def test_what_no_call_shows_is_never_safe(lines: str, words: str) -> None:
     facts = seen_in(value, (("x", "float32 4"), ("y", "float32 4")))
     mends = propose(site, {PATH: value}, ["opaque"], facts).mends
     assert mends and " ".join(mends[0].cautions).count(words or "`") == (1 if words else 0), mends[0].cautions
+
+
+def test_what_decides_in_functions_that_are_called_must_be_seen_on_both_sides() -> None:
+    """On the side that is not taken other tensors have a gradient."""
+    source = """\
+import torch
+
+
+def inner(rows, weight, wide=False):
+    if wide:
+        rows = rows * 2
+    if rows.shape[0] > 100:
+        raise ValueError("too many")
+    if rows.sum() > 0:
+        return rows * weight
+    return rows
+
+
+def fn(x, weight):
+    out = torch.zeros_like(x)
+    out[⟦x > 0⟧] = inner(x[x > 0], weight)
+    if x.dtype == out.dtype:
+        out = out + 1
+    return out
+"""
+    value, site = unmark(source, None, "GB0036")
+    seen = seen_in(value, (("x", "float32 4"), ("weight", "float32 4")))
+    (mend,) = propose(site, {PATH: value}, ["opaque"], seen).mends
+    assert [Text(value).slice(span) for _, span in mend.conditions] == ["rows.sum() > 0"]
+    value, site = unmark(source.replace("weight)\n    if x", "weight, x.sum() > 0)\n    if x"), None, "GB0036")
+    seen = seen_in(value, (("x", "float32 4"), ("weight", "float32 4")))
+    (mend,) = propose(site, {PATH: value}, ["opaque"], seen).mends
+    assert [Text(value).slice(span) for _, span in mend.conditions] == ["wide", "rows.sum() > 0"]

@@ -13,6 +13,7 @@ from graphmend_lsp.engine.config import CheckRequest
 from graphmend_lsp.engine.explored import fake_breaks, with_modes
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.mender import Mender
+from graphmend_lsp.engine.neighbours import imported_by
 from graphmend_lsp.engine.noted import facts_of
 from graphmend_lsp.engine.overlay import root_of
 from graphmend_lsp.engine.runs import Key, Run
@@ -89,6 +90,7 @@ def findings_of(
         request.comments,
         overlay_folder([entry.file for entry, _ in (*runs, *explored)], request),
     )
+    read: dict[str, Mapping[str, str]] = {}
     for site in (*met, *_static(files, met, sources)):
         text = sources.get(site.path)
         if text is not None and is_suppressed(site, text):
@@ -103,6 +105,11 @@ def findings_of(
         paths = dict.fromkeys((site.path, *(frame.path for frame in site.chain if scope.contains(frame.path))))
         texts = {path: value for path in paths if (value := sources.get(path)) is not None}
         styles = {path: supports.style(path) for path in texts}
+        if site.path not in read:
+            read[site.path] = {
+                one: value for one, value in imported_by(site.path, sources).items() if scope.contains(one)
+            }
+        texts = {**read[site.path], **texts}
         mends, refusals = mender.propose(site, texts, request.rules, facts.only(texts), styles)
         found.append(Finding(site, tuple(Candidate(supports.completed(mend)) for mend in mends), refusals))
     return tuple(found)

@@ -81,7 +81,8 @@ class Request:
 
     `site` is the break; its `path`/`span` are where to mend, its `chain` how the program came there (outermost first; the
     first frame whose kind is ``code`` is the outermost compiled function when `evidence` is ``dynamo``).
-    `sources` holds the current text of every editable file, at least the site's; a rule edits no other file.
+    `sources` holds the current text of the editable files that a rule may need: the site's, those of the chain, and what the
+    site's file imports of its own package; a rule edits no other file.
     `facts` is what a run showed of the values in those texts; ask through `mending.facts.seen`. It may know nothing.
     `styles` are how the projects of those files write code, by path.
     """

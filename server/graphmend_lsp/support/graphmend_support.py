@@ -19,12 +19,13 @@ import threading
 import types
 import weakref
 import zlib
+from operator import index as operator_index
 from typing import Any, Callable, Dict, List, Optional, Type, TypeVar
 
 import torch
 
 __all__ = [
-    "all_rows", "call_in_graph", "captures", "check", "chosen_rows", "defer", "number", "operator", "print_in_graph",
+    "all_rows", "call_in_graph", "captures", "check", "chosen_rows", "defer", "number", "of_numbers", "operator", "print_in_graph",
     "runs_deferred", "state_operator", "while_tracing",
 ]
 
@@ -366,6 +367,31 @@ def while_tracing(function: F) -> F:
     """Let Dynamo call `function` while it traces, and take what it gives for a constant; anew for other arguments."""
     function._dynamo_marked_constant = True
     return function
+
+
+def of_numbers(function: F) -> F:
+    """Let Dynamo call a function of whole numbers while it traces, and take the number or tuple that it gives for a constant.
+
+    With another number Dynamo traces anew. Where the function raises, uncompiled code calls it, and raises what it raises.
+    """
+
+    def attempt(*numbers: int) -> Any:
+        try:
+            return (function(*numbers),)
+        except Exception:
+            return None
+
+    attempt._dynamo_marked_constant = True
+
+    @functools.wraps(function)
+    def run(*numbers: int) -> Any:
+        if torch.compiler.is_compiling():
+            found = attempt(*[operator_index(one) for one in numbers])
+            if found is not None:
+                return found[0]
+        return function(*numbers)
+
+    return run
 
 
 def captures(**settings: bool) -> Callable[[F], F]:

@@ -20,6 +20,8 @@ from graphmend_lsp.mending.syntax.source import Source
 
 Kind = Literal["tensor", "python", "unknown"]
 
+_SHAPES = ("batch_shape", "event_shape")
+"""What every distribution of torch has as `torch.Size`."""
 _PYTHON_ATTRIBUTES = frozenset((
     "dtype", "device", "shape", "ndim", "is_cuda", "training", "requires_grad", "itemsize", "layout", "type",
     "config",
@@ -176,6 +178,9 @@ class Kinds:
         owner = self.source.owner(node)
         if owner is None or key in seen:
             return "unknown"
+        bases = [dotted(self.source, one) or "" for one in owner.bases]
+        if node.attr in _SHAPES and any(one.startswith("torch.distributions.") for one in bases):
+            return "python"
         found: list[Kind] = []
         for one in ast.walk(owner):
             if isinstance(one, ast.Assign) and any(_is_own(target, node.attr) for target in one.targets):

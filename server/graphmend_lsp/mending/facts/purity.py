@@ -38,7 +38,7 @@ _EFFECT_PACKAGES = (
 )  # fmt: skip
 _PURE_EXCEPTIONS = frozenset((
     "torch.cuda.is_available", "torch.compiler.is_compiling", "torch.jit.is_scripting", "torch.finfo", "torch.iinfo",
-    "torch.device",
+    "torch.device", "torch.distributions.utils.broadcast_all",
 ))  # fmt: skip
 _TRUSTED_BUILTINS = _words("any all bool complex float getattr int len max min sum")
 """What they raise for is text, another kind of object, or nothing at all."""

@@ -20,6 +20,7 @@ from graphmend_lsp.mending.lowering.choice_values import (
     refuse_value,
 )
 from graphmend_lsp.mending.lowering.conditions import Conditions, Test
+from graphmend_lsp.mending.lowering.for_itself import is_for_itself
 from graphmend_lsp.mending.lowering.merge import Item, choose, merge
 from graphmend_lsp.mending.lowering.numbers import Numbers, plain_numbers
 from graphmend_lsp.mending.lowering.touched import (
@@ -27,6 +28,7 @@ from graphmend_lsp.mending.lowering.touched import (
     holder_of,
     is_self,
     may_return,
+    moved_by,
     read_by,
     stored_attributes,
     stored_names,
@@ -146,7 +148,7 @@ class Lowering:
             lines, own = (render(self.source, one),), loaded(target.value)
             yield Item(read_by(value) | own, own, lines, comments=notes)
             return
-        if moved := self._moved(target, value):
+        if moved := moved_by(self.source, self.kinds, target, value):
             self.changes.append(f"`{moved}` is moved in every call, not only when its side is taken.")
             lines = (render(self.source, one),)
             yield Item(read_by(value), stored_names(target), lines, comments=notes, moved=True)
@@ -297,6 +299,10 @@ class Lowering:
         if lines := self._memo(one):
             yield Item(read_by(one), assigned(one) | stored_attributes(one), lines, comments=notes)
             return
+        if not rest and is_for_itself(self.source, self.kinds, one, self.root, self.changes):
+            names = assigned(one)
+            yield Item(read_by(one), names, verbatim(self.source, one), comments=notes)
+            return
         if self.kinds.of(one.test) != "tensor":
             raise Refused(f"A branch contains a Python test, `{render(self.source, one.test)}`; test it outside first.")
         test = self.conditions.take(one.test)
@@ -333,20 +339,6 @@ class Lowering:
         refuse_hazards(self.source, store.value, [])
         self.changes.append(f"`self.{name}` is made in the first call, also when its side is not taken.")
         return verbatim(self.source, one)
-
-    def _moved(self, target: ast.expr, value: ast.expr) -> str:
-        """``self.a`` of ``self.a = self.a.to(device)``: the same values on another device."""
-        if not (isinstance(target, ast.Attribute) and is_self(target.value) and isinstance(value, ast.Call)):
-            return ""
-        same = isinstance(value.func, ast.Attribute) and ast.unparse(value.func.value) == ast.unparse(target)
-        if not (same and isinstance(value.func, ast.Attribute) and value.func.attr in ("to", "cuda", "cpu")):
-            return ""
-        device = [*value.args, *(keyword.value for keyword in value.keywords if keyword.arg == "device")]
-        if len(device) > 1 or len(device) != len(value.args) + len(value.keywords):
-            return ""
-        if any("dtype" in ast.unparse(one) or self.kinds.of(one) == "tensor" for one in device):
-            return ""
-        return render(self.source, target)
 
     def _called(self, call: ast.Call, notes: tuple[str, ...]) -> Item:
         function = call.func

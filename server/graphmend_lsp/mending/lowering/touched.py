@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 
+from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.syntax.branches import returns
 from graphmend_lsp.mending.syntax.formatting import render
 from graphmend_lsp.mending.syntax.source import Source, loaded
@@ -67,3 +68,18 @@ def holder_of(source: Source, target: ast.Subscript) -> str:
 def is_self(node: ast.AST) -> bool:
     """Whether an expression is ``self``."""
     return isinstance(node, ast.Name) and node.id == "self"
+
+
+def moved_by(source: Source, kinds: Kinds, target: ast.expr, value: ast.expr) -> str:
+    """``self.a`` of ``self.a = self.a.to(device)``: the same values on another device."""
+    if not (isinstance(target, ast.Attribute) and is_self(target.value) and isinstance(value, ast.Call)):
+        return ""
+    same = isinstance(value.func, ast.Attribute) and ast.unparse(value.func.value) == ast.unparse(target)
+    if not (same and isinstance(value.func, ast.Attribute) and value.func.attr in ("to", "cuda", "cpu")):
+        return ""
+    device = [*value.args, *(keyword.value for keyword in value.keywords if keyword.arg == "device")]
+    if len(device) > 1 or len(device) != len(value.args) + len(value.keywords):
+        return ""
+    if any("dtype" in ast.unparse(one) or kinds.of(one) == "tensor" for one in device):
+        return ""
+    return render(source, target)

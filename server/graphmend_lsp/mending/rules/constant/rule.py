@@ -6,7 +6,9 @@ A function that Dynamo cannot trace, and whose result follows from its arguments
 ``base64.b64encode``, ...), is called with constants: its result becomes a constant of the file. Constants are literals,
 names that the file sets once to a literal, dtypes, and what such functions make of them. Where a function of text gets its text
 from the call (``zlib.crc32(self.name.encode())``), the call moves to a function of the file under
-``torch.compiler.assume_constant_result``, which Dynamo evaluates while it traces.
+``torch.compiler.assume_constant_result``, which Dynamo evaluates while it traces. Arrays that follow from a whole number
+(``np.polynomial.legendre.leggauss(n)``, ``np.hanning(n)``) are computed while Dynamo traces, too: as a tuple of floats, of which
+the program makes a new array in each call.
 
 Why it costs
 ------------
@@ -16,8 +18,8 @@ and starts again.
 Safety
 ------
 Only functions that read no clock, disk, environment, setting or random number are in the rule's table, and only results that
-nothing can change in place become constants. Dynamo guards the text that such a function is evaluated with: with another text it
-traces again and gets the other result.
+nothing can change in place become constants. Dynamo guards the text or number that such a function is evaluated with: with
+another it traces again and gets the other result. Where the function raises for a number, uncompiled code calls it, and raises.
 
 When it is refused
 ------------------
@@ -30,8 +32,8 @@ from __future__ import annotations
 import ast
 import re
 
-from graphmend_lsp.mending.rules.constant import RULE
-from graphmend_lsp.mending.rules.constant.examples import EXAMPLES, REFUSALS
+from graphmend_lsp.mending.rules.constant import RULE, counted_examples, examples
+from graphmend_lsp.mending.rules.constant.counted import counted
 from graphmend_lsp.mending.rules.constant.expression import Reading
 from graphmend_lsp.mending.rules.constant.pure import BUILTINS, FUNCTIONS, OF_TYPES
 from graphmend_lsp.mending.syntax import edits
@@ -45,12 +47,16 @@ from graphmend_lsp.model import Declined, Mend, TextEdit
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
+EXAMPLES = (*examples.EXAMPLES, *counted_examples.EXAMPLES)
+REFUSALS = (*examples.REFUSALS, *counted_examples.REFUSALS)
 _MARK = "torch.compiler.assume_constant_result"
 
 
 def propose(place: Place) -> tuple[Mend | Declined, ...]:
     """The mend of a call with constants; empty when the break is no call of a function that is known to be pure."""
     source = place.source
+    if (made := counted(place)) is not None:
+        return (made,)
     call = place.node.value if isinstance(place.node, ast.Expr) else place.node
     if place.function is None or not isinstance(call, ast.Call) or not _is_pure(source, call):
         return ()

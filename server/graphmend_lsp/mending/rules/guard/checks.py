@@ -11,10 +11,12 @@ import math
 from dataclasses import dataclass
 
 from graphmend_lsp.mending.facts.effects import is_static
+from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.purity import is_neutral, needing_elements
 from graphmend_lsp.mending.facts.python_callers import python_elsewhere
+from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.lowering.capture import reads
-from graphmend_lsp.mending.syntax.formatting import operand
+from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Source
 
@@ -180,6 +182,7 @@ def _all_of(source: Source, values: list[ast.expr], negated: bool) -> Parts | st
     tensors: list[str] = []
     shapes: list[str] = []
     names: set[str] | None = None
+    filled: set[str] = set()
     for value in values:
         if is_static(source, value):
             return "Its condition mixes Python and tensor conditions; check the Python part in a statement of its own."
@@ -188,15 +191,36 @@ def _all_of(source: Source, values: list[ast.expr], negated: bool) -> Parts | st
             return part
         if part.static:
             return "Its condition nests Python conditions; check them in a statement of its own."
-        used = {one.id for one in ast.walk(value) if isinstance(one, ast.Name)}
-        if names is not None and not used <= names:
+        used = [one for one in ast.walk(value) if isinstance(one, ast.Name)]
+        if names is not None and not all(one.id in names or _is_number(source, one) for one in used):
             return "Its later conditions use other values than the first; make a check of its own of each."
-        if names is not None and (not is_neutral(source, value) or needing_elements(value)):
+        needs = {_whose_elements(source, one) for one in needing_elements(value)}
+        if names is not None and (not is_neutral(source, value) or not needs <= filled):
             return f"`{source.code(value)}` may do more than ask; make a check of its own of it."
-        names = used if names is None else names
+        if names is None:  # where these have no elements, the first condition raises
+            filled = {one for one in needs if one is not None}
+            names = {one.id for one in used}
         tensors += part.tensors
         shapes += part.shapes
     return Parts((), tuple(tensors), tuple(shapes))
+
+
+def _is_number(source: Source, name: ast.Name) -> bool:
+    """Whether a name holds a Python number, or every run saw one: to compare a tensor with it cannot raise."""
+    fact = Seen(source).of(name)
+    if fact is None or set(fact.kinds) - {"int", "float", "bool"}:
+        return False
+    Seen(source).believe(name, "a number")
+    return True
+
+
+def _whose_elements(source: Source, call: ast.Call) -> str | None:
+    """The tensor, as `ast.dump` tells it, that must have elements for a call to give a value; None where more is needed."""
+    if call.keywords or not isinstance(call.func, ast.Attribute):
+        return None
+    if dotted(source, call.func) is None:
+        return None if call.args else ast.dump(call.func.value)
+    return ast.dump(call.args[0]) if len(call.args) == 1 else None
 
 
 def _one(source: Source, test: ast.expr, negated: bool) -> Parts | str:
@@ -215,6 +239,8 @@ def _one(source: Source, test: ast.expr, negated: bool) -> Parts | str:
             return Parts((), (f"~{text}",) if negated else (text,), ())
         if is_builtin(source, test.func, "bool") and len(test.args) == 1 and not test.keywords:
             return _one(source, test.args[0], negated)
+        if (asked := _asks_list(source, test)) is not None:
+            return Parts((), (f"~{asked}" if negated else asked,), ())
     bare = without_item(source, test)
     if isinstance(bare, str):
         return bare
@@ -226,6 +252,30 @@ def _one(source: Source, test: ast.expr, negated: bool) -> Parts | str:
     if _is_boolean(source, test):
         return Parts((), (f"~{text}",), ())
     return Parts((), (f"{_wrapped(text, _bare(test))} == 0",), ())
+
+
+def _asks_list(source: Source, test: ast.Call) -> str | None:
+    """The text of ``t.any()`` for ``any(t.tolist())``, where `t` surely has one dimension; of ``all`` likewise."""
+    name = next((one for one in ("any", "all") if is_builtin(source, test.func, one)), None)
+    listed = test.args[0] if len(test.args) == 1 and not test.keywords else None
+    if name is None or not (isinstance(listed, ast.Call) and isinstance(listed.func, ast.Attribute)):
+        return None
+    flat = listed.func.value
+    if listed.func.attr != "tolist" or listed.args or not _is_flat(flat):
+        return None
+    text = operand(ast.unparse(flat) if "\n" in source.code(flat) else render(source, flat))
+    of = flat.func.value if isinstance(flat, ast.Call) and isinstance(flat.func, ast.Attribute) else flat
+    return f"{text}.{name}()" if Kinds(source).is_bool(of) else f"({text} != 0).{name}()"
+
+
+def _is_flat(node: ast.expr) -> bool:
+    """Whether an expression gives a tensor of one dimension: ``t.view(-1)``, ``t.flatten()``."""
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)) or node.keywords:
+        return False
+    if node.func.attr in ("flatten", "ravel"):
+        return not node.args
+    only = node.args[0] if len(node.args) == 1 else None
+    return node.func.attr in ("view", "reshape") and only is not None and ast.unparse(only) == "-1"
 
 
 def _is_boolean(source: Source, test: ast.expr) -> bool:

@@ -46,26 +46,30 @@ import ast
 from dataclasses import replace
 
 from graphmend_lsp.mending.facts.between import Between
+from graphmend_lsp.mending.facts.caught import catching as caught
 from graphmend_lsp.mending.facts.effects import effect_of, statements_in
 from graphmend_lsp.mending.facts.later import later
-from graphmend_lsp.mending.facts.reach import caught_at
 from graphmend_lsp.mending.lowering.deferral import is_deferred
 from graphmend_lsp.mending.lowering.tail import Item, at_end, move
 from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.rules.guard import RULE
+from graphmend_lsp.mending.rules.guard import examples as guard_examples
+from graphmend_lsp.mending.rules.guard import more_examples as guard_more_examples
 from graphmend_lsp.mending.rules.guard import truth as guard_truth
 from graphmend_lsp.mending.rules.guard.checks import Assertion, Check, Raise, check_of, on_tensors
-from graphmend_lsp.mending.rules.guard.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.rules.guard.graph import InGraph, assert_in_graph, raise_in_graph
 from graphmend_lsp.mending.rules.guard.operator import raise_in_operator
 from graphmend_lsp.mending.syntax.break_site import AT_EDGE, Place, is_free
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.outermost import outermost
-from graphmend_lsp.mending.syntax.source import Function, Site, Source, parameters, read
+from graphmend_lsp.mending.syntax.source import Function, Site, Source, parameters
 from graphmend_lsp.mending.syntax.support import is_supported
 from graphmend_lsp.model import Assumption, Declined, Mend
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
+
+EXAMPLES = (*guard_examples.EXAMPLES, *guard_more_examples.MORE_EXAMPLES)
+REFUSALS = (*guard_examples.REFUSALS, *guard_more_examples.MORE_REFUSALS)
 
 
 def propose(place: Place) -> tuple[Mend | Declined, ...]:
@@ -111,7 +115,7 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
     late = at_edge if late is None else late
     reasons = [late] if isinstance(late, str) else []
     answers: list[Mend | Declined] = []
-    catching = _catching(request) or _caught(source, place.function)
+    catching = caught(request, source, place.function)
     operator = catching if catching is not None else raise_in_operator(source, place.function, check)
     if isinstance(operator, InGraph):
         what = "AssertionError" if isinstance(check, Assertion) else _error_name(source, check)
@@ -169,38 +173,6 @@ def _of_lists(source: Source, check: Check) -> ast.Compare | None:
 
 def _stays_uncaught(place: Site) -> bool:
     return not any(getattr(one, "handlers", ()) for one in place.tries)
-
-
-def _catching(request: Request) -> str | None:
-    """Why a caller may catch the exception: its call stands in a `try`, whose handlers the graph would go past.
-
-    What torch calls in between catches nothing that it does not raise again.
-    """
-    for frame in request.site.chain[:-1]:
-        if frame.kind == "torch":
-            continue
-        text = request.sources.get(frame.path)
-        source = read(frame.path, text) if text is not None else None
-        node = source.node_at(frame.span) if isinstance(source, Source) else None
-        if node is None or not isinstance(source, Source):
-            return f"`{frame.function}` calls it from a file that is not mended here, and may catch the exception."
-        child = node
-        for one in source.ancestors(node):
-            handled = getattr(one, "handlers", None) and child in getattr(one, "body", ())
-            suppressed = isinstance(one, ast.With) and any("suppress" in ast.dump(item) for item in one.items)
-            if handled or suppressed:
-                line = frame.span.start.line
-                return f"`{frame.function}` may catch the exception in line {line}, and one of the graph goes past it."
-            child = one
-    return None
-
-
-def _caught(source: Source, function: Function) -> str | None:
-    """Why another caller than the break's may catch the exception."""
-    line = caught_at(source, function)
-    return (
-        None if line is None else f"A call in line {line} may catch the exception, and one of the graph goes past it."
-    )
 
 
 def _at_the_end(source: Source, function: Function, check: Check) -> InGraph | str | None:

@@ -6,8 +6,8 @@ An operator may run later than it stands, or not at all where nobody uses its re
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from graphmend_lsp.mending.facts.bindings import last_value, module_constant, operator_called
 from graphmend_lsp.mending.facts.kinds import Kinds
@@ -16,7 +16,9 @@ from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.syntax.formatting import first_line
 from graphmend_lsp.mending.syntax.imports import binding, dotted, is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
-from graphmend_lsp.mending.syntax.source import Function, Source, assigned, local_names
+from graphmend_lsp.mending.syntax.source import Function, Source, assigned, local_names, parameters, read
+from graphmend_lsp.mending.syntax.support import is_supported
+from graphmend_lsp.model import Span
 
 _PURE = frozenset((
     "abs", "all", "any", "bool", "complex", "dict", "divmod", "enumerate", "filter", "float", "frozenset", "int", "len", "list",
@@ -39,12 +41,23 @@ _DEEP = 3
 
 @dataclass(frozen=True)
 class Judge:
-    """What refuses the statements of a function that would be an operator."""
+    """What refuses the statements of a function that would be an operator.
+
+    `sources` are files that may hold functions which are called. `carried` are tensors that the statements may fill. What may
+    raise is noted in `raises`; of functions that are called, the parameters that one changes in place in `changed`, and what may
+    decide by data in `tests`. `flags` are parameters that hold no tensor.
+    """
 
     source: Source
     function: Function
     statements: Sequence[ast.stmt]
     depth: int = 0
+    sources: Mapping[str, str] = field(default_factory=dict)
+    carried: Collection[str] = ()
+    raises: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    tests: list[tuple[str, Span]] = field(default_factory=list)
+    flags: Collection[str] = ()
 
     def refuse(self) -> None:
         """Refuse statements that do more than giving values.
@@ -69,21 +82,63 @@ class Judge:
                 raise Refused(f"`{self.source.code(one)}` tells of gradients, which are others inside of an operator.")
             elif isinstance(one, ast.keyword) and one.arg in ("out", "inplace"):
                 raise Refused(f"`{one.arg}=` changes what others may hold.")
+            elif isinstance(one, ast.Expr) and self._checks(one.value):
+                self.raises.append(first_line(self.source, one))
             elif isinstance(one, ast.Expr) and not self._is_own_change(one.value):
                 raise Refused(f"`{first_line(self.source, one)}` may do more than giving a value.")
             elif isinstance(one, ast.Attribute) and one.attr == "Parameter":
                 raise Refused(f"`{self.source.code(one)}` is a plain tensor inside of an operator.")
             elif isinstance(one, (ast.Raise, ast.Assert)):
-                raise Refused(f"`{first_line(self.source, one)}` may raise; mend the check by itself.")
+                self._note_raise(one)
         for hazard in (one for statement in self.statements for one in hazards(self.source, statement)):
+            if any(isinstance(around, ast.Raise) for around in self.source.ancestors(hazard.node)):
+                continue  # an exception is made
             if hazard.kind == "random":
                 raise Refused(f"`{self.source.code(hazard.node)}` draws random numbers.")
             if hazard.kind in ("effect", "compute") and not self._is_allowed(hazard.node):
                 raise Refused(f"`{self.source.code(hazard.node)}` {hazard.words}, and may do more than giving a value.")
 
+    def _checks(self, value: ast.expr) -> bool:
+        return isinstance(value, ast.Call) and is_supported(self.source, value.func, "check")
+
+    def _note_raise(self, one: ast.Raise | ast.Assert) -> None:
+        """Note what may raise; refuse an exception that is made of more than texts, numbers and sizes."""
+        line = first_line(self.source, one)
+        made = one.exc if isinstance(one, ast.Raise) else one.msg
+        given = [*made.args, *(each.value for each in made.keywords)] if isinstance(made, ast.Call) else []
+        given = [made] if isinstance(one, ast.Assert) and made is not None else given
+        if isinstance(one, ast.Raise) and made is None:
+            raise Refused(f"`{line}` raises what was caught.")
+        if not all(self._is_said(value) for value in given):
+            raise Refused(f"`{line}` may raise; mend the check by itself.")
+        self.raises.append(line)
+
+    def _is_said(self, value: ast.expr) -> bool:
+        """Whether a part of an exception is a text, or made of texts, numbers and sizes."""
+        if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "format":
+            return all(self._is_said(one) for one in (value.func.value, *value.args))
+        if isinstance(value, ast.JoinedStr):
+            return all(self._is_said(one.value) for one in value.values if isinstance(one, ast.FormattedValue))
+        fact = Seen(self.source).of(value)
+        return (
+            isinstance(value, ast.Constant) or Kinds(self.source).of(value) == "python" or bool(fact and fact.is_plain)
+        )
+
     def _refuse_store(self, target: ast.Attribute | ast.Subscript) -> None:
+        name = target.value.id if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) else ""
+        if name and isinstance(target.ctx, ast.Store) and self._may_fill(name):
+            return
         if not (isinstance(target.value, ast.Name) and self._is_own(target.value)):
             raise Refused(f"`{self.source.code(target)}` is stored in what others may hold.")
+
+    def _may_fill(self, name: str) -> bool:
+        """Whether a tensor is one that the statements may fill, or a parameter of a function that they call."""
+        if self.depth == 0 or name not in parameters(self.function):
+            return name in self.carried
+        if any(name in assigned(one) for one in self.function.body):
+            return False
+        self.changed.append(name)
+        return True
 
     def _refuse_augmented(self, one: ast.AugAssign) -> None:
         assert isinstance(one.target, ast.Name)
@@ -119,9 +174,12 @@ class Judge:
             return False
         name = dotted(self.source, node.func)
         if name is not None:
-            return name in _PURE_TORCH or (name.startswith(_PURE_PACKAGES) and not name.startswith(_IMPURE))
+            pure = name in _PURE_TORCH or (name.startswith(_PURE_PACKAGES) and not name.startswith(_IMPURE))
+            return pure or self._only_computes(node, *self._elsewhere(name))
         if isinstance(node.func, ast.Name):
-            return self._may_call(node.func)
+            if any(is_builtin(self.source, node.func, one) for one in _PURE if one == node.func.id):
+                return True
+            return self._only_computes(node, self.source, self._definition(node.func.id))
         if isinstance(node.func, ast.Attribute):
             if isinstance(node.func.value, ast.Name) and node.func.value.id == "self":
                 return False
@@ -138,6 +196,8 @@ class Judge:
         """Whether an expression whose value nobody uses is a text, or a change of what the statements have made."""
         if isinstance(value, ast.Constant):
             return True
+        if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
+            return self._definition(value.func.id) is not None and self._is_allowed(value)
         if not (isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute)):
             return False
         return value.func.attr == "backward" or self._is_own(value.func.value)
@@ -147,27 +207,47 @@ class Judge:
         made = operator_called(self.source, probe)
         return made is not None and not (made.effect or made.random)
 
-    def _may_call(self, called: ast.Name) -> bool:
-        """Whether it is a builtin that only computes, or a function of the file that does."""
-        if any(is_builtin(self.source, called, one) for one in _PURE if one == called.id):
-            return True
-        made = self._definition(called.id)
-        if made is None or self.depth >= _DEEP or made.decorator_list:
+    def _only_computes(self, call: ast.Call, source: Source | None, made: ast.FunctionDef | None) -> bool:
+        """Whether a function only computes, or changes besides only arguments that these statements have made."""
+        if source is None or made is None or self.depth >= _DEEP or made.decorator_list:
             return False
         if any(
             isinstance(one, (ast.Global, ast.Nonlocal, ast.Yield, ast.YieldFrom, ast.Await)) for one in ast.walk(made)
         ):
             return False
+        flags = [
+            name for name in parameters(made) if self._is_plain(_argument(call, made, name) or _default(made, name))
+        ]
+        inner = Judge(
+            source, made, made.body, self.depth + 1, self.sources, raises=self.raises, tests=self.tests, flags=flags
+        )
         try:
-            Judge(self.source, made, made.body, self.depth + 1).refuse()
+            inner.refuse()
         except Refused:
             return False
-        return True
+        self.tests.extend(deciding(source, made.body, flags))
+        return all(
+            given is not None and self._is_own(given) for given in (_argument(call, made, one) for one in inner.changed)
+        )
+
+    def _is_plain(self, given: ast.expr | None) -> bool:
+        """Whether an argument is surely no tensor."""
+        if isinstance(given, ast.Name) and given.id in self.flags:
+            return not any(given.id in assigned(one) for one in self.function.body)
+        return given is not None and Kinds(self.source).of(given) == "python"
+
+    def _elsewhere(self, name: str) -> tuple[Source | None, ast.FunctionDef | None]:
+        """The function of another file that an imported name surely is."""
+        module, _, last = name.rpartition(".")
+        end = "/" + module.replace(".", "/") + ".py"
+        paths = [path for path in self.sources if path.replace("\\", "/").endswith(end)]
+        source = read(paths[0], self.sources[paths[0]]) if module and len(paths) == 1 else None
+        if not isinstance(source, Source):
+            return None, None
+        return source, _defined(source, last)
 
     def _definition(self, name: str) -> ast.FunctionDef | None:
-        """The function of the file that a name surely is."""
-        made = [one for one in self.source.tree.body if name in assigned(one) or getattr(one, "name", "") == name]
-        return made[0] if len(made) == 1 and isinstance(made[0], ast.FunctionDef) else None
+        return _defined(self.source, name)
 
     def _is_own(self, node: ast.expr) -> bool:
         """Whether a value is surely made by these statements, and nothing else holds it."""
@@ -212,3 +292,49 @@ def _is_constant(value: ast.expr | None) -> bool:
     if isinstance(value, ast.UnaryOp):
         return _is_constant(value.operand)
     return isinstance(value, ast.Constant)
+
+
+def deciding(
+    source: Source, statements: Sequence[ast.stmt], flags: Collection[str] = ()
+) -> tuple[tuple[str, Span], ...]:
+    """What may decide by data in statements, but for checks: on each side other tensors may have a gradient."""
+    kinds = Kinds(source)
+    bound = {name for one in statements for name in assigned(one)}
+    found = [
+        one
+        for statement in statements
+        for one in ast.walk(statement)
+        if isinstance(one, (ast.If, ast.While, ast.IfExp))
+        and kinds.of(one.test) != "python"
+        and not (isinstance(one.test, ast.Name) and one.test.id in flags and one.test.id not in bound)
+    ]
+    return tuple((source.path, source.span(one.test)) for one in found if not _only_raises(one))
+
+
+def _only_raises(one: ast.If | ast.While | ast.IfExp) -> bool:
+    return isinstance(one, ast.If) and not one.orelse and all(isinstance(each, ast.Raise) for each in one.body)
+
+
+def _defined(source: Source, name: str) -> ast.FunctionDef | None:
+    """The function of a file that a name surely is."""
+    made = [one for one in source.tree.body if name in assigned(one) or getattr(one, "name", "") == name]
+    return made[0] if len(made) == 1 and isinstance(made[0], ast.FunctionDef) else None
+
+
+def _argument(call: ast.Call, made: ast.FunctionDef, name: str) -> ast.expr | None:
+    """What a call gives a parameter; None where the text does not say."""
+    if any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords):
+        return None
+    names = [one.arg for one in (*made.args.posonlyargs, *made.args.args)]
+    at = names.index(name) if name in names else len(call.args)
+    if at < len(call.args):
+        return call.args[at]
+    return next((one.value for one in call.keywords if one.arg == name), None)
+
+
+def _default(made: ast.FunctionDef, name: str) -> ast.expr | None:
+    """What a parameter holds where a call does not give it."""
+    a = made.args
+    named = zip([*a.posonlyargs, *a.args][::-1], a.defaults[::-1], strict=False)
+    pairs = [*named, *zip(a.kwonlyargs, a.kw_defaults, strict=True)]
+    return next((default for arg, default in pairs if arg.arg == name), None)

@@ -509,6 +509,7 @@ import torch
 
 
 def value(row):
+    print(row)
     return row
 
 
@@ -716,7 +717,7 @@ def fn(x):
     y = x.sin()
     while ⟦y.sum() < 100⟧:
         y = y * 2
-        assert len(y) > 2
+        assert len(y) > 2, y
     return y.cos()
 """,
         "mend the check by itself",

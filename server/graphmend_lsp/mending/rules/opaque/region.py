@@ -7,45 +7,31 @@ is judged in `effects`.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
-from graphmend_lsp.mending.facts.bindings import is_kept, last_value, makes_tensor
+from graphmend_lsp.mending.facts.bindings import is_kept, makes_tensor
 from graphmend_lsp.mending.facts.effects import changed_by
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.lowering.outlined import Run, run_of, unresumed
-from graphmend_lsp.mending.rules.opaque.effects import Judge
+from graphmend_lsp.mending.rules.opaque.carried import carried, unsized
+from graphmend_lsp.mending.rules.opaque.effects import Judge, deciding
 from graphmend_lsp.mending.rules.opaque.filled import made_as, made_in_front
 from graphmend_lsp.mending.rules.opaque.like import like
 from graphmend_lsp.mending.rules.opaque.sizes import follows_data
+from graphmend_lsp.mending.rules.opaque.taken import NUMBERS, Handed, annotation_of, first_load, taken
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.formatting import first_line
-from graphmend_lsp.mending.syntax.imports import is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Site, Source, assigned, loaded
 from graphmend_lsp.model import Span
 from graphmend_lsp.values import TensorFact, ValueFact
 
-_NUMBERS = ("int", "float", "bool", "str")
-_CUT = frozenset((
-    "item", "tolist", "numpy", "detach", "size", "dim", "numel", "nelement", "shape", "dtype", "device", "ndim", "data",
-    "argmax", "argmin", "nonzero", "new_zeros", "new_ones", "new_empty", "new_tensor", "bool", "long", "int",
-))  # fmt: skip
-"""What is read of a tensor by these has no gradient of it."""
 _HISTORY = frozenset(
     ("grad", "backward", "register_hook", "requires_grad_", "retain_grad", "requires_grad", "is_leaf", "grad_fn")
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Handed:
-    """What the operator takes: its parameter, the annotation that torch reads, and the text that is handed to it."""
-
-    name: str
-    annotation: str
-    text: str
-    fact: TensorFact | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +40,8 @@ class Region:
 
     `gives` are the names that they bind, empty when they return. `like` are texts of tensors like the results.
     `known` is a result that may be a tensor that there is already, where that may be seen; "" for none.
-    `sized` is what may give other sizes for other data.
+    `sized` is what may give other sizes for other data. `raises` is a statement that may raise; "" for none. `alike` says that
+    the results surely look as `like` says.
     """
 
     first: ast.stmt
@@ -67,14 +54,37 @@ class Region:
     conditions: tuple[tuple[str, Span], ...]
     returns: bool
     sized: str
+    raises: str
+    alike: bool
 
 
-def region_at(source: Source, place: Site) -> Region:
-    """The statements around a break as an operator.
+class _FillsNothingError(Refused):
+    """No tensor is there to be filled as a copy."""
+
+
+def region_at(source: Source, place: Site, sources: Mapping[str, str]) -> Region:
+    """The statements around a break as an operator; `sources` are files that may hold what they call.
+
+    A tensor that they fill is made in the operator, too; else, or where a result would have another size for other data, the
+    operator fills a copy.
 
     Raises:
         Refused: when they cannot be one.
     """
+    try:
+        found = _region(source, place, sources, carry=False)
+    except Refused as problem:
+        try:
+            return _region(source, place, sources, carry=True)
+        except _FillsNothingError:
+            raise problem from None
+    if found.sized:
+        with suppress(Refused):
+            return _region(source, place, sources, carry=True)
+    return found
+
+
+def _region(source: Source, place: Site, sources: Mapping[str, str], *, carry: bool) -> Region:
     function = place.function
     assert function is not None
     holder = unresumed(source, place)
@@ -82,37 +92,49 @@ def region_at(source: Source, place: Site) -> Region:
     first = last = block.index(holder)
     for _ in range(2 * len(block) + 1):
         run = _run(source, function, block, first, last)
-        if (behind := _needed_behind(source, run, block, last)) is not None:
+        other = unsized(source, block[first : last + 1]) if carry else frozenset[str]()
+        if (behind := _needed_behind(source, run, block, last, other)) is not None:
             last = behind
         elif (before := _needed_before(source, run, block, first)) is not None:
             first = before
-        elif (made := made_in_front(source, block, first, last, run.takes)) is not None:
+        elif not carry and (made := made_in_front(source, block, first, last, run.takes)) is not None:
             first = made
         else:
             break
     if any(isinstance(one, ast.Try) for one in source.ancestors(run.first)):
         raise Refused("The statements stand in a `try`, and an operator raises outside of it.")
-    Judge(source, function, block[first : last + 1]).refuse()
-    if not (run.gives or run.returns):
-        raise Refused("The statements give no tensor that is read behind them.")
-    takes, exchange = _taken(source, run)
     inside = block[first : last + 1]
+    filled = carried(source, inside) if carry and not run.returns else ()
+    if carry and not filled:
+        raise _FillsNothingError("The statements fill no tensor that the function has made.")
+    judge = Judge(source, function, inside, sources=sources, carried=filled)
+    judge.refuse()
+    if not (run.gives or run.returns or filled):
+        raise Refused("The statements give no tensor that is read behind them.")
+    takes, exchange = taken(source, run)
+    known = _known_elsewhere(source, function, run, inside)
+    run = replace(run, gives=(*run.gives, *filled))
     results = _results(source, run, block[last])
     facts = {one.name: one.fact for one in takes if one.fact is not None}
     tensors = {one.name for one in takes if one.annotation == "Tensor"}
-    numbers = {one.name for one in takes if one.annotation in _NUMBERS}
-    exact = {text: made_as(source, inside, text, tensors, numbers) for text, _ in results}
+    numbers = {one.name for one in takes if one.annotation in NUMBERS}
+    exact = {text: made_as(source, inside, text, tensors, numbers) for text, _ in results} | {
+        one: one for one in filled
+    }
+    alike = bool(filled) and all(name in filled for name in run.gives)
     return Region(
         run.first,
         run.last,
-        _lines(source, run, exchange),
+        (*(f"{one} = {one}.clone()" for one in filled), *_lines(source, run, exchange)),
         takes,
         run.gives,
         tuple(exact[one[0]] or like(source, facts, one, inside) for one in results),
-        _known_elsewhere(source, function, run, inside),
-        _conditions(source, inside),
+        known,
+        (*(deciding if alike else _conditions)(source, inside), *judge.tests),
         run.returns,
         "" if all(exact.values()) else _sized(source, results, facts, inside),
+        next(iter(judge.raises), ""),
+        alike,
     )
 
 
@@ -189,11 +211,14 @@ def _run(source: Source, function: Function, block: Sequence[ast.stmt], first: i
     return run_of(source, function, run, returns=bool(leaves))
 
 
-def _needed_behind(source: Source, run: Run, block: Sequence[ast.stmt], last: int) -> int | None:
+def _needed_behind(
+    source: Source, run: Run, block: Sequence[ast.stmt], last: int, unsized: Collection[str]
+) -> int | None:
     """The last statement behind a run that reads what it binds and what is no tensor that an operator can give."""
     found = last
     for name in run.gives:
-        if (why := _is_no_result(source, run, name)) is None:
+        why = "has another size for other data" if name in unsized else _is_no_result(source, run, name)
+        if why is None:
             continue
         readers = [at for at in range(last + 1, len(block)) if name in loaded(block[at]) | _augmented(block[at])]
         if not readers:
@@ -206,7 +231,7 @@ def _needed_before(source: Source, run: Run, block: Sequence[ast.stmt], first: i
     """The statement in front of a run that makes what an operator cannot take."""
     found = first
     for name in run.takes:
-        if name == "self" or _annotation(source, _first_load(source, run, name)) is not None:
+        if name == "self" or annotation_of(source, first_load(source, run, name)) is not None:
             continue
         made = [at for at in range(first) if name in assigned(block[at])]
         if not made:
@@ -275,106 +300,6 @@ def _results(source: Source, run: Run, last: ast.stmt) -> list[tuple[str, ValueF
         raise Refused("The statements return nothing.")
     parts = last.value.elts if isinstance(last.value, ast.Tuple) else [last.value]
     return [(source.code(one), Seen(source).of(one)) for one in parts]
-
-
-# -- what is taken ------------------------------------------------------------------------------------------------
-
-
-def _annotation(source: Source, node: ast.expr) -> str | None:
-    """The annotation of a parameter for a value; None where an operator cannot take it."""
-    fact = Seen(source).of(node)
-    if fact is not None:
-        items = fact.items or ((fact.element,) if fact.element is not None else ())
-        if fact.kinds in (("list",), ("tuple",)) and items and all(one.is_tensor for one in items):
-            return "list[Tensor]" if fact.kinds == ("list",) else None
-        if fact.is_tensor:
-            Seen(source).believe(node, "a tensor")
-            return "Tensor"
-        if len(fact.kinds) == 1 and fact.kinds[0] in _NUMBERS:
-            Seen(source).believe(node, f"of type {fact.kinds[0]}")
-            return fact.kinds[0]
-        return None
-    if Kinds(source).of(node) == "tensor":
-        return "Tensor"
-    statement = source.statement(node)
-    value = last_value(source, node.id, statement) if isinstance(node, ast.Name) and statement is not None else None
-    return (
-        type(value.value).__name__
-        if isinstance(value, ast.Constant) and type(value.value) in (int, float, bool)
-        else None
-    )
-
-
-def _first_load(source: Source, run: Run, name: str) -> ast.expr:
-    return next(one for one in _loads(source, run) if isinstance(one, ast.Name) and one.id == name)
-
-
-def _loads(source: Source, run: Run) -> Iterable[ast.expr]:
-    begin, end = source.range(run.first)[0], source.range(run.last)[1]
-    function = source.function(run.first)
-    inside = [
-        one
-        for one in (ast.walk(function) if function is not None else ())
-        if isinstance(one, (ast.Name, ast.Attribute)) and begin <= source.range(one)[0] < end
-    ]
-    return sorted(inside, key=lambda one: (source.range(one)[0], isinstance(one.ctx, ast.Store)))
-
-
-def _taken(source: Source, run: Run) -> tuple[tuple[Handed, ...], dict[ast.AST, str]]:
-    """What the operator takes, and the parameters that stand for attributes of ``self`` in its text."""
-    found: list[Handed] = []
-    exchange: dict[ast.AST, str] = {}
-    for name in run.takes:
-        if name == "self":
-            continue
-        annotation = _annotation(source, _first_load(source, run, name))
-        assert annotation is not None
-        uses = [one for one in _loads(source, run) if isinstance(one, ast.Name) and one.id == name]
-        cut = annotation == "Tensor" and all(_is_cut(source, one) for one in uses if isinstance(one.ctx, ast.Load))
-        fact = Seen(source).tensor(_first_load(source, run, name))
-        found.append(Handed(name, annotation, f"{name}.detach()" if cut else name, fact))
-    for one in _loads(source, run):
-        if not (isinstance(one, ast.Name) and one.id == "self"):
-            continue
-        attribute = source.parents.get(one)
-        if not isinstance(attribute, ast.Attribute) or not isinstance(attribute.ctx, ast.Load):
-            raise Refused("The statements hand on `self`, which an operator cannot take.")
-        call = source.parents.get(attribute)
-        annotation = None if isinstance(call, ast.Call) and call.func is attribute else _annotation(source, attribute)
-        text = source.code(attribute)
-        if annotation is None:
-            raise Refused(f"`{text}` is not known to be a tensor or a number, which is what an operator takes.")
-        known = next((each.name for each in found if each.text == text), None)
-        if known is None:
-            used = {each.id for each in source.nodes if isinstance(each, ast.Name)}
-            free = attribute.attr not in used and all(attribute.attr != each.name for each in found)
-            known = attribute.attr if free else source.fresh(attribute.attr, frozenset(each.name for each in found))
-            found.append(Handed(known, annotation, text, Seen(source).tensor(attribute)))
-        exchange[attribute] = known
-    if not any("Tensor" in one.annotation for one in found):
-        raise Refused("The statements take no tensor; compute this outside of the compiled function.")
-    return tuple(found), exchange
-
-
-def _is_cut(source: Source, node: ast.AST) -> bool:
-    """Whether what is made of a tensor here has no gradient of it."""
-    for one in source.ancestors(node):
-        if isinstance(one, ast.Attribute) and one.attr in _CUT:
-            return True
-        if isinstance(one, (ast.Compare, ast.If, ast.While, ast.Assert)):
-            return True
-        if isinstance(one, ast.Subscript) and node in ast.walk(one.slice):
-            return True
-        if isinstance(one, ast.Call) and any(
-            is_builtin(source, one.func, name) for name in ("int", "float", "bool", "len", "repr", "str", "range")
-        ):
-            return True
-        if isinstance(one, ast.stmt):
-            return False
-    return False
-
-
-# -- text ---------------------------------------------------------------------------------------------------------
 
 
 def _lines(source: Source, run: Run, exchange: dict[ast.AST, str]) -> tuple[str, ...]:

@@ -5,8 +5,9 @@ What it does
 Statements that take tensors and give tensors (a loop as long as data says, gradients that are computed inside, a function of
 numpy) become one operator of the graph: a function that is called in their place, and that Dynamo does not look into. They are
 as few as hold the break, what is no tensor inside, and what it needs. ``like=`` says what the results look like. A new tensor
-that the statements fill part by part is made in the operator, too, and ``like=`` makes it in the same way. Statements that only
-write numbers into tensors made just before become an operator that changes these.
+that the statements fill part by part is made in the operator, too, and ``like=`` makes it in the same way; one that the function
+made before, and that nothing else holds, is filled as a copy, which takes its place. Statements that only write numbers into
+tensors made just before become an operator that changes these.
 
 Why it costs
 ------------
@@ -23,19 +24,20 @@ written must be made of sizes, constants, comparisons and whole numbers. CUDA gr
 
 When it is refused
 ------------------
-When no run shows what the results look like, when the statements say something, draw random numbers, raise, change or store
-what others may hold, read what may change outside of the function, call a module or what is not known to compute only, or
-ask a tensor whether it has a gradient (also in its text); when a result depends on which tensor it is.
+When no run shows what the results look like, when the statements say something, draw random numbers, change or store what others
+may hold, raise where a caller may catch it, read what may change outside of the function, call a module or what is not known to
+compute only, or ask a tensor whether it has a gradient (also in its text); when a result depends on which tensor it is.
 """
 
 from __future__ import annotations
 
 import ast
 
+from graphmend_lsp.mending.facts.caught import catching
 from graphmend_lsp.mending.facts.effects import effect_of
+from graphmend_lsp.mending.facts.stored_before import stored_before
 from graphmend_lsp.mending.rule import SUPPORT, Request
-from graphmend_lsp.mending.rules.opaque import RULE
-from graphmend_lsp.mending.rules.opaque.examples import EXAMPLES, REFUSALS
+from graphmend_lsp.mending.rules.opaque import RULE, carried_examples, examples
 from graphmend_lsp.mending.rules.opaque.region import Region, region_at
 from graphmend_lsp.mending.rules.opaque.run import Run, run_at
 from graphmend_lsp.mending.syntax import edits
@@ -50,6 +52,8 @@ from graphmend_lsp.model import Assumption, Declined, Mend, TextEdit
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
+EXAMPLES = (*examples.EXAMPLES, *carried_examples.EXAMPLES)
+REFUSALS = (*examples.REFUSALS, *carried_examples.REFUSALS)
 _WRITES = frozenset({"GB0036", "GB0124", "GB0170", "GB0033", "GB0109", "GB7000"})
 _DOC = '"""Runs uncompiled, as one operator of the graph."""'
 
@@ -70,10 +74,20 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
     if run is not None:
         return (_mend(place.request, source, place.function, run),)
     try:
-        region = region_at(source, place.site)
+        region = region_at(source, place.site, place.request.sources)
+        if region.raises:
+            _refuse_raised(place, place.function, region)
     except Refused as refused:
         raise (why or refused) from refused
     return (_of_region(place.request, source, place.function, region),)
+
+
+def _refuse_raised(place: Place, function: Function, region: Region) -> None:
+    """Refuse statements that may raise where somebody may catch it, or a value is stored in front of them."""
+    if (why := catching(place.request, place.source, function)) is not None:
+        raise Refused(f"`{region.raises}` may raise. {why}")
+    if (line := stored_before(place.source, function, region.first)) is not None:
+        raise Refused(f"`{region.raises}` may raise, and what line {line} stores would be lost.")
 
 
 def _of_region(request: Request, source: Source, function: Function, region: Region) -> Mend:
@@ -119,7 +133,7 @@ def _of_region(request: Request, source: Source, function: Function, region: Reg
             f"{where.capitalize()} run uncompiled, as one operator that the compiler cannot fuse; "
             "the backward pass runs them again.",
         ),
-        assumes=(Assumption("shapes", "", ((source.path, source.span(region.first)),)),),
+        assumes=() if region.alike else (Assumption("shapes", "", ((source.path, source.span(region.first)),)),),
         cautions=_cautions(region),
         conditions=region.conditions,
         inductor=True,

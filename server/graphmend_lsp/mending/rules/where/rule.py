@@ -44,6 +44,7 @@ from graphmend_lsp.mending.rules.where import (
     RULE,
     drawn_examples,
     examples,
+    inner_examples,
     numbers_examples,
     stored_examples,
     trees_examples,
@@ -51,7 +52,7 @@ from graphmend_lsp.mending.rules.where import (
 from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.model import Declined, Mend
 
-_PARTS = (examples, numbers_examples, stored_examples, trees_examples, drawn_examples)
+_PARTS = (examples, numbers_examples, stored_examples, trees_examples, drawn_examples, inner_examples)
 EXAMPLES: tuple[Example, ...] = tuple(one for part in _PARTS for one in part.EXAMPLES)
 REFUSALS: tuple[Refusal, ...] = tuple(one for part in _PARTS for one in part.REFUSALS)
 

@@ -1,0 +1,131 @@
+"""More examples and refusals of the rule `guard`: several conditions, lists of values, checks in constructors."""
+
+from __future__ import annotations
+
+from graphmend_lsp.mending.rule import Example, Refusal
+
+_RANGE = """\
+from decimal import InvalidOperation
+
+import torch
+
+
+def inside(x, low=0.0, high=1.0):
+    if ⟦torch.min(x) < low⟧ or torch.max(x) > high:
+        raise InvalidOperation()
+    return x.log()
+
+
+def fn(x):
+    return inside(x, 0.0, 100.0) + 1
+"""
+_NUMBERS = (("low", "float"), ("high", "float"))
+_MADE = """\
+import torch
+from torch.distributions import Distribution
+from torch.distributions.utils import broadcast_all
+
+
+class Between(Distribution):
+    def __init__(self, low, high):
+        self.low, self.high = broadcast_all(low, high)
+        super().__init__(self.low.size(), validate_args=False)
+        if self.low.dtype != self.high.dtype:
+            raise ValueError("another dtype")
+        if any(⟦(self.low >= self.high).view(-1).tolist()⟧):
+            raise ValueError("empty")
+        self.width = self.high - self.low
+
+
+def fn(x):
+    return Between(x, x.abs() + 1).width
+"""
+
+_KEPT = _MADE.replace('ValueError("empty")', 'ValueError("empty", 1)')
+
+MORE_EXAMPLES = (
+    Example(
+        "two limits, and an exception of another module",
+        _RANGE,
+        """\
+from decimal import InvalidOperation
+
+import torch
+
+from graphmend_support import check
+
+
+def inside(x, low=0.0, high=1.0):
+    check(~(torch.min(x) < low), InvalidOperation)
+    check(~(torch.max(x) > high), InvalidOperation)
+    return x.log()
+
+
+def fn(x):
+    return inside(x, 0.0, 100.0) + 1
+""",
+        run="calls = [(torch.ones(4),), (torch.ones(4) * 2,)]",
+        outermost="fn",
+        seen=_NUMBERS,
+    ),
+    Example(
+        "a list of truths in a constructor",
+        _MADE,
+        _MADE.replace("⟦", "")
+        .replace("⟧", "")
+        .replace(
+            "import broadcast_all\n",
+            "import broadcast_all\n\nfrom graphmend_support import check\n",
+        )
+        .replace(
+            """\
+        if any((self.low >= self.high).view(-1).tolist()):
+            raise ValueError("empty")
+""",
+            """\
+        check(~(self.low >= self.high).view(-1).any(), ValueError, "empty")
+""",
+        ),
+        run="calls = [(torch.ones(4),), (torch.ones(4) * 2,)]",
+        outermost="fn",
+        gb_id="GB0109",
+    ),
+)
+MORE_REFUSALS = (
+    Refusal(
+        "a second condition of another tensor",
+        _RANGE.replace("torch.max(x) > high", "torch.max(low) > high"),
+        "may do more than ask",
+        outermost="fn",
+        seen=(("high", "float"),),
+    ),
+    Refusal(
+        "a limit that no run saw",
+        _RANGE,
+        "use other values than the first",
+        outermost="fn",
+    ),
+    Refusal(
+        "a list of lists, whose truth is another",
+        _MADE.replace(".view(-1)", ""),
+        "computes with a tensor's value in Python",
+        outermost="fn",
+        gb_id="GB0109",
+    ),
+    Refusal(
+        "a constructor that stores in another object",
+        _KEPT.replace("        super()", "        low.owner = self\n        super()"),
+        "stores a value in front of the check",
+        outermost="fn",
+        gb_id="GB0109",
+    ),
+    Refusal(
+        "a constructor of a class that may keep its objects",
+        _KEPT.replace("Between(Distribution)", "Between(Kept)")
+        .replace("import Distribution", "import Distribution as Kept")
+        .replace("from torch.distributions import", "from things import"),
+        "stores a value in front of the check",
+        outermost="fn",
+        gb_id="GB0109",
+    ),
+)

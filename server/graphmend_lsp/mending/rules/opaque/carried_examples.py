@@ -1,0 +1,127 @@
+"""Examples of the opaque rule: tensors that the function made before are filled in copies; functions that may raise."""
+
+from __future__ import annotations
+
+from graphmend_lsp.mending.rule import Example, Refusal
+
+_BEFORE = """\
+import numpy as np
+import torch
+
+
+def shift(table, by):
+    table[..., 0] += by
+
+
+def inner(rows, width, limit=2.0):
+    if width > 8:
+        raise ValueError(f"too wide: {width}")
+    table = rows[:, None] * torch.ones(3)
+    shift(table, limit)
+    assert (table.abs() < 1e6).all(), "too large"
+    return table.sum(-1), table.amax(-1)
+
+
+def spread(x, width: int):
+    out = torch.zeros_like(x)
+    x = x.clone()
+    x[x > 5] = np.exp(1.5)
+    inside = (x > -1) & (x < 1)
+    top = torch.ones_like(x)
+    out[~inside] = x[~inside]
+    if ⟦torch.any(inside)⟧:
+        out[inside], top[inside] = inner(x[inside], width)
+    return out, top
+
+
+def fn(x):
+    out, top = spread(x.sin() * 2, 3)
+    return out * top.cos()
+"""
+_OPERATOR = '''\
+import torch
+
+from graphmend_support import operator
+
+
+@operator(like=lambda inside, out, top, width, x: (out, top))
+def _spread_operator(
+    inside: torch.Tensor,
+    out: torch.Tensor,
+    top: torch.Tensor,
+    width: int,
+    x: torch.Tensor,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Runs uncompiled, as one operator of the graph."""
+    out = out.clone()
+    top = top.clone()
+    if torch.any(inside):
+        out[inside], top[inside] = inner(x[inside], width)
+    return out, top
+'''
+_SEEN = (("x", "float32 6"), ("out", "float32 6"), ("top", "float32 6"), ("width", "int"))
+_CALLS = """\
+import torch
+
+calls = [(torch.linspace(-3, 3, 6),), (torch.full((6,), 1.5),), (torch.linspace(-1, 5, 6).requires_grad_(),)]
+"""
+
+EXAMPLES = (
+    Example(
+        "chosen elements that go through a function which may raise",
+        _BEFORE,
+        _BEFORE.replace("import torch\n", _OPERATOR, 1)
+        .replace("    if ⟦torch.any(inside)⟧:\n", "    out, top = _spread_operator(inside, out, top, width, x)\n")
+        .replace(
+            "        out[inside], top[inside] = inner(x[inside], width)\n    return out, top\n\n\ndef fn",
+            "    return out, top\n\n\ndef fn",
+        ),
+        run=_CALLS,
+        outermost="fn",
+        seen=_SEEN,
+    ),
+)
+
+
+def _refusal(title: str, old: str, new: str, reason: str) -> Refusal:
+    return Refusal(title, _BEFORE.replace(old, new), reason, outermost="fn", seen=_SEEN)
+
+
+REFUSALS = (
+    _refusal(
+        "a function that may raise, called in a `try`",
+        "    out, top = spread(x.sin() * 2, 3)\n",
+        "    try:\n        out, top = spread(x.sin() * 2, 3)\n    except ValueError:\n        return x\n",
+        "may catch the exception",
+    ),
+    _refusal(
+        "a tensor that has another name",
+        "    out[~inside] =",
+        "    kept = [out]\n    out[~inside] =",
+        "is stored in what others may hold",
+    ),
+    _refusal(
+        "a function that changes what it is given",
+        "shift(table, limit)",
+        "shift(rows[None], limit)",
+        "calls a function whose effects are not known",
+    ),
+    _refusal(
+        "a function that says something",
+        "    return table.sum(-1), ",
+        "    print(width)\n    return table.sum(-1), ",
+        "calls a function whose effects are not known",
+    ),
+    _refusal(
+        "an exception that shows a tensor",
+        'ValueError(f"too wide: {width}")',
+        "ValueError(rows)",
+        "calls a function whose effects are not known",
+    ),
+    _refusal(
+        "a value that is stored before it raises",
+        "    out[~inside] = x[~inside]\n",
+        "    spread.last = width\n    out[~inside] = x[~inside]\n",
+        "would be lost",
+    ),
+)

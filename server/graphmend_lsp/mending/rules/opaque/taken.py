@@ -1,0 +1,142 @@
+"""What an operator takes: tensors, lists of tensors and numbers, by the facts of a run and the text. Pure reading of `Source`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from graphmend_lsp.mending.facts.bindings import last_value
+from graphmend_lsp.mending.facts.kinds import Kinds
+from graphmend_lsp.mending.facts.seen import Seen
+from graphmend_lsp.mending.lowering.outlined import Run
+from graphmend_lsp.mending.syntax.imports import is_builtin
+from graphmend_lsp.mending.syntax.refused import Refused
+from graphmend_lsp.mending.syntax.source import Source, parameters
+from graphmend_lsp.values import TensorFact, ValueFact
+
+NUMBERS = ("int", "float", "bool", "str")
+"""The kinds of Python values that an operator takes."""
+_CUT = frozenset((
+    "item", "tolist", "numpy", "detach", "size", "dim", "numel", "nelement", "shape", "dtype", "device", "ndim", "data",
+    "argmax", "argmin", "nonzero", "new_zeros", "new_ones", "new_empty", "new_tensor", "bool", "long", "int",
+))  # fmt: skip
+"""What is read of a tensor by these has no gradient of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """What the operator takes: its parameter, the annotation that torch reads, and the text that is handed to it."""
+
+    name: str
+    annotation: str
+    text: str
+    fact: TensorFact | None = None
+
+
+def annotation_of(source: Source, node: ast.expr) -> str | None:
+    """The annotation of a parameter for a value; None where an operator cannot take it."""
+    fact = Seen(source).of(node) or _given(source, node)
+    if fact is not None:
+        items = fact.items or ((fact.element,) if fact.element is not None else ())
+        if fact.kinds in (("list",), ("tuple",)) and items and all(one.is_tensor for one in items):
+            return "list[Tensor]" if fact.kinds == ("list",) else None
+        if fact.is_tensor:
+            Seen(source).believe(node, "a tensor")
+            return "Tensor"
+        if len(fact.kinds) == 1 and fact.kinds[0] in NUMBERS:
+            Seen(source).believe(node, f"of type {fact.kinds[0]}")
+            return fact.kinds[0]
+        return None
+    if Kinds(source).of(node) == "tensor":
+        return "Tensor"
+    statement = source.statement(node)
+    value = last_value(source, node.id, statement) if isinstance(node, ast.Name) and statement is not None else None
+    return (
+        type(value.value).__name__
+        if isinstance(value, ast.Constant) and type(value.value) in (int, float, bool)
+        else None
+    )
+
+
+def _given(source: Source, node: ast.expr) -> ValueFact | None:
+    """What a run saw of a parameter that keeps its value, at any place in the function."""
+    function = source.function(node)
+    if function is None or not isinstance(node, ast.Name) or node.id not in parameters(function):
+        return None
+    uses = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == node.id]
+    if any(not isinstance(one.ctx, ast.Load) or source.function(one) is not function for one in uses):
+        return None
+    found = [fact for one in uses if (fact := Seen(source).of(one)) is not None]
+    return found[0] if found else None
+
+
+def first_load(source: Source, run: Run, name: str) -> ast.expr:
+    """Where the statements first name a value."""
+    return next(one for one in _loads(source, run) if isinstance(one, ast.Name) and one.id == name)
+
+
+def _loads(source: Source, run: Run) -> Iterable[ast.expr]:
+    begin, end = source.range(run.first)[0], source.range(run.last)[1]
+    function = source.function(run.first)
+    inside = [
+        one
+        for one in (ast.walk(function) if function is not None else ())
+        if isinstance(one, (ast.Name, ast.Attribute)) and begin <= source.range(one)[0] < end
+    ]
+    return sorted(inside, key=lambda one: (source.range(one)[0], isinstance(one.ctx, ast.Store)))
+
+
+def taken(source: Source, run: Run) -> tuple[tuple[Handed, ...], dict[ast.AST, str]]:
+    """What the operator takes, and the parameters that stand for attributes of ``self`` in its text."""
+    found: list[Handed] = []
+    exchange: dict[ast.AST, str] = {}
+    for name in run.takes:
+        if name == "self":
+            continue
+        annotation = annotation_of(source, first_load(source, run, name))
+        assert annotation is not None
+        uses = [one for one in _loads(source, run) if isinstance(one, ast.Name) and one.id == name]
+        cut = annotation == "Tensor" and all(_is_cut(source, one) for one in uses if isinstance(one.ctx, ast.Load))
+        cut = cut and not Kinds(source).is_bool(first_load(source, run, name))
+        fact = Seen(source).tensor(first_load(source, run, name))
+        found.append(Handed(name, annotation, f"{name}.detach()" if cut else name, fact))
+    for one in _loads(source, run):
+        if not (isinstance(one, ast.Name) and one.id == "self"):
+            continue
+        attribute = source.parents.get(one)
+        if not isinstance(attribute, ast.Attribute) or not isinstance(attribute.ctx, ast.Load):
+            raise Refused("The statements hand on `self`, which an operator cannot take.")
+        call = source.parents.get(attribute)
+        annotation = None if isinstance(call, ast.Call) and call.func is attribute else annotation_of(source, attribute)
+        text = source.code(attribute)
+        if annotation is None:
+            raise Refused(f"`{text}` is not known to be a tensor or a number, which is what an operator takes.")
+        known = next((each.name for each in found if each.text == text), None)
+        if known is None:
+            used = {each.id for each in source.nodes if isinstance(each, ast.Name)}
+            free = attribute.attr not in used and all(attribute.attr != each.name for each in found)
+            known = attribute.attr if free else source.fresh(attribute.attr, frozenset(each.name for each in found))
+            found.append(Handed(known, annotation, text, Seen(source).tensor(attribute)))
+        exchange[attribute] = known
+    if not any("Tensor" in one.annotation for one in found):
+        raise Refused("The statements take no tensor; compute this outside of the compiled function.")
+    return tuple(found), exchange
+
+
+def _is_cut(source: Source, node: ast.AST) -> bool:
+    """Whether what is made of a tensor here has no gradient of it."""
+    for one in source.ancestors(node):
+        if isinstance(one, ast.Attribute) and one.attr in _CUT:
+            return True
+        if isinstance(one, (ast.Compare, ast.If, ast.While, ast.Assert)):
+            return True
+        if isinstance(one, ast.Subscript) and node in ast.walk(one.slice):
+            return True
+        if isinstance(one, ast.Call) and any(
+            is_builtin(source, one.func, name) for name in ("int", "float", "bool", "len", "repr", "str", "range")
+        ):
+            return True
+        if isinstance(one, ast.stmt):
+            return False
+    return False
