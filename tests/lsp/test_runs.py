@@ -120,6 +120,25 @@ def test_run_now_answers_when_a_save_takes_its_place(start: Start, uri: str) -> 
     assert "1 graph break in 2 graphs" in shown_words(client)[-1]
 
 
+def test_saves_without_a_change_leave_the_run_to_its_end(start: Start, uri: str) -> None:
+    """Who saves more often than a proof takes would never get one. Another file may have changed: it is run once more."""
+    client = start()
+    client.initialize(NEOVIM)
+    client.open(uri, f"# fake: slow check\n# fake: slow prove\nx = foo\n{ENTRY}")
+    client.save(uri)
+    begun = time.monotonic()
+    while time.monotonic() - begun < 1.2:
+        client.save(uri)
+        client.result("textDocument/hover", {"textDocument": {"uri": uri}, "position": {"line": 0, "character": 0}})
+        time.sleep(0.1)
+    client.published(uri, proven)
+    assert time.monotonic() - begun < 2.8  # the first run's
+    busy = [m for m in client.seen if m.get("method") == "graphmend/status" and m["params"]["state"] == "busy"]
+    assert len(busy) == 1
+    client.until_note("graphmend/status", lambda params: params["state"] == "busy")
+    client.until_note("graphmend/status", lambda params: params["state"] == "ready")
+
+
 def test_a_worker_that_is_started_again_is_told(start: Start, uri: str) -> None:
     client = start()
     client.initialize(NEOVIM)

@@ -33,12 +33,13 @@ class Folders:
         home, others = self._home(file), self._others(file)
         return home if not others or home.entries(file) else others[0]
 
-    def ask(self, uri: str) -> list[Runs]:
-        """Run what reaches the document, in each folder that has such entries; those that run now."""
+    def ask(self, uri: str, *, anew: bool = True) -> list[Runs]:
+        """Run what reaches the document, in each folder that has such entries; those that run now. `anew`: see `Runs.ask`."""
         file = self._workspace.files.get(uri)
         if file is None:
             return []
-        return [runs for runs in dict.fromkeys((self.of(file), *self._others(file))) if runs.ask(uri) is not None]
+        every = dict.fromkeys((self.of(file), *self._others(file)))
+        return [runs for runs in every if runs.ask(uri, anew=anew) is not None]
 
     def _home(self, file: OpenFile) -> Runs:
         return self.at(self._workspace.folder_at(file.document.path))

@@ -47,6 +47,8 @@ class Runs:
         self._session: SessionLike | None = None
         self._task: asyncio.Task[None] | None = None
         self._pending: set[str] = set()
+        self._under_way: CheckRequest | None = None
+        self._saved_again = ""  # a document that was saved as it is, while its run was under way
         self._number = 0
         self._told: set[str] = set()
         self.last = ""  # what the last run that came to its end found, as a sentence
@@ -112,8 +114,12 @@ class Runs:
         if file.document.path is not None and file.document.is_read and self.entries(file):
             await self.session().start()
 
-    def ask(self, uri: str) -> asyncio.Task[None] | None:
-        """Run what reaches the document, soon, in place of a run under way. None when there is nothing to run."""
+    def ask(self, uri: str, *, anew: bool = True) -> asyncio.Task[None] | None:
+        """Run what reaches the document, soon, in place of a run under way. None when there is nothing to run.
+
+        Not `anew`: a run under way of the very same texts is left to its end, and what it proves is not lost; then it is run
+        again, which what is kept answers where no other file has changed.
+        """
         workspace = self._workspace
         file = workspace.files.get(uri)
         if file is None or file.document.path is None or not file.document.is_read or self.why_not():
@@ -121,6 +127,11 @@ class Runs:
         if not self.entries(file):
             self.tell_status(state="stopped", message="no entry; write a graphmend_entry function to run the model")
             return None
+        busy = self._task is not None and not self._task.done()
+        if not anew and busy and self._under_way is not None and self._under_way == self._request([file]):
+            self._saved_again = uri
+            return self._task
+        self._saved_again, self._under_way = "", None
         self._pending.add(uri)
         self._number = next(self._numbers)
         previous = self._task
@@ -179,8 +190,11 @@ class Runs:
             self._pending.clear()
             return
         request, run = self._request(wanted), workspace.begin_run(number, self.folder)
+        self._under_way = request
         try:
             await self._check_and_prove(number, request, run, wanted)
+            if self.is_known(number) and self._saved_again:
+                self.ask(self._saved_again)
         except asyncio.CancelledError:
             if self.is_known(number):
                 self._pending.clear()  # cancelled by the user, not replaced by a newer run

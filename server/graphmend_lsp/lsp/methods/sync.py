@@ -71,4 +71,4 @@ async def _run(ls: GraphMendServer, file: OpenFile, by_hand: bool) -> None:
     await ls.state.read_project(file)
     when = ls.state.settings_at(file.document.path).run
     if when == "onEverySave" or (when == "onSave" and by_hand):
-        ls.runs.ask(file.document.uri)
+        ls.runs.ask(file.document.uri, anew=False)
