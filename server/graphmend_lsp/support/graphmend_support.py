@@ -29,7 +29,7 @@ __all__ = [
     "runs_deferred", "state_operator", "while_tracing",
 ]
 
-VERSION = 3
+VERSION = 4
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Never change what is in here: copies of other versions use it, too.
