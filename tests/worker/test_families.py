@@ -83,6 +83,21 @@ def test_every_level_leaves_what_was_told(level: Level) -> None:
     assert (small.out_features, small.extra, small.dropout) == (["stage2"], 3, 0.5)
 
 
+@pytest.mark.parametrize(
+    ("given", "layers"),
+    [
+        ({"first_k_dense_replace": 3}, 4),
+        ({"first_k_dense_replace": 0}, 2),
+        ({"first_k_dense_replace": 30}, 8),
+        ({"attn_layer_period": 8, "attn_layer_offset": 4}, 8),
+        ({"attn_layer_period": 1, "attn_layer_offset": 3}, 4),
+    ],
+)
+def test_there_is_a_layer_of_each_kind(given: dict[str, int], layers: int) -> None:
+    """A model whose experts begin in its fourth layer is not one without experts."""
+    assert shrunk(Text(**given), LEVELS[0]).num_hidden_layers == layers
+
+
 def test_an_odd_count_of_heads() -> None:
     small = shrunk(Text(num_attention_heads=71, hidden_size=4544, num_key_value_heads=71), LEVELS[0])
     assert small.hidden_size // small.num_attention_heads == 4544 // 71

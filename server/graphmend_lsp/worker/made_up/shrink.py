@@ -47,6 +47,11 @@ _TOKEN = re.compile(r"(_token_(id|index)|_id|_token|_ids|_index)$")
 _EXPERT = re.compile(r"(num|n)(_local|_routed|_moe)?_experts$|^moe_num_experts$|^num_experts$")
 _TOP = re.compile(r"experts_per_tok(en)?$|moe_top_?k$|^moe_k$|num_selected_experts$")
 
+_OTHER_LAYER = {  # what says which layer is of another kind, and how much more layers than that there must be to have both
+    "attn_layer_period": 0, "sliding_window_pattern": 0, "full_attn_mod": 0, "attn_layer_offset": 1,
+    "first_k_dense_replace": 1,
+}  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Level:
@@ -238,9 +243,9 @@ def _fewer_layers(config: Any, numbers: dict[str, int]) -> dict[str, Any]:
         if len(value) in counts.values() and all(isinstance(one, (str, int, bool, float)) for one in value):
             kinds = list(dict.fromkeys(value))
             wanted = max(wanted, 1 + max(list(value).index(kind) for kind in kinds) if len(kinds) <= 4 else wanted)
-    for name in ("attn_layer_period", "sliding_window_pattern", "full_attn_mod", "attn_layer_offset"):
+    for name, more in _OTHER_LAYER.items():
         if isinstance(numbers.get(name), int):
-            wanted = max(wanted, numbers[name] + (name == "attn_layer_offset"))
+            wanted = max(wanted, numbers[name] + more)
     if any(name.endswith(("out_indices", "out_features")) and value for name, value in vars(config).items()):
         counts = {}  # layers are named one by one
     wanted = min(wanted, MOST_LAYERS)
