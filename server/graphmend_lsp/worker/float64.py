@@ -56,7 +56,8 @@ class Path:
 
     def enter(self, frame: FrameType, event: str, argument: Any) -> Any:
         """What `sys.settrace` is told."""
-        if kind_of(frame.f_code.co_filename) != "code":
+        file = frame.f_code.co_filename
+        if kind_of(file) != "code" or (file.startswith("<") and kind_of(_home(frame)) == "worker"):
             return None
         return self._line(frame, event, argument)
 
@@ -64,6 +65,11 @@ class Path:
         if event in ("call", "line"):
             self._seen.update(f"{frame.f_code.co_filename}:{frame.f_lineno}\n".encode())
         return self._line
+
+
+def _home(frame: FrameType) -> str:
+    """The file of the module that code without a file was made for: a dataclass of ours, say, whose methods Python writes."""
+    return str(frame.f_globals.get("__file__") or "<unknown>")
 
 
 @contextmanager
