@@ -65,6 +65,13 @@ def test_a_lasting_tensor_is_read_anew_whatever_wrote_to_it() -> None:
     assert store.lasting(weight).text != changed.text
 
 
+def test_a_lasting_tensor_that_cannot_be_read_is_its_words() -> None:
+    left: list[torch.Tensor] = []
+    torch.vmap(lambda x: (left.append(x), x.sin())[1])(torch.ones(3))
+    for one in (*left, torch.ones(3, device="meta")):
+        assert "float32" in Store().lasting(one).text
+
+
 def test_what_calls_leave_alone_is_one_snapshot() -> None:
     store = Store()
     first = store.once("state", {"a": store.plain(1), "b": store.plain(True)})

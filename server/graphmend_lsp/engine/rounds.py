@@ -17,7 +17,7 @@ from graphmend_lsp.engine.findings import unmet
 from graphmend_lsp.engine.programs import combine, programs_of
 from graphmend_lsp.engine.prove import Judge, Known
 from graphmend_lsp.engine.runs import Key, Run
-from graphmend_lsp.engine.vain import Vain, in_vain, of_use, without
+from graphmend_lsp.engine.vain import Runner, Vain, in_vain, of_use, without
 from graphmend_lsp.engine.verdicts import in_chain, worst
 from graphmend_lsp.mending import LAST_RESORT
 from graphmend_lsp.model import Break, Candidate, EntryResult, Mend, Report, Safety, Verdict
@@ -26,16 +26,8 @@ _EXCHANGES = 3  # how often other candidates are tried together; each costs one 
 Place = tuple[str, str]  # a file and the name of a function in it
 
 
-class Prover(Judge, Protocol):
+class Prover(Judge, Runner, Protocol):
     """What mend-all needs of the session; see there."""
-
-    async def run(self, request: CheckRequest, on_progress: OnProgress | None = None) -> dict[Key, Run]:
-        """Run the entries."""
-        ...
-
-    async def report(self, request: CheckRequest, runs: Mapping[Key, Run]) -> Report:
-        """Make the report."""
-        ...
 
     async def prove(
         self,

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from graphmend_lsp.mending.facts.reach import called_within, caught_at, leading_to
+from graphmend_lsp.mending.facts.reach import Calls, called_within, caught_at
 from graphmend_lsp.mending.syntax.source import Function, Source, read
 
 TEXT = """\
@@ -104,7 +104,7 @@ LEADING = [
 
 @pytest.mark.parametrize(("name", "names"), LEADING, ids=[name for name, _ in LEADING])
 def test_what_may_lead_to_a_function(source: Source, name: str, names: set[str]) -> None:
-    assert {one.name for one in leading_to(source, function(source, name))} == names
+    assert {one.name for one in Calls(source).leading_to(function(source, name))[0]} == names
 
 
 def test_where_its_exceptions_may_be_caught(source: Source) -> None:

@@ -19,7 +19,7 @@ _RUN = ("forward", "__call__")
 
 def caught_at(source: Source, function: Function) -> int | None:
     """The line of the first call of the file that may lead to `function` and whose exceptions a handler there may catch."""
-    calls = _Calls(source).leading_to(function)[1]
+    calls = Calls(source).leading_to(function)[1]
     return min((source.span(one).start.line for one in calls if _is_handled(source, one)), default=None)
 
 
@@ -33,7 +33,7 @@ def called_within(source: Source, function: Function, words: tuple[str, ...]) ->
     ]
     if not blocks:
         return None
-    calls = set(_Calls(source).leading_to(function)[1])
+    calls = set(Calls(source).leading_to(function)[1])
     for block in blocks:
         for call in (one for part in block.body for one in ast.walk(part) if isinstance(one, ast.Call)):
             if call in calls:
@@ -41,12 +41,7 @@ def called_within(source: Source, function: Function, words: tuple[str, ...]) ->
     return None
 
 
-def leading_to(source: Source, function: Function) -> frozenset[Function]:
-    """The functions of the file that may call `function`, through others too, and itself."""
-    return _Calls(source).leading_to(function)[0]
-
-
-class _Calls:
+class Calls:
     """The calls of a file, by what they may call; each is looked at once, however many functions are asked about."""
 
     def __init__(self, source: Source) -> None:
