@@ -1,13 +1,14 @@
 """Thousands of small programs, mended where the verdict says *safe*, compared by other means over other calls: is any mend wrong?
 
-    python bench/attack.py [--programs mutants|random] [--rule RULE] [--example REGEX] [--from SEED] [--count N] [--whole N] [--inductor N] [--log FILE] [--keep FOLDER]
+    python bench/attack.py [--programs mutants|random] [--rule RULE] [--example REGEX] [--from SEED] [--count N] [--whole N] [--inductor N] [--uses] [--log FILE] [--keep FOLDER]
 
 A program is a mutant of a rule's example (`tests/attack/mutants.py`) or made at random (`tests/attack/programs.py`). What
 the rules offer is judged by the worker's own code in this process (`tests/attack/inside.py`); what is safe is then run beside
 the original by `tests/attack/differ.py`, which shares no code with the worker, over calls that the verdict did not see.
 
 Of mutants every offer is judged and compared uncompiled, where a rewrite can be wrong; of one in N (--whole) the whole verdict
-is made and the mend compared under eager and aot_eager as well, of one in M (--inductor) under inductor too. Random programs
+is made and the mend compared under eager and aot_eager as well, of one in M (--inductor) under inductor too. With --uses what is safe
+is also put to some thirty uses that no call shows (`tests/attack/uses.py`: other dtypes, hooks, callees that raise, shared state, optimizer steps ...). Random programs
 are run under Dynamo to find their breaks, and always judged as a whole. A difference of an offer that is safe uncompiled is
 told as *unsound* only when the whole verdict is safe too. Prints a line of JSON for each difference, appends one for each
 program to the log, with which a run that was cut off goes on, and the counts at the end; exit status 1 when any was unsound.
@@ -69,7 +70,9 @@ def _batch(send: Any, seeds: list[int], options: argparse.Namespace, folder: str
     attack = mutant if options.programs == "mutants" else random_program
     for seed in seeds:
         signal.setitimer(
-            signal.ITIMER_VIRTUAL, MOST * (4 if options.programs == "random" or _is_whole(seed, options) else 1), 1.0
+            signal.ITIMER_VIRTUAL,
+            MOST * (4 if options.programs == "random" or _is_whole(seed, options) else 1),
+            1.0,
         )
         begun = time.process_time()
         try:
@@ -89,7 +92,7 @@ def _too_long(_number: int, _frame: object) -> None:
 
 def mutant(seed: int, options: argparse.Namespace, folder: str) -> dict[str, Any]:
     """Every offer for a mutant judged uncompiled, the safe ones compared."""
-    from tests.attack import differ, inside, mutants
+    from tests.attack import differ, inside, mutants, uses
 
     from graphmend_lsp.engine.files import Sources
     from graphmend_lsp.engine.programs import combine
@@ -116,6 +119,9 @@ def mutant(seed: int, options: argparse.Namespace, folder: str) -> dict[str, Any
             mended = combine((mend,), Sources({path: made.text}))[1][path]
             backends: list[str] = []
             found = differ.differences(path, path, [], seed, (made.text, mended))
+            if options.uses and not found:
+                found = uses.differences(path, seed, (made.text, mended), whole)
+                result["uses"] = True
             if found or whole:
                 run = inside.run(entry, made.text, "eval")
                 full = inside.verdicts(entry, made.text, "eval", [(mend,)], run)[0][0]
@@ -191,6 +197,7 @@ def count(results: Iterable[dict[str, Any]]) -> Counter[str]:
             counts["safe offers compared"] += safety in ("safe", "whole safe")
             counts["judged as a whole"] += safety.startswith("whole")
         counts["programs with a safe offer"] += any(s in ("safe", "whole safe") for _, s in one.get("verdicts", ()))
+        counts["programs put to uses"] += one.get("uses", False)
         for backend in sorted(set(one.get("backends", ()))):
             counts[f"compared under {backend}"] += 1
         unsound = [each for each in one.get("found", ()) if each["safety"] == "whole safe"]
@@ -212,6 +219,9 @@ def main() -> None:
         "--whole", type=int, default=50, metavar="N", help="judge and compare one of N as a whole, compiled"
     )
     parser.add_argument("--inductor", type=int, default=0, metavar="N", help="of those, one of N under inductor too")
+    parser.add_argument(
+        "--uses", action="store_true", help="safe offers are compared in the uses of tests/attack/uses.py, too"
+    )
     parser.add_argument(
         "--log", type=Path, metavar="FILE", help="a line for each program; seeds that it has are left out"
     )

@@ -30,7 +30,7 @@ PARTS = ("error", "outputs", "state", "inputs", "gradients", "random", "text", "
 Call = tuple[str, list[Any], dict[str, Any]]
 
 
-class _Records(logging.Handler):
+class Records(logging.Handler):
     def __init__(self) -> None:
         super().__init__()
         self.seen: list[str] = []
@@ -57,7 +57,7 @@ def sequence(
     """
     chance = random.Random(seed)
     for number, one in enumerate(own):
-        yield f"own {number} plain {asked}", *_made(one, "given", "plain", asked, 0)
+        yield f"own {number} plain {asked}", *made(one, "given", "plain", asked, 0)
     if asked != "plain":
         return
     for number in range(LENGTH):
@@ -68,27 +68,30 @@ def sequence(
         if number == LENGTH - 1:
             look = asked = "plain"
         words = f"{number} {value} {look} {asked}"
-        made = chance.randrange(1 << 30)
+        at = chance.randrange(1 << 30)
         if accepted(words):
-            yield words, *_made(own[base], value, look, asked, made)
+            yield words, *made(own[base], value, look, asked, at)
 
 
-def _made(own: Any, value: str, look: str, asked: str, seed: int) -> tuple[list[Any], dict[str, Any]]:
+def made(
+    own: Any, value: str, look: str, asked: str, seed: int, change: Callable[[Any], Any] | None = None
+) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of a call made from one of the program's own; `change` is applied to each tensor."""
     import torch
 
     generator = torch.Generator().manual_seed(seed)
-    made: dict[int, Any] = {}
+    known: dict[int, Any] = {}
 
     def tensor(one: Any) -> Any:
-        if id(one) in made:
-            return made[id(one)]
-        new = _valued(one.detach(), value, generator)
-        new = _looking(new, look)
+        if id(one) in known:
+            return known[id(one)]
+        new = _looking(_valued(one.detach(), value, generator), look)
+        new = new if change is None else change(new)
         if (asked in ("leaf", "inner") and new.is_floating_point()) or (
             asked == "plain" and one.requires_grad and new.is_floating_point()
         ):
             new.requires_grad_()
-        made[id(one)] = new
+        known[id(one)] = new
         return new
 
     def walk(one: Any) -> Any:
@@ -180,13 +183,13 @@ def observe(
     # inductor leaves out the rounding to float16 between operations of one kernel, of which a program in one graph has more
     options = {"emulate_precision_casts": True} if backend == "inductor" else None
     run = subject if backend is None else torch.compile(subject, backend=backend, options=options)
-    records, logger = _Records(), logging.getLogger()
+    records, logger = Records(), logging.getLogger()
     kept = logger.handlers, logger.level
     logger.handlers = [records]
     logger.setLevel(logging.INFO)
     try:
         return [
-            _observed(space, subject, run, records, call, seed + number)
+            observed(space, subject, run, records, call, seed + number)
             for number, call in enumerate(sequence(own, seed, accepted, asked))
         ]
     finally:
@@ -194,9 +197,21 @@ def observe(
         logger.setLevel(kept[1])
 
 
-def _observed(
-    space: dict[str, Any], subject: Any, run: Any, records: _Records, call: Call, seed: int
+def observed(
+    space: dict[str, Any],
+    subject: Any,
+    run: Any,
+    records: Records,
+    call: Call,
+    seed: int,
+    said: str = "always",
+    out: io.StringIO | None = None,
+    between: Callable[[Any, list[Any]], None] | None = None,
 ) -> dict[str, Any]:
+    """What one call of `run` shows. `said` is the filter for warnings, `out` the stream that text goes to.
+
+    `between` stands between the call and the backward pass; it is given what the call gave and its arguments.
+    """
     import torch
 
     words, args, kwargs = call
@@ -221,7 +236,7 @@ def _observed(
     if numpy is not None:
         numpy.random.seed(seed % 2**32)
     records.seen = []
-    out = io.StringIO()
+    out = io.StringIO() if out is None else out
     mode = {"no_grad": torch.no_grad, "inference": torch.inference_mode}.get(asked, contextlib.nullcontext)
     with (
         contextlib.redirect_stdout(out),
@@ -229,20 +244,22 @@ def _observed(
         warnings.catch_warnings(record=True) as warned,
         mode(),
     ):
-        warnings.simplefilter("always")
+        warnings.simplefilter(said)  # type: ignore[arg-type]
         try:
             value = run(*given, **kwargs)
-            got["outputs"] = _taken(value)
+            got["outputs"] = taken(value)
+            if between is not None:
+                between(value, given)
             if asked not in ("no_grad", "inference"):
                 _backward(value, seed)
         except Exception as error:
-            said = str(error).split("\n\nfrom user code")[0].split("\n\nSet TORCHDYNAMO")[0]
-            got["error"] = f"{type(error).__name__}: {said if _is_own(error, space) else '...'}"
+            words_of = str(error).split("\n\nfrom user code")[0].split("\n\nSet TORCHDYNAMO")[0]
+            got["error"] = f"{type(error).__name__}: {words_of if _is_own(error, space) else '...'}"
     got["gradients"] = {
         name: None if one.grad is None else one.grad.clone() for name, one in (leaves | parameters).items()
     }
-    got["inputs"] = _taken([given, kwargs])
-    got["state"] = _state(space, subject)
+    got["inputs"] = taken([given, kwargs])
+    got["state"] = state_of(space, subject)
     got["random"] = [torch.get_rng_state(), repr(random.getstate())]
     got["random"] += [numpy.random.get_state()[1].tobytes()] if numpy else []
     got["text"] = out.getvalue()
@@ -273,26 +290,26 @@ def _backward(value: Any, seed: int) -> None:
     import torch
 
     generator = torch.Generator().manual_seed(seed)
-    roots = [one for one in _tensors(value) if one.requires_grad]
+    roots = [one for one in tensors(value) if one.requires_grad]
     if roots:
         torch.autograd.backward(roots, [torch.randn(one.shape, generator=generator).to(one.dtype) for one in roots])
 
 
-def _tensors(value: Any) -> list[Any]:
+def tensors(value: Any) -> list[Any]:
     import torch
 
     if isinstance(value, torch.Tensor):
         return [value]
     if isinstance(value, Mapping):
         value = list(value.values())
-    return [one for part in value for one in _tensors(part)] if isinstance(value, (list, tuple)) else []
+    return [one for part in value for one in tensors(part)] if isinstance(value, (list, tuple)) else []
 
 
-def _state(space: dict[str, Any], subject: Any) -> dict[str, Any]:
+def state_of(space: dict[str, Any], subject: Any) -> dict[str, Any]:
     import torch
 
     known = (int, float, str, list, dict, set, tuple, torch.Tensor, type(None))
-    found = {name: _taken(one) for name, one in space.items() if isinstance(one, known) and not name.startswith("__")}
+    found = {name: taken(one) for name, one in space.items() if isinstance(one, known) and not name.startswith("__")}
     modules = [(f"global {name}", one) for name, one in space.items() if isinstance(one, torch.nn.Module)]
     if isinstance(subject, torch.nn.Module):
         modules.append(("subject", subject))
@@ -300,11 +317,11 @@ def _state(space: dict[str, Any], subject: Any) -> dict[str, Any]:
         for path, part in one.named_modules():
             for key, value in (*vars(part).items(), *part._buffers.items(), *part._parameters.items()):
                 if isinstance(value, known) and not key.startswith("_"):
-                    found[f"{name}.{path}.{key}"] = _taken(value)
+                    found[f"{name}.{path}.{key}"] = taken(value)
     return found
 
 
-def _taken(value: Any, depth: int = 0) -> Any:
+def taken(value: Any, depth: int = 0) -> Any:
     """A copy of the value as plain data."""
     import torch
 
@@ -313,9 +330,9 @@ def _taken(value: Any, depth: int = 0) -> Any:
     if depth > 6:
         return "deep"
     if isinstance(value, Mapping):
-        return {str(key): _taken(one, depth + 1) for key, one in value.items()}
+        return {str(key): taken(one, depth + 1) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
-        return [type(value).__name__, *[_taken(one, depth + 1) for one in value]]
+        return [type(value).__name__, *[taken(one, depth + 1) for one in value]]
     return value if isinstance(value, (int, float, str, bool, type(None))) else type(value).__name__
 
 
@@ -411,14 +428,14 @@ def differences(
                     if alike(part, compiled[number], other, exact) or not alike(part, compiled[number], one, exact):
                         continue  # compiling changes this very part of the original: nothing can be said
                 found.append(
-                    f"{backend or 'uncompiled'} call {one['words']} {part}: {_brief(one.get(part), other.get(part))}"
+                    f"{backend or 'uncompiled'} call {one['words']} {part}: {brief(one.get(part), other.get(part))}"
                 )
             if found and len(found) > 8:
                 return found
     return found
 
 
-def _brief(one: Any, other: Any) -> str:
+def brief(one: Any, other: Any) -> str:
     if isinstance(one, dict) and isinstance(other, dict):
         names = [name for name in one if not same(one.get(name), other.get(name), True)]
         if names:
