@@ -8,10 +8,11 @@ The support module itself, which is written once into a project, is not counted.
 from __future__ import annotations
 
 import argparse
-import difflib
 import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
+
+from mended import changed_lines
 
 from graphmend_lsp.mending import propose, rules_by_name
 from graphmend_lsp.mending.rule import Example, Style
@@ -44,14 +45,8 @@ def cost(rule: str, example: Example) -> Cost | None:
         mends = propose(site, {PATH: text}, [rule], styles={PATH: style}).mends
         if not mends:
             return None
-        counted.append(changed(text, apply_edits(text, mends[0].edits)))
+        counted.append(changed_lines(text, apply_edits(text, mends[0].edits)))
     return Cost(rule, example.title, *counted[0], sum(counted[1]))
-
-
-def changed(old: str, new: str) -> tuple[int, int]:
-    """How many lines a diff of the texts adds and removes."""
-    lines = list(difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=0))[2:]
-    return sum(line.startswith("+") for line in lines), sum(line.startswith("-") for line in lines)
 
 
 def unmarked(example: Example) -> tuple[str, Break]:

@@ -5,8 +5,10 @@ The rows of the tables that `bench/constructs` and `bench/packages` make; plain 
 
 from __future__ import annotations
 
+import difflib
 import json
-from collections.abc import Mapping
+import statistics
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePath
 from typing import Any
@@ -37,7 +39,8 @@ class Row:
     """One program. `before` and `after` safe mends: (graphs, breaks, skipped frames); `left` are the breaks after them.
 
     `rules` are those of the safe mends that were made, `told` what these tell; `differs` is what other calls showed.
-    `digest` is that of the program, so that a kept row is known to be of this text.
+    `digest` is that of the program, so that a kept row is known to be of this text. `lines` are those that the mends add and
+    remove together, without the support module.
     """
 
     group: str
@@ -51,6 +54,7 @@ class Row:
     rules: tuple[str, ...]
     told: tuple[str, ...]
     differs: tuple[str, ...] = ()
+    lines: int = 0
 
     @property
     def outcome(self) -> str:
@@ -95,6 +99,26 @@ def row_of(group: str, name: str, digest: str, plan: Plan) -> Row:
         after=_cut(plan.after),
         rules=tuple(one.mend.rule for one in plan.applied),
         told=plan.verdict.reasons if plan.verdict else (),
+        lines=sum(sum(changed_lines(old, plan.texts.get(path, old))) for path, old in plan.old.items() if old),
+    )
+
+
+def changed_lines(old: str, new: str) -> tuple[int, int]:
+    """How many lines a diff of the texts adds and removes."""
+    lines = list(difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=0))[2:]
+    return sum(line.startswith("+") for line in lines), sum(line.startswith("-") for line in lines)
+
+
+def sizes(rows: Iterable[Row]) -> str:
+    """How large the diffs are, a mend: a sentence; "" where nothing was mended."""
+    made = [(row.lines, len(row.rules)) for row in rows if row.rules and row.lines]
+    each = sorted(lines / mends for lines, mends in made)
+    if not each:
+        return ""
+    over = sum(one > 12 for one in each)
+    return (
+        f"{sum(mends for _, mends in made)} safe mends; lines added and removed for each, by program: "
+        f"median {statistics.median(each):g}, most {each[-1]:g}; over 12 in {over} of {len(each)} programs"
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from mended import Row, Site, cell, code
+from mended import Row, Site, cell, code, sizes
 
 from graphmend_lsp.mending import LAST_RESORT
 
@@ -57,7 +57,7 @@ def page(rows: list[Row]) -> str:
     kinds = Counter(row.kind for row in breaking)
     types = {site.gb_id: site.gb_type for row in breaking for site in row.sites}
     lines = [
-        HEAD + totals(rows) + ".\n",
+        HEAD + totals(rows) + ".\n" + _sentence(sizes(rows)),
         _line(["kind", "", "constructs", *(_TITLES.get(one, one) for one in OUTCOMES)]),
     ]
     lines.append(_line(["---"] * (3 + len(OUTCOMES))))
@@ -74,6 +74,10 @@ def page(rows: list[Row]) -> str:
         names = [name_of(row.name) for row in rows if row.group == group and row.outcome == "no break"]
         quiet += [f"* {group.replace('_', ' ')}: {', '.join(names)}"] if names else []
     return "\n".join([*lines, *quiet]) + "\n"
+
+
+def _sentence(words: str) -> str:
+    return f"\n{words}.\n" if words else ""
 
 
 def _cells(row: Row) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
-from mended import Row, Site, cell, code
+from mended import Row, Site, cell, code, sizes
 
 from graphmend_lsp.mending import LAST_RESORT
 
@@ -52,7 +52,7 @@ def page(rows: list[Row], versions: Mapping[str, str], every: Iterable[tuple[str
     left_out = "; ".join(f"{package} ({', '.join(names)})" for package, names in missing.items())
     note = f"\nNot in this table: {left_out}.\n" if left_out else ""
     lines = [
-        HEAD + totals(rows) + ".\n" + note,
+        HEAD + totals(rows) + ".\n" + (f"\n{sizes(rows)}.\n" if sizes(rows) else "") + note,
         _line(["package", "entry", "before", "after", "mended by"]),
         _line(["---"] * 5),
     ]

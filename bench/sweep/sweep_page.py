@@ -10,7 +10,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from mended import cell, code  # noqa: E402
+from mended import cell, code, sizes  # noqa: E402
 from swept import Outcome, Swept  # noqa: E402
 
 _OUTCOMES: tuple[Outcome, ...] = ("whole", "mended", "fewer", "stays", "fails", "no input")
@@ -57,6 +57,8 @@ def page(package: str, version: str, rows: list[Swept], count: int) -> str:
     """The whole page; `count` is how many files the package has."""
     option = "" if package == "transformers" else f" --package {package}"
     lines = [HEAD.format(package=package, version=version, option=option) + totals(rows)]
+    if words := sizes(row.row for row in rows):
+        lines.append(f"\n{words}.")
     if len(rows) < count:
         lines.append(f"\nThis page has {len(rows)} of {count} files.")
     odd = [row for row in rows if row.half == "odd"]
