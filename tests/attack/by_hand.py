@@ -810,6 +810,13 @@ BEHIND = (
     """, "safe", gb_id="GB0109", calls=G, more="[(torch.full((6,), 0.5).requires_grad_(),)]"),
 )  # fmt: skip
 FOUND = (
+    Case("an input that takes gradients where the other side leaves it alone", "where", """
+        def fn(x):
+            y = x
+            if ⟦x.sum() > 0⟧:
+                y.add_(1)
+            return x + y
+    """, "not safe", more="[(torch.ones(4),), (-torch.ones(4),)]"),
     Case("a second condition that needs elements", "where", """
         def fn(x):
             if ⟦(x.sum() > 0) and (x.max() < 9)⟧:

@@ -204,6 +204,7 @@ class _Search:
             *self.in_other_mode(bases),
             *self.in_odd_form(bases[0]),
             *self.with_history(bases),
+            *self.with_gradients(bases),
             *self.with_other_flags(bases),
             *self.made_unusual(bases),
             *self.refused,
@@ -320,6 +321,13 @@ class _Search:
             return ()
         one = replace(gradient_of(Recipe(bases[0])), history=True)
         return (one,) if self.observe(one).raised is None else ()
+
+    def with_gradients(self, bases: Sequence[int]) -> tuple[Recipe, ...]:
+        """Calls that take gradients where the entry's first does not: a side that changes an input in place is not theirs."""
+        if self.gradients:
+            return ()
+        others = [gradient_of(one) for one in self.near(bases) if asks_gradients(self.pristine[one.base])]
+        return tuple(one for one in others if self.affords(one) and self.observe(one).raised is None)
 
     def with_other_flags(self, bases: Sequence[int]) -> tuple[Recipe, ...]:
         """The entry's calls with their flags the other way round: what is traced for one call says nothing of them."""
