@@ -39,9 +39,6 @@ def parser() -> argparse.ArgumentParser:
         help="run with the entries' data, without data, or both (default)",
     )
     check.add_argument("--trace", metavar="DIR", help="run nothing; read a TORCH_TRACE folder (with --map)")
-    check.add_argument(
-        "--jobs", type=int, metavar="N", help="worker processes (default: half the cores, if memory allows)"
-    )
     check.add_argument("--shard", metavar="I/N", help="run part I of N of the entries; merge joins the records")
     check.add_argument("--times", metavar="RECORD", help="balance shards by the times of an earlier record")
     _all(check)
@@ -139,6 +136,9 @@ def _common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), help="where the entries run (default auto)")
     parser.add_argument(
         "--mode", choices=("eval", "train", "both"), help="train also runs the backward pass (default eval)"
+    )
+    parser.add_argument(
+        "--jobs", type=int, metavar="N", help="worker processes (default: half the cores, if memory allows)"
     )
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help=f"time limit of one run (default {SECONDS:g})")
     parser.add_argument("--memory", type=int, metavar="MIB", help="memory limit of one run (default: none)")

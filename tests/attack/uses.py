@@ -166,7 +166,8 @@ def listened(program: Program) -> Iterator[dict[str, Any]]:
 
     class Listening(io.StringIO):
         def write(self, text: str) -> int:
-            seen.append((text, differ.state_of(program.space, program.subject)))
+            if "\n" in text:  # in how many pieces a line comes is nobody's business
+                seen.append((text, differ.state_of(program.space, program.subject)))
             return super().write(text)
 
     class Handler(differ.Records):
@@ -179,7 +180,7 @@ def listened(program: Program) -> Iterator[dict[str, Any]]:
         for _ in range(2):
             seen.clear()
             got = program.call(index, out=Listening())
-            yield {**got, "order": [one for one, _ in seen], "at": [dict(one) for _, one in seen]}
+            yield {**got, "order": [one for one, _ in seen if one.strip()], "at": [dict(one) for _, one in seen]}
 
 
 def raising(program: Program) -> Iterator[dict[str, Any]]:

@@ -69,6 +69,7 @@ class Words:
     asked: list[tuple[str, ...]] = field(default_factory=list)
     dear: str = ""  # what mends that inductor must compile write
     apart: bool = False  # whether the letters of a line are breaks of statements of their own
+    jobs: int = 1
 
     def counts(self, text: str) -> Counts:
         lines = text.splitlines()

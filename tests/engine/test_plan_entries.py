@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
@@ -45,6 +46,7 @@ class Letters:
     letters: str
     ran: list[str] = field(default_factory=list)  # the letter of each run that was not a proof's
     places: list[tuple[str, int]] = field(default_factory=list)  # those of the reports, one after the other
+    jobs: int = 1
 
     def keys(self) -> dict[str, Key]:
         return {letter: (Entry(PATH, f"graphmend_entry_{letter}"), "eval") for letter in self.letters}
@@ -112,6 +114,27 @@ async def test_a_break_is_told_on_the_line_that_a_mend_moved_it_to() -> None:
     assert plan.texts == {PATH: f"{LONGER}\nb\n"}
     assert [one.site.span.start.line for one in plan.after.findings] == [3]
     assert prover.ran == ["a", "b"] * 2  # before, and after the mend
+
+
+async def test_entries_are_proven_as_many_at_a_time_as_there_are_workers() -> None:
+    class Counting(Letters):
+        now = most = 0
+
+        async def verify(self, *arguments: Any, **more: Any) -> Any:
+            Counting.now += 1
+            Counting.most = max(Counting.most, Counting.now)
+            await asyncio.sleep(0.01)
+            Counting.now -= 1
+            return await super().verify(*arguments, **more)
+
+    plans = []
+    for jobs, most in ((1, 1), (2, 2), (9, 3)):
+        Counting.most = 0
+        prover = Counting({"a": "1", "b": "2", "c": "3"}, "abc", jobs=jobs)
+        plans.append(await mend_all(cast(Any, prover), CheckRequest((PATH,), {PATH: "a\nb\nc\n"})))
+        assert Counting.most == most
+    assert plans[0].texts == {PATH: "1\n2\n3\n"}
+    assert plans[0] == plans[1] == plans[2]
 
 
 async def test_a_mend_behind_one_that_moved_its_line_is_made_where_it_stands_now() -> None:

@@ -27,6 +27,8 @@ STAYS = replace(SAFE, after=Counts(1, 1, 0))  # a graph less, and the break at i
 class Judge:
     """Says what it is given of each mend, and takes down what it is asked for."""
 
+    jobs = 1
+
     def __init__(self, verdicts: dict[Mend, Verdict]) -> None:
         self.verdicts = verdicts
         self.asked: list[list[str]] = []

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from graphmend_lsp.engine.breaks import is_within
 from graphmend_lsp.engine.choice import settle
@@ -17,6 +18,7 @@ from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.prove import Known
 from graphmend_lsp.engine.rounds import Place, Prover, Round, next_round, place_of_function, reaches, wanted_safety
 from graphmend_lsp.engine.runs import Key, Run
+from graphmend_lsp.engine.side_by_side import in_order
 from graphmend_lsp.engine.time_limit import TimeLimit
 from graphmend_lsp.engine.vain import Vain, without
 from graphmend_lsp.engine.verdicts import cut, gains, worst
@@ -229,12 +231,18 @@ async def _proven(
     mends = tuple(candidate.mend for step in rounds for candidate in step.accepted)
     known = rounds[0].verdict if len(rounds) == 1 else None
     judged = [known] if known is not None else []
-    for result in before.entries:
-        if result.error is not None or (known and (reaches(before, result, mends) or result.run != "real")):
-            continue
-        key = (result.entry, result.mode)
+    asked = [
+        (result.entry, result.mode)
+        for result in before.entries
+        if result.error is None and not (known and (reaches(before, result, mends) or result.run != "real"))
+    ]
+
+    async def verdicts_of(key: Key) -> list[Verdict]:
         verdicts, _ = await prover.verify(request, key, [mends], sources, on_progress, None, texts)
+        return [verdict for verdict, _ in verdicts]
+
+    async for verdicts in in_order([partial(verdicts_of, key) for key in asked], prover.jobs):
         if not verdicts and known is None:
             return None
-        judged += [verdict for verdict, _ in verdicts if known is None or verdict.results != "unverified"]
+        judged += [verdict for verdict in verdicts if known is None or verdict.results != "unverified"]
     return worst(judged) if judged else None

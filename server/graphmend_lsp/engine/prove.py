@@ -14,6 +14,7 @@ from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.findings import unmet
 from graphmend_lsp.engine.programs import combine, programs_of
 from graphmend_lsp.engine.runs import Key, Run
+from graphmend_lsp.engine.side_by_side import in_order
 from graphmend_lsp.engine.unproven import judge_each, unproven
 from graphmend_lsp.engine.verdicts import worst
 from graphmend_lsp.mending import LAST_RESORT, THIRD_CHOICE
@@ -24,7 +25,12 @@ Known = dict[Mend, list[Verdict]]  # what the entries asked so far say of mends
 
 
 class Judge(Protocol):
-    """What proving needs of the session; see there."""
+    """What proving needs of the session; see there. `jobs` is how many entries it may be asked about at a time."""
+
+    @property
+    def jobs(self) -> int:
+        """A number from 1 on."""
+        ...
 
     async def analyse(self, request: CheckRequest, key: Key, kind: Literal["real", "fake"]) -> Run:
         """Run one entry."""
@@ -63,6 +69,13 @@ class _Proof:
     verdicts: Known = field(default_factory=dict)
     broken: Known = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
+
+    def add(self, other: _Proof) -> None:
+        """What another entry says, too."""
+        for mend, verdicts in other.verdicts.items():
+            self.verdicts.setdefault(mend, []).extend(verdicts)
+        self.broken |= other.broken
+        self.failures += other.failures
 
     def may_hold(self, mend: Mend) -> bool:
         """Whether it was judged, and is not wrong by what it gives."""
@@ -148,19 +161,32 @@ async def _judge_all(
     runs: Mapping[Key, Run],
 ) -> None:
     """Add what every entry says of the candidates of a report."""
-    for result in report.entries:
-        mends = [
-            candidate.mend
-            for finding in report.findings
-            if result.entry.name in finding.site.entries and result.mode in finding.site.modes
-            for candidate in finding.candidates
-        ]
-        if result.error is None and mends:
-            await _judge(judge, request, report, result, mends, proof, sources, on_progress, runs)
-    for result in report.entries:
+    asked = [
+        (result, mends)
+        for result in report.entries
+        if result.error is None
+        and (
+            mends := [
+                candidate.mend
+                for finding in report.findings
+                if result.entry.name in finding.site.entries and result.mode in finding.site.modes
+                for candidate in finding.candidates
+            ]
+        )
+    ]
+    tasks = [
+        partial(_judge, judge, request, report, result, mends, sources, on_progress, runs) for result, mends in asked
+    ]
+    async for own in in_order(tasks, judge.jobs):
+        proof.add(own)
+
+    async def beside(result: EntryResult) -> list[tuple[Mend, Verdict]]:
         key = (result.entry, result.mode)
         others = [mend for mend in unmet(report, result, runs.get(key)) if proof.may_hold(mend)]
-        for mend, verdict in await judge.beside(request, key, others, sources, on_progress, runs.get(key)):
+        return await judge.beside(request, key, others, sources, on_progress, runs.get(key))
+
+    async for said in in_order([partial(beside, one) for one in report.entries], judge.jobs):
+        for mend, verdict in said:
             proof.verdicts[mend].append(verdict)
 
 
@@ -170,12 +196,12 @@ async def _judge(
     report: Report,
     result: EntryResult,
     mends: Sequence[Mend],
-    proof: _Proof,
     sources: Sources,
     on_progress: OnProgress | None,
     runs: Mapping[Key, Run],
-) -> None:
-    """Add what an entry that met the mends' breaks says of them."""
+) -> _Proof:
+    """What an entry that met the mends' breaks says of them."""
+    proof = _Proof()
     key = (result.entry, result.mode)
     programs = programs_of(mends)
     if result.run == "fake":
@@ -195,6 +221,7 @@ async def _judge(
     for program, verdict in pairs:
         for mend in program:
             proof.verdicts.setdefault(mend, []).append(verdict)
+    return proof
 
 
 def _mended(request: CheckRequest, program: Sequence[Mend], sources: Sources) -> CheckRequest:

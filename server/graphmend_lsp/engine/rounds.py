@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol
 
 from graphmend_lsp.engine.choice import exchanged, first_of, is_whole, settle, taken
@@ -17,6 +18,7 @@ from graphmend_lsp.engine.findings import unmet
 from graphmend_lsp.engine.programs import combine, programs_of
 from graphmend_lsp.engine.prove import Judge, Known
 from graphmend_lsp.engine.runs import Key, Run
+from graphmend_lsp.engine.side_by_side import in_order
 from graphmend_lsp.engine.vain import Runner, Vain, in_vain, of_use, without
 from graphmend_lsp.engine.verdicts import in_chain, worst
 from graphmend_lsp.mending import LAST_RESORT
@@ -179,23 +181,30 @@ async def _together(
         for key, run in runs.items()
         if all(one["file"] not in moved for met in run.events for one in met["frames"])
     }
-    for result in report.entries:
-        if not reaches(report, result, mends):
-            continue
-        key = (result.entry, result.mode)
+    met = [(one.entry, one.mode) for one in report.entries if reaches(report, one, mends)]
+
+    async def verdict(key: Key) -> tuple[Verdict, Run] | None:
         verdicts, failure = await prover.verify(request, key, [mends], sources, on_progress, runs.get(key))
-        if failure is not None or not verdicts:
+        return verdicts[0] if failure is None and verdicts else None
+
+    keys = iter(met)
+    async for told in in_order([partial(verdict, key) for key in met], prover.jobs):
+        if told is None:
             return None, {}
-        judged.append(verdicts[0][0])
-        after[key] = verdicts[0][1]
-    for result in report.entries:
+        judged.append(told[0])
+        after[next(keys)] = told[1]
+
+    async def beside(result: EntryResult) -> list[Verdict]:
         key = (result.entry, result.mode)
         foreign = set(unmet(report, result, runs.get(key)))
         others = [mend for mend in mends if mend in foreign]
-        if others and worst(judged).results in ("safe", "unsafe"):
-            judged += [
-                verdict for _, verdict in await prover.beside(request, key, others, sources, on_progress, runs.get(key))
-            ]
+        if not others or worst(judged).results not in ("safe", "unsafe"):
+            return []
+        found = await prover.beside(request, key, others, sources, on_progress, runs.get(key))
+        return [verdict for _, verdict in found]
+
+    async for verdicts in in_order([partial(beside, one) for one in report.entries], prover.jobs):
+        judged += verdicts
     known = after.keys() == {(result.entry, result.mode) for result in report.entries}
     return (worst(judged) if judged else None), after if known else {}
 

@@ -70,7 +70,8 @@ class Session:
         self._client = CachedClient(client_of(config), cache, config, self._starts)
         self._on_status = on_status or (lambda _status: None)
         self._asked = 0  # requests that go on
-        self._at_once = asyncio.Semaphore(AT_ONCE * max(1, config.jobs))
+        self.jobs = max(1, config.jobs)  # entries that are proven at a time
+        self._at_once = asyncio.Semaphore(AT_ONCE * self.jobs)
         self._mender = Mender()
         self._mending = asyncio.Lock()
         self._checked: tuple[CheckRequest, dict[Key, Run]] | None = None

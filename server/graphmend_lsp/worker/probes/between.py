@@ -1,6 +1,7 @@
 """What is changed in place between the forward and the backward pass: buffers, inputs, results.
 
-Catches a buffer that was read by ``.item()`` and is now saved for the backward pass, as the tensor itself.
+Catches a buffer that was read by ``.item()`` and is now saved for the backward pass, as the tensor itself; an operator that
+keeps an input of which the program keeps nothing.
 """
 
 from __future__ import annotations
@@ -62,6 +63,8 @@ PROBES = (
     Probe("with buffers changed in place before the backward pass", "backward", _asks_with_buffers,
           around=_touched(_buffers), gradients=True),
     Probe("with inputs changed in place before the backward pass", "backward", _asks, around=_touched(_inputs)),
+    Probe("with inputs that take gradients changed in place before the backward pass", "backward", _asks,
+          around=_touched(_inputs), gradients=True),
     Probe("with results changed in place before the backward pass", "backward", _asks, around=_touched(_results),
           gradients=True),
 )  # fmt: skip
