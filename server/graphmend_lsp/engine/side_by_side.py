@@ -10,7 +10,7 @@ _T = TypeVar("_T")
 
 
 async def in_order(tasks: Sequence[Callable[[], Awaitable[_T]]], jobs: int) -> AsyncIterator[_T]:
-    """What the tasks give, in their order, `jobs` (from 1 on) of them at a time. The next are begun when these have been taken."""
+    """What the tasks give, in their order, `jobs` (from 1 on) at a time; the next are begun when these have been taken."""
     for start in range(0, len(tasks), jobs):
         several = tasks[start : start + jobs]
         for one in [await several[0]()] if len(several) == 1 else await asyncio.gather(*(task() for task in several)):
