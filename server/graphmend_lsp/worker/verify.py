@@ -19,7 +19,7 @@ from .compare import Shown
 from .compare_trials import CALLED, Programs, changes_state
 from .failures import FailedError, failure, failure_of
 from .forced import Forced, failing_side
-from .handed import heard, tell
+from .handed import hand_on_arguments, heard, tell
 from .isolate import call_in_children
 from .judged import Ran, assumed_places, compared, conditions_of, judged, trials_wanted, unfailed
 from .loaded import Watch
@@ -63,6 +63,7 @@ from .wire import (
 T = TypeVar("T")
 PLAN = "plan"  # the file in which the original's process tells the plan
 SEEN = "seen"  # and the one with what it did uncompiled
+MADE_UP = "made-up"  # and the one with the arguments that were made up for it
 MARGIN = 1.5  # seconds of the limit that are left to compare and to answer
 MOST_FORCED = 3  # checks of one mend that are made to fail, each in runs of its own
 SPARED = 0.05  # of the limit that runs in float64 must not use: what is known already shall be told in time
@@ -195,21 +196,23 @@ def _original(request: Request, conditions: Sequence[Place]) -> Ran:
 
 
 def _original_in_slot(request: Request, conditions: Sequence[Place]) -> Ran:
-    chosen: Plan | None = None
+    told: Planned | None = None
     places = assumed_places(request.params["candidates"])
     try:
-        origin = _origin(request, request.params["texts"])
+        origin = _origin(request, request.params["texts"], first=True)
         planned = _in_child(request, partial(plan, origin, conditions, places))
-        if planned.plan.failed is None:
-            chosen = planned.plan
+        told = planned if planned.plan.failed is None else None
     except FailedError as error:
         return Ran((), failed=error.failure)
     except UnsharedError:
         return Ran((), unshared=True)
     finally:
-        tell(os.path.join(request.folder, PLAN), chosen)
-    if chosen is None:
+        tell(os.path.join(request.folder, PLAN), told)
+        if not os.path.exists(made_up := os.path.join(request.folder, MADE_UP)):  # nobody needs to wait
+            tell(made_up, None)
+    if told is None:
         return Ran((), planned, _call_failed(planned.plan.failed))
+    chosen = told.plan
     try:
         calls = chosen.everything(any(one.get("inductor") for one in request.params["candidates"]))
         everything = partial(run, origin, "uncompiled", chosen, conditions, None, calls, places=places)
@@ -240,9 +243,13 @@ def _mended(request: Request, candidate: Candidate) -> Ran:
         return Ran((), failed=error.failure)
     except UnsharedError:
         return Ran((), unshared=True)
-    chosen: Plan | None = heard(os.path.join(request.folder, PLAN), request.deadline)
-    if chosen is None:
+    planned: Planned | None = heard(os.path.join(request.folder, PLAN), request.deadline)
+    if planned is None:
         return Ran((), failed=_out_of_time())
+    chosen = planned.plan
+    first = _in_own_calls(request, candidate, origin, planned)
+    if first is not None:
+        return first
     ran = _in_stages(request, candidate, origin, chosen)
     uses = compiled_uses(texts_changed(request.params["texts"], candidate["texts"]), chosen.probes)
     if ran.failed is not None or not uses:
@@ -264,6 +271,17 @@ def _probes_of(
         for each in those
     )
     return trials, tuple(dict.fromkeys(dropped))
+
+
+def _in_own_calls(request: Request, candidate: Candidate, origin: Origin, planned: Planned) -> Ran | None:
+    """What the entry's own calls show uncompiled, where that is wrong; nothing is compiled then."""
+    calls = planned.plan.own
+    (seen,) = _in_slots(request, [partial(run, origin, "uncompiled", planned.plan, (), candidate["changed"], calls)])
+    if isinstance(seen, Caught):
+        return None
+    pairs = zip(planned.trial.observations, seen.observations, strict=False)
+    raises = any(old.raised is None and new.raised is not None for old, new in pairs)
+    return Ran((seen,)) if raises or is_wrong((planned.trial,), (seen,)) else None
 
 
 def _in_stages(request: Request, candidate: Candidate, origin: Origin, chosen: Plan) -> Ran:
@@ -471,13 +489,16 @@ def _ways(request: Request, jobs: Mapping[Way, Callable[[], Trial]]) -> Ran:
     return Ran(tuple(trials))
 
 
-def _origin(request: Request, texts: Mapping[str, str]) -> Origin:
+def _origin(request: Request, texts: Mapping[str, str], *, first: bool = False) -> Origin:
     """The program, loaded, and built, at once where children are forks of this process.
+
+    The `first` to be made is the original: arguments that are made up are found for it, and are those of all others.
 
     Raises:
         FailedError: importing it or the entry failed.
         UnsharedError: it cannot be built at once, although the request says so.
     """
+    hand_on_arguments(os.path.join(request.folder, MADE_UP), request.deadline, finds=first)
     loaded = load(request.params, texts, request.files) if can_fork() else None
     origin = Origin(request.params, texts, request.files, loaded, folder=request.folder)
     return build_once(origin) if request.shared else origin

@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any, cast
 
 from ..failures import FailedError, failure, failure_of
+from ..handed import arguments_of, tell_arguments
 from ..isolate import call_in_child
 from ..processes import can_fork
 from ..wire import EntrySpec, FailureData, Limits
@@ -43,18 +44,22 @@ def make_up(
 def _recipe(module: ModuleType, items: tuple[tuple[str, str], ...], mode: str) -> Recipe:
     """Kept, because a fake run builds its program once for each side of a branch."""
     entry = cast(EntrySpec, dict(items))
-    if not can_fork():
-        found = _found(module, entry, mode)
-    else:
-        limits = Limits(seconds=SECONDS, memory_mb=MEMORY_MB)
-        outcome = call_in_child(partial(_found, module, entry, mode), limits, "entry")
-        if outcome.failure is not None:
-            raise FailedError(_no_inputs(entry, outcome.failure["message"].rstrip("."), outcome.failure["detail"]))
-        assert outcome.value is not None
-        found = outcome.value
+    found = arguments_of(Recipe) or _searched(module, entry, mode)
+    tell_arguments(found)
     if isinstance(found, Recipe):
         return found
     raise FailedError(found)
+
+
+def _searched(module: ModuleType, entry: EntrySpec, mode: str) -> Recipe | FailureData:
+    if not can_fork():
+        return _found(module, entry, mode)
+    limits = Limits(seconds=SECONDS, memory_mb=MEMORY_MB)
+    outcome = call_in_child(partial(_found, module, entry, mode), limits, "entry")
+    if outcome.failure is not None:
+        raise FailedError(_no_inputs(entry, outcome.failure["message"].rstrip("."), outcome.failure["detail"]))
+    assert outcome.value is not None
+    return outcome.value
 
 
 def _found(module: ModuleType, entry: EntrySpec, mode: str) -> Recipe | FailureData:
