@@ -810,6 +810,13 @@ BEHIND = (
     """, "safe", gb_id="GB0109", calls=G, more="[(torch.full((6,), 0.5).requires_grad_(),)]"),
 )  # fmt: skip
 FOUND = (
+    Case("an index that is uint8 or int8", "index", """
+        def fn(x, i):
+            i = i + 0
+            return x.sin()[⟦i.item()⟧] * 2
+    """, "safe", calls="[(torch.arange(1.0, 5.0), torch.tensor(2)), (torch.arange(1.0, 5.0), torch.tensor(-1))]",
+    more="[(torch.arange(1.0, 5.0), torch.tensor(2, dtype=torch.uint8)), (torch.arange(1.0, 5.0), torch.tensor(-1, dtype=torch.int8))]",
+    gb_id="GB0124"),
     Case("an input that takes gradients where the other side leaves it alone", "where", """
         def fn(x):
             y = x

@@ -393,7 +393,15 @@ class Flow:
     def _indexed(self, node: ast.expr, place: Picked) -> None:
         if self.kinds.is_bool(node) and self.reads[-1].form != "int":
             self._refuse(node, place.subscript)
-        text = place.text(plain(self._take_text(node)))
+        index = plain(self._take_text(node))
+        read = self.reads[-1]
+        if (
+            read.form != "int"
+            and not index.endswith((".long()", ".prod()"))
+            and not self.scalars.holds_arithmetic(read.tensor)
+        ):
+            index = f"{operand(index)}.long()"  # a narrow integer counts as a mask, or is no index
+        text = place.text(index)
         self._forget(place.subscript)
         self.exchange[place.subscript] = text
         self.indices += 1

@@ -58,6 +58,14 @@ def _in(dtype: torch.dtype, call: Arguments) -> Arguments:
     return args, kwargs
 
 
+def _as_they_are(dtype: torch.dtype, call: Arguments) -> Arguments:
+    """The same numbers in that dtype, as far as it has them: what is an index in one is a mask in another."""
+    limits = torch.iinfo(dtype)
+    made = {id(one): one.detach().clamp(limits.min, limits.max).to(dtype) for one in _integers(call)}
+    args, kwargs = substitute(call, made)
+    return args, kwargs
+
+
 def _beyond_float32(call: Arguments) -> Arguments:
     wide = [one for one in _integers(call) if one.dtype in (torch.int32, torch.int64)]
     made = {id(one): (one + BEYOND_FLOAT32) | 1 for one in wide}  # of the even ones it holds half
@@ -106,5 +114,7 @@ PROBES = (
     Probe("with sizes whose product exceeds int32", "number-range", _computes_narrow, _huge),
     Probe("with integers in uint8", "number-range", _has_integers, lambda call: _in(torch.uint8, call)),
     Probe("with integers in int8", "number-range", _has_integers, lambda call: _in(torch.int8, call)),
+    Probe("with the same integers in uint8", "dtype", _has_integers, lambda call: _as_they_are(torch.uint8, call)),
+    Probe("with the same integers in int8", "dtype", _has_integers, lambda call: _as_they_are(torch.int8, call)),
     Probe("with integers that float32 cannot hold", "float64", _has_wide, _beyond_float32),
 )  # fmt: skip

@@ -65,7 +65,7 @@ def fn(x):
 def fn(x, i):
     i = i + 0
     # The index stays a tensor: a number would break the graph.
-    return x.sin()[i.detach().reshape(()).clone().reshape(1)].squeeze(0) * 2
+    return x.sin()[i.detach().reshape(()).clone().long().reshape(1)].squeeze(0) * 2
 """,
         run=_INDEXED,
         gb_id="GB0124",
