@@ -41,8 +41,9 @@ from graphmend_lsp.mending.rules.isolate.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.rules.isolate.part import part_in
 from graphmend_lsp.mending.rules.isolate.run import is_all, run_around
 from graphmend_lsp.mending.syntax import edits
+from graphmend_lsp.mending.syntax.beside import Spot, spot_for
 from graphmend_lsp.mending.syntax.break_site import Place
-from graphmend_lsp.mending.syntax.imports import add_function, spell
+from graphmend_lsp.mending.syntax.imports import spell
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source
 from graphmend_lsp.model import Assumption, Declined, Mend, TextEdit
@@ -85,6 +86,7 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
 def _mend(request: Request, source: Source, function: Function, run: Run, part: Run | None) -> Mend:
     disable, added = spell(source, "torch.compiler.disable", source.tree)
     name = source.fresh(f"_{function.name.strip('_')}_uncompiled")
+    spot = spot_for(source, function, run.first, run.last) if part is None else Spot(source)
     lines, told = run.lines, _CHANGE
     doc = _DOC
     above: list[str] = []
@@ -97,8 +99,8 @@ def _mend(request: Request, source: Source, function: Function, run: Run, part: 
         told, doc = _CHANGE_OF_CALLS, _DOC_OF_CALLS
     whole = [*above, mark, *_function(source, name, replace(run, lines=lines), doc)]
     spots: list[TextEdit] = [added] if added is not None else []
-    spots.append(add_function(source, whole))
-    spots.append(edits.replace(source, run.first, run.last, [_call(name, run)]))
+    spots.append(spot.edit(whole, takes_self=run.takes[:1] == ("self",)))
+    spots.append(edits.replace(source, run.first, run.last, [_call(spot.called(name), run)]))
     beside = f", compile {_places(source, part)} by themselves" if part is not None else ""
     return Mend(
         rule=RULE.name,
