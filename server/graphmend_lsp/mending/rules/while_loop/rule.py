@@ -143,7 +143,7 @@ class _Mending:
         writer = Writer(
             self.source, self.loop, iteration, torch, self._guard(iteration, test, torch), test.predicate, self.fresh
         )
-        spots = [writer.twin()]
+        spots = writer.twin()
         told = [
             _WITH_GRADIENTS,
             *([_IN_TRAINING] if iteration.calls_modules else []),
@@ -164,12 +164,11 @@ class _Mending:
         )
 
     def _guard(self, iteration: Iteration, test: _Test, torch: str) -> str:
-        training = [not_training(self.source, self.loop)] if iteration.calls_modules else []
-        asking = [f"{one}.requires_grad" for one in iteration.carried if may_ask(self.source, self.loop, one)]
-        off = f"{torch}is_grad_enabled()"
-        gradients = f"not ({' or '.join((off, *asking))})" if asking else f"not {off}"
-        parts = [f"{torch}compiler.is_compiling()", gradients, *training, *test.static]
-        return " and ".join(parts)
+        against = [f"{torch}is_grad_enabled()"]
+        against += [f"{one}.requires_grad" for one in iteration.carried if may_ask(self.source, self.loop, one)]
+        against += [not_training(self.source, self.loop).removeprefix("not ")] if iteration.calls_modules else []
+        off = f"not ({' or '.join(against)})" if len(against) > 1 else f"not {against[0]}"
+        return " and ".join((f"{torch}compiler.is_compiling()", off, *test.static))
 
     def _test(
         self, static: Sequence[ast.expr], moving: Sequence[ast.expr], own: frozenset[str], counter: Counter | None
