@@ -114,7 +114,9 @@ def main() -> None:
     rules = {name: one for name, one in rules_by_name().items() if not arguments.rule or name in arguments.rule}
     costs = [found for name, rule in rules.items() for example in rule.examples if (found := cost(name, example))]
     for one in sorted(costs, key=lambda one: -one.lines) if arguments.all else ():
-        print(f"{one.lines:4} +{one.added} -{one.removed} (rewritten {one.rewritten}, inline {one.inline})  {one.rule}: {one.title}")
+        print(
+            f"{one.lines:4} +{one.added} -{one.removed} (rewritten {one.rewritten}, inline {one.inline})  {one.rule}: {one.title}"
+        )
     print(table(costs))
 
 

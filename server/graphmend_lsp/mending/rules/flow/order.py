@@ -9,9 +9,8 @@ import ast
 
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.purity import hazards
-from graphmend_lsp.mending.lowering.conditions import operand_of_comparison
 from graphmend_lsp.mending.rules.flow.value import Value
-from graphmend_lsp.mending.syntax.formatting import operand, render
+from graphmend_lsp.mending.syntax.formatting import operand, operand_of_comparison, render
 from graphmend_lsp.mending.syntax.imports import is_builtin, spell
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source

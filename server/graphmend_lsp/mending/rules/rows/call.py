@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 from graphmend_lsp.mending.facts.bindings import last_value
 from graphmend_lsp.mending.facts.effects import changed_by
 from graphmend_lsp.mending.facts.kinds import Kinds
-from graphmend_lsp.mending.facts.per_row import is_module
+from graphmend_lsp.mending.facts.per_row import is_module, own_function
 from graphmend_lsp.mending.facts.purity import hazards
 from graphmend_lsp.mending.lowering.masked import Masked
 from graphmend_lsp.mending.lowering.selected import Chosen, chosen, of_which
-from graphmend_lsp.mending.rules.rows.apart import Apart, Rank, own_function
+from graphmend_lsp.mending.rules.rows.apart import Apart
+from graphmend_lsp.mending.rules.rows.rank import Rank
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.formatting import layout, line_limit, operand, render
 from graphmend_lsp.mending.syntax.imports import dotted, spell

@@ -36,7 +36,7 @@ from graphmend_lsp.mending.facts.loop_bounds import counter_of, split_test
 from graphmend_lsp.mending.facts.purity import hazards, needing_elements, words_for_empty
 from graphmend_lsp.mending.facts.region import assigned_in
 from graphmend_lsp.mending.lowering.choice_values import Old
-from graphmend_lsp.mending.lowering.conditions import Conditions, Test, operand_of_junction
+from graphmend_lsp.mending.lowering.conditions import Conditions, Test
 from graphmend_lsp.mending.lowering.merge import refuse_later_change
 from graphmend_lsp.mending.rules.while_loop import RULE
 from graphmend_lsp.mending.rules.while_loop import examples as while_loop_examples
@@ -52,7 +52,7 @@ from graphmend_lsp.mending.rules.while_loop.iteration import (
 from graphmend_lsp.mending.rules.while_loop.text import Writer
 from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.mending.syntax.compiled_branch import branch_without_twin, not_training
-from graphmend_lsp.mending.syntax.formatting import render
+from graphmend_lsp.mending.syntax.formatting import operand_of_junction, render
 from graphmend_lsp.mending.syntax.imports import spell
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, loaded
