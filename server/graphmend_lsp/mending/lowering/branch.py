@@ -150,7 +150,7 @@ class Lowering:
             yield Item(read_by(value) | own, own, lines, comments=notes)
             return
         if moved := moved_by(self.source, self.kinds, target, value):
-            self.changes.append(f"`{moved}` is moved in every call, not only when its side is taken.")
+            self.changes.append(f"Every call moves `{moved}`, not only a call that takes its side.")
             lines = (render(self.source, one),)
             yield Item(read_by(value), stored_names(target), lines, comments=notes, moved=True)
             return
@@ -270,7 +270,7 @@ class Lowering:
     def _written(self, target: ast.expr, value: Value, reads: frozenset[str], notes: tuple[str, ...]) -> Item:
         """A value put into the tensor itself, so that all who hold it see it, also when it is what it was."""
         key = render(self.source, target)
-        told = f"`{key}` is written in every call, with what it held when its side is not taken."
+        told = f"Every call writes `{key}`, with what it held when its side is not taken."
         if told not in self.changes:
             self.changes.append(told)
         return Item(

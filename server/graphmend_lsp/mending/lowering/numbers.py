@@ -64,8 +64,8 @@ class Numbers:
         for one in self.numbers:
             if not exact_number(one):
                 raise Refused(
-                    f"`{render(self.source, one)}` is rounded in some dtypes: a tensor's before it is used, a number's behind "
-                    "that. Choose between what is computed with it."
+                    f"`{render(self.source, one)}` is rounded in some dtypes: a tensor rounds before its use, a number after "
+                    "it. Choose between what is computed with it."
                 )
 
     def end(self, test: ast.expr) -> str:

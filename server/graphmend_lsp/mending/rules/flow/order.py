@@ -77,7 +77,7 @@ def _extreme(source: Source, call: ast.Call) -> Value:
         parameter = key.args.args[0].arg
         texts = [_applied(source, key.body, parameter, one) for one in elements]
     else:
-        raise Refused(f"The key `{render(source, key)}` is no lambda of one argument; write it as one.")
+        raise Refused(f"The key `{render(source, key)}` is no lambda of one argument; write it as a lambda.")
     for one in (*elements, key.body):
         if found := hazards(source, one):
             raise Refused(f"`{render(source, found[0].node)}` {found[0].words}.")

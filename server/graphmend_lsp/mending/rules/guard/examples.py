@@ -786,7 +786,7 @@ def check(x):
 def f(x):
     return check(x) + 1
 """,
-        "not made from one message",
+        "carries exactly one message",
         outermost="f",
         gb_id="GB0170",
     ),
@@ -805,7 +805,7 @@ def check(x, text):
 def f(x):
     return check(x, "a") + 1
 """,
-        "not a text known before the run",
+        "not known before the run",
         outermost="f",
         gb_id="GB0170",
     ),

@@ -479,7 +479,7 @@ def fn(x):
             return x
     return (x * y).cos()
 """,
-        "leaves the statements, and `fn` computes more behind them",
+        "leaves the statements, and `fn` computes more after them",
     ),
     Refusal(
         "a name that may have no value",
@@ -538,7 +538,7 @@ def fn(x):
         x = x.abs() * 2 + 1
     return x
 """,
-        "Nothing that could be compiled",
+        "nothing else to compile",
     ),
     Refusal(
         "what reads the names around it",
@@ -603,7 +603,7 @@ def fn(x, kind=("up", 2)):
                 x = x + 1
     return x * y * step
 """,
-        "`step` may have no value behind these statements",
+        "`step` may have no value after these statements",
     ),
     Refusal(
         "a match that takes not everything",
@@ -621,7 +621,7 @@ def fn(x):
     w = x.sum().tolist()
     return z.cos() + w
 """,
-        "`z` may have no value behind these statements",
+        "`z` may have no value after these statements",
         gb_id="GB0124",
     ),
     Refusal(
@@ -639,7 +639,7 @@ def fn(x):
             x = x.abs() + 1
     return x * y * n
 """,
-        "`n` may have no value behind these statements",
+        "`n` may have no value after these statements",
     ),
     Refusal(
         "a name that `:=` gives in a comprehension",
@@ -653,7 +653,7 @@ def fn(x):
     n = x.sum().item()
     return y.cos() + len(big) + n + last
 """,
-        "`last` may have no value behind these statements",
+        "`last` may have no value after these statements",
         gb_id="GB0124",
     ),
     Refusal(
@@ -668,7 +668,7 @@ async def fn(x, rows):
         x = x + row * ⟦x.sum().item()⟧
     return x * y
 """,
-        "`fn` is a coroutine, and Dynamo goes on behind no break in one",
+        "`fn` is a coroutine, in which TorchDynamo compiles nothing after a break",
         gb_id="GB0124",
     ),
     Refusal(

@@ -70,16 +70,14 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
     if place.function is None or _is_disabled(source, place.function):
         return ()
     if isinstance(place.function, ast.AsyncFunctionDef):
-        words = (
-            f"`{place.function.name}` is a coroutine, and Dynamo goes on behind no break in one; compile what it calls."
-        )
+        words = f"`{place.function.name}` is a coroutine, in which TorchDynamo compiles nothing after a break; compile what it calls."
         return (Declined(RULE.name, words),)
     run = run_around(source, place.site)
     if run is None:
         return ()
     part = part_in(source, place.site, run)
     if part is None and is_all(source, place.function, run):
-        raise Refused("Nothing that could be compiled stands beside these statements.")
+        raise Refused("The function has nothing else to compile.")
     return (_mend(request, source, place.function, run, part),)
 
 
@@ -101,10 +99,12 @@ def _mend(request: Request, source: Source, function: Function, run: Run, part: 
     spots: list[TextEdit] = [added] if added is not None else []
     spots.append(spot.edit(whole, takes_self=run.takes[:1] == ("self",)))
     spots.append(edits.replace(source, run.first, run.last, [_call(spot.called(name), run)]))
-    beside = f", compile {_places(source, part)} by themselves" if part is not None else ""
+    title = f"Run {_places(source, run)} uncompiled, as one graph break"
+    if part is not None:
+        title = f"Compile {_places(source, part)} apart; a graph break around them stays"
     return Mend(
         rule=RULE.name,
-        title=f"Isolate {_places(source, run)} in one uncompiled function{beside} (a break stays)",
+        title=title,
         path=source.path,
         span=request.site.span,
         edits=tuple(spots),

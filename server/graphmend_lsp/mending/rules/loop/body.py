@@ -295,7 +295,7 @@ class Body:
 
     def _refuse_kept(self, node: ast.expr) -> None:
         if any(self.is_kept(name) for name in loaded(node) & self.stored):
-            raise Refused(f"`{render(self.source, node)}` decides in Python about what the mask holds back.")
+            raise Refused(f"`{render(self.source, node)}` is a Python test of what the mask holds back.")
 
     def refuse_raising(self, node: ast.expr) -> None:
         """Refuse a condition that may raise in a turn that the loop did not take.

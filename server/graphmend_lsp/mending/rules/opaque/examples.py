@@ -483,7 +483,7 @@ def fn(lengths: torch.LongTensor):
         print(row)
     return out * 2
 """,
-        "does more than writing in a tensor",
+        "does more than write to a tensor",
         gb_id="GB0124",
     ),
     Refusal(
@@ -522,7 +522,7 @@ def fn(lengths: torch.LongTensor):
         out[row, :count] = value(row)
     return out * 2
 """,
-        "`value` is not known to compute only",
+        "`value` may do more than compute",
         gb_id="GB0124",
     ),
     Refusal(
@@ -553,7 +553,7 @@ def fn(x):
         count = ⟦x.sum().item()⟧
     return x.sin() + count
 """,
-        "is read behind the statements",
+        "code after the statements reads it",
         gb_id="GB0124",
         seen=(("x", "float32 4"), ("y", "float32 4"), ("count", "float")),
     ),
@@ -586,7 +586,7 @@ def fn(x):
         print('again')
     return y.cos()
 """,
-        "may do more than giving a value",
+        "may do more than give a value",
         gb_id="GB0007",
         seen=(("x", "float32 4"), ("y", "float32 4")),
     ),
@@ -602,7 +602,7 @@ def fn(x):
         y.mul_(2)
     return y.cos()
 """,
-        "may do more than giving a value",
+        "may do more than give a value",
         gb_id="GB0007",
         seen=(("x", "float32 4"), ("y", "float32 4")),
     ),
@@ -676,7 +676,7 @@ def fn(x):
         y = twice(y)
     return y.cos()
 """,
-        "may do more than giving a value",
+        "may do more than give a value",
         gb_id="GB0007",
         seen=(("x", "float32 4"), ("y", "float32 4")),
     ),
@@ -692,7 +692,7 @@ def fn(x):
         y = y * 2 if y.requires_grad else y + 2
     return y.cos()
 """,
-        "tells of gradients",
+        "reads gradients",
         gb_id="GB0007",
         seen=(("x", "float32 4"), ("y", "float32 4")),
     ),
@@ -706,7 +706,7 @@ def fn(x):
     y = ⟦x + len(repr(x))⟧
     return y.cos()
 """,
-        "tells of gradients",
+        "reads gradients",
         gb_id="GB0007",
         seen=(("x", "float32 4"), ("y", "float32 4")),
     ),
@@ -757,7 +757,7 @@ def fn(self, x):
         y = self.layer(y)
     return y.cos()
 """,
-        "may do more than giving a value",
+        "may do more than give a value",
         gb_id="GB0007",
         seen=(("x", "float32 4"), ("y", "float32 4")),
     ),
@@ -805,7 +805,7 @@ def fn(x):
     ⟦y.sum().backward()⟧
     return y.cos()
 """,
-        "give no tensor that is read behind them",
+        "reads no tensor that they give",
         gb_id="GB0007",
         seen=(("x", "float32 4"), ("y", "float32 4")),
     ),

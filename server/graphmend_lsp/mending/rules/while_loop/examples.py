@@ -244,7 +244,7 @@ REFUSALS: tuple[Refusal, ...] = (
     Refusal(
         "an iteration that is left early",
         f"{_FN}    while ⟦x.sum() < 100⟧:\n        x = x * 2\n        if x.max() > 9:\n            break\n    return x\n",
-        "An iteration is left by `break`; say in the loop's test when it ends.",
+        "`break` leaves an iteration; say in the loop's test when it ends.",
     ),
     Refusal(
         "random numbers",

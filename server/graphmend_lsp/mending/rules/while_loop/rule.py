@@ -126,7 +126,9 @@ class _Mending:
         if any(isinstance(one, (ast.Yield, ast.YieldFrom, ast.Await)) for one in ast.walk(function)):
             raise Refused("`torch.while_loop` cannot stand in a generator or a coroutine.")
         if any(isinstance(one, ast.Try) or type(one).__name__ == "TryStar" for one in self.source.ancestors(self.loop)):
-            raise Refused("The loop stands in a `try`, where what an iteration has done before an error may be seen.")
+            raise Refused(
+                "The loop stands in a `try`, and code after an error may see what an iteration did before it."
+            )
         static, moving = split_test(self.kinds, self.loop)
         name = counter_of(self.source, self.loop, static)
         counter = step_of(self.source, self.loop, name) if name else None
