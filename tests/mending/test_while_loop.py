@@ -186,8 +186,8 @@ def test_a_float_with_a_default_is_cautioned_of() -> None:
     ("body", "reason"),
     [
         ("while ⟦x.sum() < 9⟧:\n    x = x * 2\nelse:\n    x = x + 1\nreturn x", "has an `else`"),
-        ("while ⟦x.sum() < 9⟧:\n    if x.shape[0] > 3:\n        continue\n    x = x * 2\nreturn x", "left by `continue`"),
-        ("while ⟦x.sum() < 9⟧:\n    return x\nreturn x", "left by `return`"),
+        ("while ⟦x.sum() < 9⟧:\n    if x.shape[0] > 3:\n        continue\n    x = x * 2\nreturn x", "`continue` leaves an iteration"),
+        ("while ⟦x.sum() < 9⟧:\n    return x\nreturn x", "`return` leaves an iteration"),
         ("while ⟦x.sum() < 9⟧:\n    y = x\nreturn x", "changes nothing"),
         ("y = x.abs()\nwhile ⟦x.sum() < 9⟧:\n    y = y + 1\nreturn y", "changes nothing that the loop's test reads"),
         ("n = 0\nwhile ⟦x.sum() < 9⟧ and n < 5:\n    x = x * n\n    n += 1\nreturn x", "read for more than the loop's end"),

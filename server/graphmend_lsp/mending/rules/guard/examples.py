@@ -618,7 +618,7 @@ def fn(x, counts):
     assert ⟦list(x.size()) == [2, counts.max()]⟧, f"{x.size()}"
     return x + 1
 """,
-        "`list(x.size())` is compared as a list",
+        "Python compares `list(x.size())` as a list",
         gb_id="GB6622",
     ),
     Refusal(

@@ -106,9 +106,7 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
     if isinstance(check, Assertion) and isinstance(test, ast.Call) and is_supported(source, test.func, "check"):
         return (Declined(RULE.name, "The check is an operator of the graph already."),)
     if (lists := _of_lists(source, check)) is not None:
-        words = (
-            f"`{source.code(lists.left)}` is compared as a list, in Python; make numbers of its tensors before that."
-        )
+        words = f"Python compares `{source.code(lists.left)}` as a list; make numbers of its tensors before that."
         return (Declined(RULE.name, words),)
     late = _at_its_end(place, place.function, check)
     at_edge = f"The check already stands at the end of `{place.function.name}`.{AT_EDGE * is_free(site)}"

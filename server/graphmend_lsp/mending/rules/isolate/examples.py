@@ -668,7 +668,7 @@ async def fn(x, rows):
         x = x + row * ⟦x.sum().item()⟧
     return x * y
 """,
-        "`fn` is a coroutine, in which TorchDynamo compiles nothing after a break",
+        "`fn` is a coroutine, where TorchDynamo compiles nothing after a break",
         gb_id="GB0124",
     ),
     Refusal(

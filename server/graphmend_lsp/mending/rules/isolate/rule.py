@@ -6,7 +6,8 @@ The statements around the break that Dynamo cannot trace become a function of th
 called in their place: several breaks in a row become one, and a break in a loop, a ``try``, a ``with`` or a generator
 expression no longer leaves the whole function to Python. Where the body of the loop, the ``try`` or the ``with`` computes
 enough, it becomes a compiled function that is called inside, and only the break is lost; modules and functions that the
-statements call stay compiled. This removes no break: it is offered only where no other rule mends.
+statements call stay compiled. The new function stands directly after the old one, in its class, where the lines keep their place
+in a diff; else at the top of the file. This removes no break: GraphMend offers it only where no other rule mends.
 
 Why it costs
 ------------
@@ -70,7 +71,10 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
     if place.function is None or _is_disabled(source, place.function):
         return ()
     if isinstance(place.function, ast.AsyncFunctionDef):
-        words = f"`{place.function.name}` is a coroutine, in which TorchDynamo compiles nothing after a break; compile what it calls."
+        words = (
+            f"`{place.function.name}` is a coroutine, where TorchDynamo compiles nothing after a break; compile what it "
+            "calls."
+        )
         return (Declined(RULE.name, words),)
     run = run_around(source, place.site)
     if run is None:

@@ -7,7 +7,8 @@ numpy) become one operator of the graph: a function that is called in their plac
 as few as hold the break, what is no tensor inside, and what it needs. ``like=`` says what the results look like. A new tensor
 that the statements fill part by part is made in the operator, too, and ``like=`` makes it in the same way; one that the function
 made before, and that nothing else holds, is filled as a copy, which takes its place. Statements that only write numbers into
-tensors made just before become an operator that changes these.
+tensors made just before become an operator that changes these. The operator stands directly after the function, in its class,
+where the statements keep their place in a diff; else at the top of the file.
 
 Why it costs
 ------------
