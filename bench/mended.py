@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import json
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePath
@@ -99,14 +100,16 @@ def row_of(group: str, name: str, digest: str, plan: Plan) -> Row:
         after=_cut(plan.after),
         rules=tuple(one.mend.rule for one in plan.applied),
         told=plan.verdict.reasons if plan.verdict else (),
-        lines=sum(sum(changed_lines(old, plan.texts.get(path, old))) for path, old in plan.old.items() if old),
+        lines=sum(sum(changed_lines(old, plan.texts.get(path, old))[:2]) for path, old in plan.old.items() if old),
     )
 
 
-def changed_lines(old: str, new: str) -> tuple[int, int]:
-    """How many lines a diff of the texts adds and removes."""
+def changed_lines(old: str, new: str) -> tuple[int, int, int]:
+    """How many lines a diff of the texts adds and removes, and how many of them are the same but for white space."""
     lines = list(difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=0))[2:]
-    return sum(line.startswith("+") for line in lines), sum(line.startswith("-") for line in lines)
+    added = Counter("".join(line[1:].split()) for line in lines if line.startswith("+"))
+    removed = Counter("".join(line[1:].split()) for line in lines if line.startswith("-"))
+    return added.total(), removed.total(), (added & removed).total()
 
 
 def sizes(rows: Iterable[Row]) -> str:

@@ -164,6 +164,17 @@ def test_parts_behind_boundaries() -> None:
     assert run(texts[PATH]) == run(TWO_PARTS)
 
 
+def test_parts_that_both_go_directly_behind_their_function() -> None:
+    program = TWO_PARTS.replace("    x = x.sin()", "        x = x.abs()\n" * 4 + "    x = x.sin()")
+    mends = proposed(program, "isolate", "x.sum() < 100", "x.max() > 0.1")
+    taken, texts = combine(mends, Sources({PATH: program}))
+    assert len(taken) == 2
+    fn = texts[PATH].index("def fn(")
+    assert fn < texts[PATH].index("def _fn_uncompiled(") and fn < texts[PATH].index("def _fn_uncompiled_2(")
+    assert "\n\n\n\n" not in texts[PATH]
+    assert run(texts[PATH]) == run(program)
+
+
 def test_functions_beside_each_other_may_share_one() -> None:
     mends = proposed(TWO_FUNCTIONS, "where", "x.max() > 3", "x.min() < 0")
     assert {name.scope for mend in mends for name in mend.names} == {"Net.forward", "fn"}

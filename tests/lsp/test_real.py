@@ -254,7 +254,7 @@ def test_what_torch_compile_fails_on_is_an_error_with_a_mend(start: Start, tmp_p
     start_of = shown["range"]["start"]
     mend = client.actions(uri, (start_of["line"], start_of["character"]))[0]
     mended = apply_changes(source, mend["edit"]["changes"][uri])
-    assert "factor = _forward_uncompiled(covariance)" in mended
+    assert "factor = Whitening._forward_uncompiled(covariance)" in mended
 
 
 CELLS = {

@@ -23,7 +23,7 @@ def _mend(
 def test_it_is_proven_under_inductor_and_says_that_the_device_waits() -> None:
     _, mend = _mend("import torch\n\n\ndef fn(x):\n    return x, ⟦x.sum().item()⟧\n")
     assert mend.inductor and not mend.cautions
-    assert "still waited for" in mend.changes[0]
+    assert "still waits for" in mend.changes[0]
 
 
 def test_a_product_of_two_numbers_from_data_is_never_safe() -> None:

@@ -13,7 +13,7 @@ from graphmend_lsp.mending.rules.guard import rule as guard
 from graphmend_lsp.mending.rules.guard import truth as guard_truth
 from graphmend_lsp.text import apply_edits
 
-from .conftest import PATH, unmark
+from .conftest import PATH, mended, unmark
 from .test_defer import candidates, outcome
 
 
@@ -262,3 +262,15 @@ def test_what_is_there_is_asked_of_python(test: str, gb_id: str, head: str, more
     for mend in mends:
         assert apply_edits(value, mend.edits) == value.replace(f"assert {test},", f"assert bool({test}),")
         assert mend.conditions == mend.changes == mend.cautions == ()
+
+
+def test_checks_of_one_function_raise_at_its_end_in_their_order() -> None:
+    source, site = unmark(
+        "import torch\n\n\ndef f(x):\n    ⟦if (x < -5).any():\n        raise ValueError(f'far too small {x}')⟧\n"
+        "    y = x.exp()\n    if (x < 0).any():\n        raise KeyError('too small')\n"
+        "    assert (y > 0).all(), f'never {y.shape}'\n    return y + x\n"
+    )
+    assert mended("guard", source, site).partition("result = y + x\n")[2] == (
+        "    if failed:\n        raise ValueError(f'far too small {x}')\n"
+        "    if failed_2:\n        raise KeyError('too small')\n    assert holds, f'never {y.shape}'\n    return result\n"
+    )

@@ -49,7 +49,7 @@ def test_conditions_and_costs_are_told() -> None:
         "            break\n    return x\n"
     )
     assert [Text(value).slice(span) for _path, span in mends[0].conditions] == ["x.sum() > 20"]
-    assert any("Every turn of the loop runs" in one for one in mends[0].changes)
+    assert any("Every call runs all iterations" in one for one in mends[0].changes)
 
 
 def test_names_that_are_taken_are_not_used() -> None:

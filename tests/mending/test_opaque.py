@@ -11,7 +11,7 @@ from graphmend_lsp.mending import propose
 from graphmend_lsp.mending.rule import DEFAULT_STYLE, Example, Style
 from graphmend_lsp.mending.rules.opaque.examples import EXAMPLES
 from graphmend_lsp.model import Mend
-from graphmend_lsp.text import Text
+from graphmend_lsp.text import Text, apply_edits
 from graphmend_lsp.worker.trials import OPERATORS
 
 from .conftest import PATH, seen_in, unmark
@@ -218,3 +218,26 @@ def fn(x, weight):
     seen = seen_in(value, (("x", "float32 4"), ("weight", "float32 4")))
     (mend,) = propose(site, {PATH: value}, ["opaque"], seen).mends
     assert [Text(value).slice(span) for _, span in mend.conditions] == ["wide", "rows.sum() > 0"]
+
+
+@pytest.mark.parametrize("style", [DEFAULT_STYLE, Style(support=None)])
+def test_methods_of_one_name_have_operators_of_their_own(style: Style) -> None:
+    """Also where both mends are made together, so that neither sees the other's operator."""
+    methods = "".join(
+        f"class {name}:\n    def fill(self, x: torch.Tensor, lengths: torch.LongTensor):\n        out = torch.zeros(9)\n"
+        f"        for one in lengths.tolist():\n            out[one] = {number}\n        return out * 2\n\n\n"
+        for name, number in (("First", 1), ("Second", 2))
+    )
+    source = f"import torch\n\n\n{methods}def fn(x, lengths):\n    return First().fill(x, lengths) + Second().fill(x, lengths)\n"
+    whole = []
+    for at in (source.index("lengths.tolist()"), source.rindex("lengths.tolist()")):
+        marked = f"{source[:at]}⟦lengths.tolist()⟧{source[at + len('lengths.tolist()') :]}"
+        text, site = unmark(marked, "fn", "GB0124")
+        whole += propose(site, {PATH: text}, ["opaque"], styles={PATH: style}).mends[0].edits
+    after = apply_edits(source, tuple(dict.fromkeys(whole)))
+    assert "First._fill_operator(lengths, out)" in after and "Second._fill_operator(lengths, out)" in after
+    torch._dynamo.reset()
+    space, before = _loaded(after, None), _loaded(source, None)
+    compiled = torch.compile(space["fn"], backend="aot_eager", fullgraph=True)
+    for lengths in (torch.tensor([1, 3]), torch.tensor([0])):
+        assert torch.equal(compiled(torch.ones(1), lengths), before["fn"](torch.ones(1), lengths))

@@ -152,8 +152,8 @@ def test_what_costs_more_is_told() -> None:
     )
     _, mends = _mends(source)
     assert mends[0].changes == (
-        "`self.big(x)` is computed in every call, also when its side is not taken.",
-        "`self.small(x)` is computed in every call, also when its side is not taken.",
+        "Every call computes `self.big(x)`, also when its side is not taken.",
+        "Every call computes `self.small(x)`, also when its side is not taken.",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from graphmend_lsp.text import apply_edits
 from .asked import Asked, method
 from .conftest import PATH, unmark
 
-_GUARD = "if torch.compiler.is_compiling() and not (torch.is_grad_enabled() or x.requires_grad)"
+_GUARD = "torch.compiler.is_compiling() and not (torch.is_grad_enabled() or x.requires_grad)"
 
 
 ASKED = Asked("while_loop", Style(line_length=150))
@@ -32,7 +33,8 @@ def _together(text: str) -> str:
         "if ⟦x.sum() > 0⟧:\n    x = x + 1\nreturn x",
         "for _ in range(3):\n    if ⟦x.sum() > 0⟧:\n        break\n    x = x + 1\nreturn x",
         "while x.shape[0] > 3:\n    x = x[⟦x.sum() > 0⟧]\nreturn x",
-        f"{_GUARD}:\n    pass\nelse:\n    while ⟦x.sum() > 0⟧:\n        x = x - 1\nreturn x",
+        f"if {_GUARD}:\n    pass\nelse:\n    while ⟦x.sum() > 0⟧:\n        x = x - 1\nreturn x",
+        f"in_graph = {_GUARD}\nif in_graph:\n    pass\nwhile not in_graph and ⟦x.sum() > 0⟧:\n    x = x - 1\nreturn x",
     ],
 )
 def test_nothing_is_said_of_what_is_no_such_loop(body: str) -> None:
@@ -64,10 +66,12 @@ def test_it_stands_behind_loop_and_before_the_last_resort() -> None:
 )
 def test_condition(test: str, predicate: str, guard: str) -> None:
     plain = test.replace("⟦", "").replace("⟧", "")
+    plain = f"({plain})" if "⟧ or" in test else plain
     after = _after(f"while {test}:\n    x = x - 1\nreturn x", "self, x, k: int")
     assert _together(after) == _together(
-        f"{_GUARD}{guard}:\n    (x,) = torch.while_loop(lambda x: {predicate}, lambda x: (x - 1,), (x,))\n"
-        f"else:\n    while {plain}:\n        x = x - 1\nreturn x\n"
+        f"in_graph = {_GUARD}{guard}\nif in_graph:\n"
+        f"    (x,) = torch.while_loop(lambda x: {predicate}, lambda x: (x - 1,), (x,))\n"
+        f"while not in_graph and {plain}:\n    x = x - 1\nreturn x\n"
     )
 
 
@@ -124,7 +128,8 @@ def test_what_is_read_behind_is_carried() -> None:
 
 def test_submodules_stay_out_of_training() -> None:
     after = _after("while ⟦x.sum() < 9⟧:\n    x = self.layers[0](x)\nreturn x.abs()")
-    assert after.startswith(f"{_GUARD} and not self.training:\n")
+    guard = _GUARD.replace("x.requires_grad", "x.requires_grad or self.training")
+    assert after.startswith(f"in_graph = {guard}\n")
 
 
 def test_a_counter_of_turns_is_carried_as_a_tensor() -> None:
@@ -132,7 +137,7 @@ def test_a_counter_of_turns_is_carried_as_a_tensor() -> None:
     assert "    def turn(x):\n        y = x * 2\n        x = y + 1\n        return x\n\n" in after
     assert "lambda x, n: (x.sum() < 9) & (n > 0)" in after and "lambda x, n: (turn(x), n - 1)" in after
     assert after.endswith(
-        "    while x.sum() < 9 and n > 0:\n        n -= 1  # left\n        y = x * 2\n        x = y + 1\nreturn x\n"
+        "while not in_graph and x.sum() < 9 and n > 0:\n    n -= 1  # left\n    y = x * 2\n    x = y + 1\nreturn x\n"
     )
 
 
@@ -181,8 +186,8 @@ def test_a_float_with_a_default_is_cautioned_of() -> None:
     ("body", "reason"),
     [
         ("while ⟦x.sum() < 9⟧:\n    x = x * 2\nelse:\n    x = x + 1\nreturn x", "has an `else`"),
-        ("while ⟦x.sum() < 9⟧:\n    if x.shape[0] > 3:\n        continue\n    x = x * 2\nreturn x", "left by `continue`"),
-        ("while ⟦x.sum() < 9⟧:\n    return x\nreturn x", "left by `return`"),
+        ("while ⟦x.sum() < 9⟧:\n    if x.shape[0] > 3:\n        continue\n    x = x * 2\nreturn x", "`continue` leaves an iteration"),
+        ("while ⟦x.sum() < 9⟧:\n    return x\nreturn x", "`return` leaves an iteration"),
         ("while ⟦x.sum() < 9⟧:\n    y = x\nreturn x", "changes nothing"),
         ("y = x.abs()\nwhile ⟦x.sum() < 9⟧:\n    y = y + 1\nreturn y", "changes nothing that the loop's test reads"),
         ("n = 0\nwhile ⟦x.sum() < 9⟧ and n < 5:\n    x = x * n\n    n += 1\nreturn x", "read for more than the loop's end"),
@@ -275,7 +280,8 @@ def test_without_gradients_it_is_one_graph_and_bit_equal(case: Any, backend: str
     ],
 )
 def test_a_tensor_that_asks_for_gradients_keeps_the_loop(body: str, guard: str) -> None:
-    assert f"if torch.compiler.is_compiling() and {guard}:" in _after(f"{body}\nreturn x")
+    after = _after(f"{body}\nreturn x").replace("in_graph = torch", "if torch")
+    assert re.search(rf"if torch.compiler.is_compiling\(\) and {re.escape(guard)}:?\n", after)
 
 
 def test_without_a_turn_a_gradient_goes_through() -> None:

@@ -29,7 +29,7 @@ __all__ = [
     "runs_deferred", "state_operator", "while_tracing",
 ]
 
-VERSION = 4
+VERSION = 5
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Never change what is in here: copies of other versions use it, too.
@@ -490,7 +490,8 @@ def number(kind: Any, *others: str) -> Callable[[F], F]:
 def _named(function: Callable[..., Any]) -> str:
     file = function.__globals__.get("__file__") or function.__code__.co_filename
     module = re.sub(r"\W", "_", function.__module__, flags=re.ASCII)
-    return f"graphmend_{module}_{zlib.crc32(file.encode())}::{function.__name__}"
+    name = re.sub(r"\W", "_", function.__qualname__, flags=re.ASCII)
+    return f"graphmend_{module}_{zlib.crc32(file.encode())}::{name}"
 
 
 def _tags() -> Dict[str, Any]:

@@ -13,7 +13,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from graphmend_lsp.mending.facts.effects import effect_of, own_nodes
-from graphmend_lsp.mending.facts.purity import TENSOR_METHODS, hazards
+from graphmend_lsp.mending.facts.gradients import loses_gradients
+from graphmend_lsp.mending.facts.purity import (
+    TENSOR_METHODS,
+    hazards,
+    may_ask_for_gradients,
+    needing_elements,
+    with_history,
+    words_for_empty,
+    words_for_history,
+)
 from graphmend_lsp.mending.syntax.branches import returns
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned
@@ -27,6 +36,7 @@ _PURE_BUILTINS = frozenset((
     "isinstance", "len", "list", "max", "min", "range", "repr", "reversed", "round", "set", "slice", "sorted", "str", "sum",
     "super", "tuple", "type", "zip",
 ))  # fmt: skip
+_DETACHED = "A side that is detached gives a tensor without a gradient; the chosen side may need a gradient."
 _HOLDERS = frozenset(("Sequential", "ModuleList", "ModuleDict"))
 _READING = frozenset(("items", "keys", "values", "get", "format", "join", "startswith", "endswith", "index", "count"))
 _RANDOM = frozenset((
@@ -194,6 +204,32 @@ def both_sides(source: Source, at: ast.AST) -> list[Assumption]:
         words = f"`{source.code(acting[0])}` stores nothing and draws no random number"
         found.append(Assumption("inside-effects", words, tuple((source.path, source.span(one)) for one in acting)))
     return found
+
+
+def told_of_sides(source: Source, at: ast.AST) -> tuple[str, ...]:
+    """What both sides may do in calls that took one of them: raise for nothing to look at, ask for a gradient."""
+    sides: list[ast.AST] = []
+    if isinstance(at, ast.If):
+        sides += [*at.body, *at.orelse, *(source.after(at) if returns(at.body) else ())]
+    elif isinstance(at, ast.IfExp):
+        sides += [at.body, at.orelse]
+    elif isinstance(at, ast.BoolOp):
+        sides += at.values[1:]
+    told = [words_for_empty(source, call) for side in sides for call in needing_elements(side)]
+    if any(loses_gradients(side) for side in sides):
+        told.append(_DETACHED)
+    told += map(words_for_history, _set_on_one_side(source, at))
+    return tuple(told)
+
+
+def _set_on_one_side(source: Source, at: ast.AST) -> list[str]:
+    """The attributes that get a history of gradients on one side only."""
+    if isinstance(at, ast.If):
+        one, other = with_history(source, at.body), with_history(source, at.orelse)
+        return [name for name in (*one, *other) if name not in one or name not in other]
+    if isinstance(at, ast.IfExp) and may_ask_for_gradients(source, at.body) == may_ask_for_gradients(source, at.orelse):
+        return []
+    return with_history(source, [source.statement(at) or at])
 
 
 def _loop_over(source: Source, name: ast.Name) -> str | None:

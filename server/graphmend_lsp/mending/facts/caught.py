@@ -31,9 +31,9 @@ def catching(request: Request, source: Source, function: Function) -> str | None
             suppressed = isinstance(one, ast.With) and any("suppress" in ast.dump(item) for item in one.items)
             if handled or suppressed:
                 line = frame.span.start.line
-                return f"`{frame.function}` may catch the exception in line {line}, and one of the graph goes past it."
+                return f"`{frame.function}` may catch the exception in line {line}, which it cannot do when the graph raises it."
             child = one
     line_of = caught_at(source, function)
     if line_of is None:
         return None
-    return f"A call in line {line_of} may catch the exception, and one of the graph goes past it."
+    return f"A call in line {line_of} may catch the exception, which it cannot do when the graph raises it."

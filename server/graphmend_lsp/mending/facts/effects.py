@@ -55,7 +55,7 @@ def blames_caller(effect: Effect) -> str | None:
     given += effect.call.args[2:3] if effect.kind == "warn" else []
     if all(isinstance(one, ast.Constant) and one.value == 1 for one in given):
         return None
-    return "Its `stacklevel` says whose line is meant, and said from another function it would be another line."
+    return "Its `stacklevel` names a caller's line, and from another function it names another line."
 
 
 def effect_of(source: Source, statement: ast.AST, certain: bool = False) -> Effect | None:

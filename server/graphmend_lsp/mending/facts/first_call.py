@@ -30,6 +30,19 @@ def advice(source: Source, branch: ast.AST, function: Function) -> str | None:
     return None
 
 
+def asked_for(test: ast.expr) -> str:
+    """The attribute that ``not hasattr(self, "x")`` and ``self.x is None`` ask for; "" for any other test."""
+    inner = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else None
+    if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id == "hasattr":
+        on, name = inner.args if len(inner.args) == 2 else (None, None)
+        own = isinstance(on, ast.Name) and on.id == "self" and isinstance(name, ast.Constant)
+        return str(name.value) if own and isinstance(name, ast.Constant) else ""
+    if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Is):
+        constant = test.comparators[0]
+        return (_own(test.left) or "") if isinstance(constant, ast.Constant) and constant.value is None else ""
+    return ""
+
+
 def _is_behind(source: Source, node: ast.AST, place: int) -> bool:
     return isinstance(node, (ast.stmt, ast.expr)) and source.range(node)[0] > place
 

@@ -251,4 +251,4 @@ def _integer(source: Source, tensor: ast.expr) -> str:
 def _told(source: Source, tensor: ast.expr) -> tuple[str, ...]:
     if _integer(source, tensor) == render(source, tensor):
         return ()
-    return ("A count that is NaN or infinite raised an error; now the loop takes some number of iterations.",)
+    return ("A count that is NaN or infinite raised an error; now the loop runs some number of iterations.",)

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 from graphmend_lsp.mending.facts.bindings import last_value
 from graphmend_lsp.mending.facts.operators import FUNCTIONAL, FUNCTIONS, METHODS, operators_named
-from graphmend_lsp.mending.syntax.source import Source
+from graphmend_lsp.mending.syntax.imports import binding
+from graphmend_lsp.mending.syntax.source import Function, Source, local_names
 
 _MEANT = {name: operators_named(name) for name in (*METHODS, *FUNCTIONS, *FUNCTIONAL)}
 _ELEMENTWISE = {
@@ -36,6 +37,17 @@ def is_module(source: Source, node: ast.expr) -> bool:
         value = last_value(source, node.id, statement) if statement is not None else None
         return value is not None and _is_part(value)
     return _is_part(node)
+
+
+def own_function(source: Source, callee: ast.expr) -> Function | None:
+    """The function of the file that is called by its name: the only one of that name, without decorators."""
+    if not isinstance(callee, ast.Name) or binding(source, callee.id, callee) is not None:
+        return None
+    scope = source.function(callee)
+    if scope is not None and callee.id in local_names(scope):
+        return None
+    found = [one for one in source.tree.body if isinstance(one, ast.FunctionDef) and one.name == callee.id]
+    return found[0] if len(found) == 1 and not found[0].decorator_list else None
 
 
 def keeps_rows(entries: Sequence[ast.expr]) -> bool:

@@ -361,7 +361,7 @@ def with_history(source: Source, statements: Iterable[ast.AST]) -> list[str]:
 
 def words_for_history(attribute: str) -> str:
     """What to tell of an attribute that is set where it would be left alone."""
-    return f"`{attribute}` keeps what its gradient comes from also in calls that leave it as it was; detach what is put there."
+    return f"`{attribute}` keeps its gradient history also in calls that leave it as it was; store a detached value."
 
 
 def comes_first(source: Source, statement: ast.stmt, target: ast.expr) -> bool:

@@ -1,17 +1,21 @@
 """The dtype that a Python number takes where it meets a tensor, as text; whether a number is a float, from its text alone.
 
+Also which numbers every dtype holds, and whether a tensor keeps its dtype where something is added to it.
+
 No rule's knowledge enters here.
 """
 
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Sequence
 
+from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.scalars import Read, Scalars
 from graphmend_lsp.mending.syntax.formatting import render
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
-from graphmend_lsp.mending.syntax.source import Source
+from graphmend_lsp.mending.syntax.source import Source, assigned
 
 
 def dtype_beside(
@@ -69,3 +73,36 @@ def is_float(source: Source, scalars: Scalars, reads: Sequence[Read], node: ast.
         return False
     kept = any(is_builtin(source, node.func, one) for one in ("abs", "max", "min", "round"))
     return kept and bool(node.args) and is_float(source, scalars, reads, node.args[0])
+
+
+def fits_everywhere(node: ast.expr) -> bool:
+    """Whether a number is one that every dtype holds, also uint8 and int8."""
+    value = node.value if isinstance(node, ast.Constant) else None
+    return isinstance(value, float) or (isinstance(value, int) and 0 <= value < 128)
+
+
+def exact_number(node: ast.expr) -> bool:
+    """Whether a constant is exact in every floating-point dtype (eight bits of mantissa)."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        node = node.operand
+    if not (isinstance(node, ast.Constant) and isinstance(node.value, (int, float))):
+        return False
+    mantissa, exponent = math.frexp(node.value)
+    return math.ldexp(mantissa, 8).is_integer() and -13 < exponent <= 15
+
+
+def keeps_dtype(source: Source, kinds: Kinds, target: ast.expr, value: ast.expr) -> bool:
+    """Whether ``target + value`` surely has the dtype of a tensor: in place it is converted, a new one may be wider."""
+    if (
+        not isinstance(target, ast.Name)
+        or kinds.of(target) != "tensor"
+        or kinds.of(value) == "python"
+        or isinstance(value, ast.Constant)
+    ):
+        return True
+    scalars, function = Scalars(source, kinds), source.function(target)
+    made = [
+        one.value for one in ast.walk(function or value) if isinstance(one, ast.Assign) and target.id in assigned(one)
+    ]
+    known = frozenset({target.id}).union(*(scalars.origins(one) for one in made))
+    return len(known) <= 2 and scalars.origins(value) <= known and not any(map(scalars.converts, (*made, value)))

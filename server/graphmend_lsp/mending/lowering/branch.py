@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from graphmend_lsp.mending.facts.bindings import is_fresh, makes_tensor
+from graphmend_lsp.mending.facts.first_call import asked_for
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.purity import TENSOR_METHODS
-from graphmend_lsp.mending.facts.scalars import Scalars
+from graphmend_lsp.mending.facts.result_dtype import keeps_dtype
 from graphmend_lsp.mending.lowering.choice_values import (
     Choice,
     Leaf,
@@ -149,7 +150,7 @@ class Lowering:
             yield Item(read_by(value) | own, own, lines, comments=notes)
             return
         if moved := moved_by(self.source, self.kinds, target, value):
-            self.changes.append(f"`{moved}` is moved in every call, not only when its side is taken.")
+            self.changes.append(f"Every call moves `{moved}`, not only a call that takes its side.")
             lines = (render(self.source, one),)
             yield Item(read_by(value), stored_names(target), lines, comments=notes, moved=True)
             return
@@ -244,7 +245,11 @@ class Lowering:
         if type(one.op) not in _OPERATORS:
             raise Refused(f"`{first_line(self.source, one)}` changes `{key}` in place.")
         value = Made(f"{key} {_OPERATORS[type(one.op)]} ", one.value, divides=isinstance(one.op, ast.Div))
-        if type(one.op) in _IN_PLACE and isinstance(target, ast.Name) and not self._keeps_dtype(target, one.value):
+        if (
+            type(one.op) in _IN_PLACE
+            and isinstance(target, ast.Name)
+            and not keeps_dtype(self.source, self.kinds, target, one.value)
+        ):
             value = Made(f"{key}.clone().{_IN_PLACE[type(one.op)]}(", one.value, ")")
         load = frozenset({key.split("[")[0]})
         owned = isinstance(target, ast.Name) and self.is_owned(target.id)
@@ -257,19 +262,6 @@ class Lowering:
             return self._written(target, value, read_by(one.value) | load, notes)
         return self._store(target, value, read_by(one.value) | load, notes)
 
-    def _keeps_dtype(self, target: ast.Name, value: ast.expr) -> bool:
-        """Whether ``target + value`` surely has the dtype of a tensor: in place it is converted, a new one may be wider."""
-        if self.kinds.of(target) != "tensor" or self.kinds.of(value) == "python" or isinstance(value, ast.Constant):
-            return True
-        scalars, function = Scalars(self.source, self.kinds), self.source.function(target)
-        made = [
-            one.value
-            for one in ast.walk(function or value)
-            if isinstance(one, ast.Assign) and target.id in assigned(one)
-        ]
-        known = frozenset({target.id}).union(*(scalars.origins(one) for one in made))
-        return len(known) <= 2 and scalars.origins(value) <= known and not any(map(scalars.converts, (*made, value)))
-
     def holds_tensor(self, target: ast.expr) -> bool:
         """Whether a name or attribute of ``self`` surely holds a tensor of fixed dtype: a buffer, or an annotated one."""
         own = isinstance(target, ast.Name) or (isinstance(target, ast.Attribute) and is_self(target.value))
@@ -278,7 +270,7 @@ class Lowering:
     def _written(self, target: ast.expr, value: Value, reads: frozenset[str], notes: tuple[str, ...]) -> Item:
         """A value put into the tensor itself, so that all who hold it see it, also when it is what it was."""
         key = render(self.source, target)
-        told = f"`{key}` is written in every call, with what it held when its side is not taken."
+        told = f"Every call writes `{key}`, with what it held when its side is not taken."
         if told not in self.changes:
             self.changes.append(told)
         return Item(
@@ -314,20 +306,7 @@ class Lowering:
 
     def _memo(self, one: ast.If) -> tuple[str, ...]:
         """The lines of ``if not hasattr(self, "x"): self.x = ...``: what is made once may be made earlier."""
-        test = one.test.operand if isinstance(one.test, ast.UnaryOp) and isinstance(one.test.op, ast.Not) else one.test
-        name = ""
-        if (
-            isinstance(test, ast.Call)
-            and isinstance(test.func, ast.Name)
-            and test.func.id == "hasattr"
-            and test is not one.test
-        ):
-            if len(test.args) == 2 and isinstance(test.args[1], ast.Constant) and is_self(test.args[0]):
-                name = str(test.args[1].value)
-        elif isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Is) and isinstance(test.left, ast.Attribute):
-            constant = test.comparators[0]
-            if is_self(test.left.value) and isinstance(constant, ast.Constant) and constant.value is None:
-                name = test.left.attr
+        name = asked_for(one.test)
         if not name or one.orelse or len(one.body) != 1 or not isinstance(one.body[0], ast.Assign):
             return ()
         store = one.body[0]

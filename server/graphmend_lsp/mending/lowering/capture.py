@@ -284,9 +284,7 @@ class _Work:
             self.put_off(node.value, certain)
             return
         if not certain and not (touched == {"self"} and not calls):
-            raise _CannotWaitError(
-                f"`{source.code(node)}` is evaluated only on a condition, and must not be evaluated without it."
-            )
+            raise _CannotWaitError(f"`{source.code(node)}` runs only under a condition, and must not run without it.")
         same = [one for one in self.captures if ast.dump(one.node) == ast.dump(node)]
         if same and not calls:
             self.replace(node, same[0].name)

@@ -6,18 +6,10 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from graphmend_lsp.mending.facts.between import both_sides
+from graphmend_lsp.mending.facts.between import both_sides, told_of_sides
 from graphmend_lsp.mending.facts.first_call import advice
-from graphmend_lsp.mending.facts.gradients import loses_gradients
 from graphmend_lsp.mending.facts.kinds import Kinds
-from graphmend_lsp.mending.facts.purity import (
-    comes_first,
-    may_ask_for_gradients,
-    needing_elements,
-    with_history,
-    words_for_empty,
-    words_for_history,
-)
+from graphmend_lsp.mending.facts.purity import comes_first
 from graphmend_lsp.mending.lowering.branch import Lowering
 from graphmend_lsp.mending.lowering.choice_values import (
     Choice,
@@ -55,7 +47,6 @@ from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, loaded
 from graphmend_lsp.model import Declined, Mend, TextEdit
 
-_DETACHED = "A side that is detached gives a tensor without a gradient; the chosen side may need a gradient."
 _TITLE = "Choose both sides with torch.where"
 DOUBLE = "Choose both sides with torch.where, gradients kept finite"
 
@@ -387,32 +378,6 @@ class _Mending:
             edits=tuple(spots),
             conditions=tuple((self.source.path, span) for span in dict.fromkeys(spans)),
             changes=tuple(dict.fromkeys(lowering.changes)),
-            cautions=tuple(dict.fromkeys((*self.conditions.told, *self._told(at)))),
+            cautions=tuple(dict.fromkeys((*self.conditions.told, *told_of_sides(self.source, at)))),
             assumes=tuple(dict.fromkeys((*lowering.assumes, *both_sides(self.source, at)))),
         )
-
-    def _told(self, at: ast.AST) -> tuple[str, ...]:
-        """What both sides may do in calls that took one of them: raise for nothing to look at, ask for a gradient."""
-        sides: list[ast.AST] = []
-        if isinstance(at, ast.If):
-            sides += [*at.body, *at.orelse, *(self.source.after(at) if returns(at.body) else ())]
-        elif isinstance(at, ast.IfExp):
-            sides += [at.body, at.orelse]
-        elif isinstance(at, ast.BoolOp):
-            sides += at.values[1:]
-        told = [words_for_empty(self.source, call) for side in sides for call in needing_elements(side)]
-        if any(loses_gradients(side) for side in sides):
-            told.append(_DETACHED)
-        told += map(words_for_history, self._set_on_one_side(at))
-        return tuple(told)
-
-    def _set_on_one_side(self, at: ast.AST) -> list[str]:
-        """The attributes that get a history of gradients on one side only."""
-        if isinstance(at, ast.If):
-            one, other = with_history(self.source, at.body), with_history(self.source, at.orelse)
-            return [name for name in (*one, *other) if name not in one or name not in other]
-        if isinstance(at, ast.IfExp) and may_ask_for_gradients(self.source, at.body) == may_ask_for_gradients(
-            self.source, at.orelse
-        ):
-            return []
-        return with_history(self.source, [self.source.statement(at) or at])

@@ -332,7 +332,7 @@ def refuse_hazards(source: Source, node: ast.AST, changes: list[str], kinds: Kin
             if kinds is not None and harmless_operand(source, kinds, hazard.node) is not None:
                 continue
             raise Refused(f"`{text}` {hazard.words}, also when its side is not taken.")
-        note = f"`{text}` is computed in every call, also when its side is not taken."
+        note = f"Every call computes `{text}`, also when its side is not taken."
         if note not in changes:
             changes.append(note)
 

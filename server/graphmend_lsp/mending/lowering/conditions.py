@@ -7,7 +7,6 @@ becomes ``t > 0``. Nothing here knows what the branches do.
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -15,10 +14,18 @@ from graphmend_lsp.mending.facts.dimensions import same_shape
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.purity import hazards, needing_elements, words_for_empty
 from graphmend_lsp.mending.facts.python_callers import may_be_number, python_elsewhere
+from graphmend_lsp.mending.facts.result_dtype import exact_number
 from graphmend_lsp.mending.facts.scalars import Scalars
 from graphmend_lsp.mending.facts.static_loops import iterates_statically
 from graphmend_lsp.mending.lowering.membership import Membership
-from graphmend_lsp.mending.syntax.formatting import is_atom, name_for, operand, render
+from graphmend_lsp.mending.syntax.formatting import (
+    is_atom,
+    name_for,
+    operand,
+    operand_of_comparison,
+    operand_of_junction,
+    render,
+)
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin, spell
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, loaded
@@ -348,20 +355,6 @@ _COMPARISON: dict[type[ast.cmpop], str] = {
 }  # fmt: skip
 
 
-def operand_of_junction(text: str) -> str:
-    """The expression as an operand of ``&`` or ``|``: a negation needs no parentheses."""
-    return text if text.startswith("~") and is_atom(text[1:]) else operand(text)
-
-
-def operand_of_comparison(text: str) -> str:
-    """The expression as an operand of a comparison: arithmetic needs no parentheses."""
-    try:
-        node = ast.parse(text, mode="eval").body
-    except SyntaxError:
-        return f"({text})"
-    return text if is_atom(text) or isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Constant)) else f"({text})"
-
-
 def _is_or(node: ast.AST) -> bool:
     return isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or)
 
@@ -374,16 +367,6 @@ def _guards(node: ast.AST) -> bool:
         or (isinstance(one, ast.Attribute) and one.attr in ("shape", "ndim", "size", "dim", "numel"))
         for one in ast.walk(node)
     )
-
-
-def exact_number(node: ast.expr) -> bool:
-    """Whether a constant is exact in every floating-point dtype (eight bits of mantissa)."""
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        node = node.operand
-    if not (isinstance(node, ast.Constant) and isinstance(node.value, (int, float))):
-        return False
-    mantissa, exponent = math.frexp(node.value)
-    return math.ldexp(mantissa, 8).is_integer() and -13 < exponent <= 15
 
 
 def _is_arithmetic(node: ast.AST, leaves: dict[ast.AST, str]) -> bool:

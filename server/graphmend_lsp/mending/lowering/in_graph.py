@@ -132,9 +132,7 @@ def require_given(source: Source, captured: Captured, said: Sequence[ast.expr]) 
                 continue
             start, end = source.range(name)
             if not any(first <= start and end <= last for first, last in taken) and not _stays(source, name):
-                raise Refused(
-                    f"`{name.id}` would be read when the operator runs, and a change of it in this function comes later."
-                )
+                raise Refused(f"The operator would read `{name.id}` when it runs, and this function changes it later.")
 
 
 def _stays(source: Source, name: ast.Name) -> bool:

@@ -189,7 +189,7 @@ def _kept(setting: Setting, key: str) -> list[Assumption]:
     """What is taken for granted where one side keeps what a target holds: a new tensor takes its place in every call."""
     places = ((setting.source.path, setting.source.span(setting.root)),)
     if key.startswith("self."):
-        words = f"nothing else holds the tensor in `{key}`, which every call puts a new one in"
+        words = f"nothing else holds the tensor in `{key}`, which every call replaces"
         return [Assumption("shared-buffer", words, places)]
     if "[" in key or is_fresh(setting.source, key, setting.root):
         return []

@@ -12,24 +12,19 @@ from dataclasses import dataclass, field
 
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.number_needs import why_number
-from graphmend_lsp.mending.facts.result_dtype import dtype_beside, same_kind
+from graphmend_lsp.mending.facts.result_dtype import dtype_beside, exact_number, fits_everywhere, same_kind
 from graphmend_lsp.mending.facts.scalars import Read, Scalars, plain, read_of
-from graphmend_lsp.mending.lowering.conditions import exact_number
+from graphmend_lsp.mending.lowering.number_calls import python_call
 from graphmend_lsp.mending.lowering.number_uses import (
-    EXACT,
     INT,
-    LIBRARY,
-    MATH,
-    ROUND,
     SUM,
     TAKES_TENSOR,
-    fits_everywhere,
     is_kept,
     scope_of,
 )
 from graphmend_lsp.mending.lowering.picked import Picked, picked
 from graphmend_lsp.mending.syntax.formatting import operand, render
-from graphmend_lsp.mending.syntax.imports import dotted, is_builtin, spell
+from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, local_names, parameters
 from graphmend_lsp.model import TextEdit
@@ -59,11 +54,11 @@ class Flow:
     widens: bool = False
     of_whole: list[ast.expr] = field(default_factory=list)
     imports: list[TextEdit] = field(default_factory=list)
+    floats: bool = False
 
     def __post_init__(self) -> None:
         self.scalars = Scalars(self.source, self.kinds)
         self._named: set[str] = set()
-        self._floats = False
 
     # -- numbers --------------------------------------------------------------------------------------------------
 
@@ -81,11 +76,11 @@ class Flow:
         self.exchange[read.call] = self.scalars.text(
             read, kept=is_kept(self.source, self.kinds, read.call), double=self.double, wide=self.wide
         )
-        self._floats = self._floats or (read.form == "float" and not self.scalars.is_floating(read.tensor))
+        self.floats = self.floats or (read.form == "float" and not self.scalars.is_floating(read.tensor))
         if read.form == "int" and not self.scalars.is_whole(read.tensor):
-            self._tell(INT)
+            self.tell(INT)
         if read.form == "sum" and not self.scalars.is_whole(read.tensor):
-            self._tell(SUM)
+            self.tell(SUM)
 
     def follow(self, node: ast.expr) -> None:
         """Follow the number that the expression `node` gives to what takes it."""
@@ -119,7 +114,7 @@ class Flow:
 
     def _arithmetic(self, node: ast.expr, parent: ast.BinOp) -> None:
         other = parent.right if parent.left is node else parent.left
-        if self._is_number(other):
+        if self.is_number(other):
             self._step(parent, node, other)
             self.follow(parent)
             return
@@ -133,16 +128,16 @@ class Flow:
             self.follow(parent)
             return
         if isinstance(parent.op, ast.Sub) and self.kinds.is_bool(node):
-            raise Refused(f"{self._line(node)}: a bool cannot be subtracted from a tensor.")
+            raise Refused(f"{self.line(node)}: a bool cannot be subtracted from a tensor.")
         self._meet(node, other)
 
     def _step(self, parent: ast.BinOp, node: ast.expr, other: ast.expr) -> None:
         self.steps += 1
         self.widens = True
         if isinstance(parent.op, ast.Div) and not all(self.scalars.is_floating(one.tensor) for one in self.reads):
-            self._floats = True
+            self.floats = True
         if isinstance(parent.op, (ast.Pow, ast.LShift, ast.RShift, ast.MatMult, ast.BitAnd, ast.BitOr, ast.BitXor)):
-            raise Refused(f"{self._line(node)}: `{self._code(parent)}` is arithmetic of Python numbers only.")
+            raise Refused(f"{self.line(node)}: `{self.code(parent)}` is arithmetic of Python numbers only.")
         if isinstance(parent.op, (ast.Div, ast.FloorDiv, ast.Mod)):
             self._refuse_zero(parent)
         if self.steps > 1 or (isinstance(other, ast.Constant) and not exact_number(other)):
@@ -153,30 +148,30 @@ class Flow:
         divisor = parent.right
         if isinstance(divisor, ast.Constant) and divisor.value:
             return
-        tensor = self._tensor_of(divisor)
+        tensor = self.tensor_of(divisor)
         if tensor is None or not self.scalars.is_positive(tensor):
             raise Refused(
-                f"{self._line(parent)}: `{self._code(parent)}` raises ZeroDivisionError where the divisor is 0, and a tensor "
+                f"{self.line(parent)}: `{self.code(parent)}` raises ZeroDivisionError where the divisor is 0, and a tensor "
                 "gives infinity or NaN."
             )
 
-    def _tensor_of(self, node: ast.expr) -> ast.expr | None:
+    def tensor_of(self, node: ast.expr) -> ast.expr | None:
         """The tensor that a number is read from, by itself or through a name that is bound to nothing else."""
         if isinstance(node, ast.Name):
             values = self.scalars.values(node)
-            return self._tensor_of(values[0]) if values and len(values) == 1 else None
+            return self.tensor_of(values[0]) if values and len(values) == 1 else None
         if any(one.call is node for one in self.reads):
             return next(one.tensor for one in self.reads if one.call is node)
         return None
 
-    def _is_number(self, node: ast.expr) -> bool:
+    def is_number(self, node: ast.expr) -> bool:
         """Whether an operand is a constant or another read, which is then taken as well."""
         if isinstance(node, ast.Constant):
             return isinstance(node.value, (int, float))
         if isinstance(node, ast.UnaryOp) and not isinstance(node.op, ast.Not):
-            return self._is_number(node.operand)
+            return self.is_number(node.operand)
         if isinstance(node, ast.BinOp):
-            return self._is_number(node.left) and self._is_number(node.right)
+            return self.is_number(node.left) and self.is_number(node.right)
         read = read_of(self.source, self.kinds, node)
         if read is None:
             return False
@@ -186,14 +181,14 @@ class Flow:
 
     def _meet(self, node: ast.expr, other: ast.expr) -> None:
         """The number meets a tensor: Python's float takes that tensor's dtype."""
-        if self._floats and not (self.steps == 0 and same_kind(self.scalars, self.reads, other)):
+        if self.floats and not (self.steps == 0 and same_kind(self.scalars, self.reads, other)):
             self.of_whole.append(other)
         if not self.double or self.kinds.is_bool(node) or isinstance(node, ast.Compare):
             return
         dtype = dtype_beside(self.source, self.scalars, self.reads, node, other)
         if dtype is None:
             raise Refused(
-                f"{self._line(node)}: it is computed in Python's float64 and then meets `{self._code(other)}`, whose dtype it "
+                f"{self.line(node)}: it is computed in Python's float64 and then meets `{self.code(other)}`, whose dtype it "
                 "must take and which is not known."
             )
         text = self._take_text(node)
@@ -202,11 +197,11 @@ class Flow:
     def _comparison(self, node: ast.expr, parent: ast.Compare) -> None:
         parts = [parent.left, *parent.comparators]
         if len(parts) != 2 or isinstance(parent.ops[0], (ast.Is, ast.IsNot, ast.In, ast.NotIn)):
-            raise Refused(f"{self._line(node)}: `{self._code(parent)}` compares in a way that tensors cannot.")
+            raise Refused(f"{self.line(node)}: `{self.code(parent)}` compares in a way that tensors cannot.")
         other = parts[1] if parts[0] is node else parts[0]
-        if self.kinds.of(other) == "tensor" and not self._is_number(other):
+        if self.kinds.of(other) == "tensor" and not self.is_number(other):
             return
-        if self._floats:
+        if self.floats:
             self.of_whole.append(other)
         if not fits_everywhere(other):
             self.widens = True
@@ -229,14 +224,14 @@ class Flow:
             if not isinstance(parent, (ast.BoolOp, ast.UnaryOp, ast.Compare)):
                 break
             one = parent
-        raise Refused(f"{self._line(node)}: `{self._code(one)}` is a truth value that Python needs.")
+        raise Refused(f"{self.line(node)}: `{self.code(one)}` is a truth value that Python needs.")
 
     # -- calls ----------------------------------------------------------------------------------------------------
 
     def _call(self, node: ast.expr, call: ast.Call, arguments: list[ast.expr]) -> None:
         if node is call.func or isinstance(node, ast.Starred):
             self._refuse(node, call)
-        if (text := self._converted(node, call)) is not None:
+        if (text := python_call(self, node, call, self._take_text(node))) is not None:
             self._forget(call)
             self.exchange[call] = text
             self.follow(call)
@@ -268,74 +263,6 @@ class Flow:
                 return
         self._refuse(node, keyword)
 
-    def _converted(self, node: ast.expr, call: ast.Call) -> str | None:
-        """The tensor text of a Python function of the number: ``float(s)``, ``abs(s)``, ``round(s, 2)``, ``math.sqrt(s)``."""
-        text = operand(plain(self._take_text(node)))
-        single = len(call.args) == 1 and not call.keywords
-        for name in ("float", "int", "bool", "abs", "round", "max", "min"):
-            if is_builtin(self.source, call.func, name):
-                self.widens = self.widens or name not in ("float", "int", "bool")
-                return self._builtin(name, node, call, text)
-        name = dotted(self.source, call.func) or ""
-        if not (name.startswith("math.") and single):
-            return None
-        method = MATH.get(name[5:])
-        if method is None:
-            return None
-        inner = self._tensor_of(node)
-        if method in ("sqrt", "log1p") and not (inner is not None and self.scalars.is_nonnegative(inner)):
-            raise Refused(f"{self._line(node)}: `{name}` raises for a negative number, and a tensor gives NaN.")
-        if method in ("log", "log2", "log10") and not (inner is not None and self.scalars.is_positive(inner)):
-            raise Refused(f"{self._line(node)}: `{name}` raises for 0 and less, and a tensor gives infinity or NaN.")
-        if method not in EXACT:
-            self.inexact = True
-            self._tell(LIBRARY.format(name))
-        return f"{text}.{method}()"
-
-    def _builtin(self, name: str, node: ast.expr, call: ast.Call, text: str) -> str | None:
-        single = len(call.args) == 1 and not call.keywords
-        if name not in ("int", "float", "bool") and any(self.kinds.is_bool(read.tensor) for read in self.reads):
-            return None
-        if name in ("max", "min"):
-            return self._extreme(name, node, call, text)
-        if name == "round":
-            digits = call.args[1] if len(call.args) == 2 else None
-            if call.keywords or not (digits is None or isinstance(digits, ast.Constant)):
-                return None
-            self._tell(ROUND if digits is not None else INT)
-            self.inexact = self.inexact or digits is not None
-            if digits is None:
-                return f"{text}.round().long()"
-            function, edit = spell(self.source, "torch.round", call)
-            self.imports += [edit] if edit is not None else []
-            return f"{function}({plain(text)}, decimals={render(self.source, digits)})"
-        if not single:
-            return None
-        if name == "int":
-            self._tell(INT)
-            return f"{text}.long()"
-        if name == "float":
-            self._floats = self._floats or not all(self.scalars.is_floating(one.tensor) for one in self.reads)
-            return f"{text}.double()" if self.double else f"({text} * 1.0)"
-        return f"({text} != 0)" if name == "bool" else f"{text}.abs()"
-
-    def _extreme(self, name: str, node: ast.expr, call: ast.Call, text: str) -> str | None:
-        """``max(s, 1.0)`` is ``s.clamp(min=1.0)``: both keep a NaN in the first place."""
-        if call.keywords or len(call.args) != 2 or call.args[0] is not node or not self._is_number(call.args[1]):
-            return None
-        other = call.args[1]
-        if not isinstance(other, ast.Constant) or isinstance(other.value, bool):
-            return None
-        read = self.reads[0]
-        whole = read.form == "int" or self.scalars.is_whole(read.tensor)
-        floating = read.form == "float" or self.scalars.is_floating(read.tensor)
-        if not ((whole and isinstance(other.value, int)) or (floating and isinstance(other.value, float))):
-            raise Refused(
-                f"{self._line(node)}: `{self._code(call)}` gives an int or a float, whichever is chosen; write both as the same."
-            )
-        self.inexact = self.inexact or not exact_number(other)
-        return f"{text}.clamp({'min' if name == 'max' else 'max'}={render(self.source, other)})"
-
     # -- names ----------------------------------------------------------------------------------------------------
 
     def _assigned(self, statement: ast.Assign) -> None:
@@ -351,7 +278,7 @@ class Flow:
         target = statement.target
         base = target.value if isinstance(target, ast.Subscript) else target
         if self.kinds.of(base) != "tensor":
-            raise Refused(f"{self._line(node)}: `{self._code(target)}` adds up Python numbers.")
+            raise Refused(f"{self.line(node)}: `{self.code(target)}` adds up Python numbers.")
         if not isinstance(target, ast.Subscript):
             self._meet(node, target)
 
@@ -359,12 +286,12 @@ class Flow:
         name = target.id
         function = self.source.function(target)
         if function is None:
-            raise Refused(f"{self._line(target)}: `{name}` is not a local name.")
+            raise Refused(f"{self.line(target)}: `{name}` is not a local name.")
         if name in self._named:
             return
         self._named.add(name)
         if name in parameters(function) or name not in local_names(function):
-            raise Refused(f"{self._line(target)}: `{name}` is not bound here only.")
+            raise Refused(f"{self.line(target)}: `{name}` is not bound here only.")
         loads: list[ast.Name] = []
         for one in ast.walk(function):
             if not (isinstance(one, ast.Name) and one.id == name):
@@ -372,9 +299,9 @@ class Flow:
             if isinstance(one.ctx, ast.Load):
                 loads.append(one)
                 if scope_of(self.source, one) is not function:
-                    raise Refused(f"{self._line(one)}: `{name}` is used in a function or comprehension of its own.")
+                    raise Refused(f"{self.line(one)}: `{name}` is used in a function or comprehension of its own.")
             elif one is not target and not self._also_bound(one):
-                raise Refused(f"{self._line(one)}: `{name}` is bound in more than one place.")
+                raise Refused(f"{self.line(one)}: `{name}` is bound in more than one place.")
         for one in sorted(loads, key=lambda node: (node.lineno, node.col_offset)):
             self.follow(one)
 
@@ -383,7 +310,7 @@ class Flow:
         parent = self.source.parents.get(one)
         if not (isinstance(parent, ast.Assign) and parent.targets == [one]):
             return False
-        return self._is_number(parent.value) and not isinstance(parent.value, ast.Constant)
+        return self.is_number(parent.value) and not isinstance(parent.value, ast.Constant)
 
     # -- indices --------------------------------------------------------------------------------------------------
 
@@ -420,18 +347,21 @@ class Flow:
         for one in ast.walk(outer):
             self.exchange.pop(one, None)
 
-    def _tell(self, words: str) -> None:
+    def tell(self, words: str) -> None:
+        """Note once what the mend changes."""
         if words not in self.changes:
             self.changes.append(words)
 
-    def _line(self, node: ast.AST) -> str:
+    def line(self, node: ast.AST) -> str:
+        """Where a node stands, for messages."""
         return f"Line {getattr(node, 'lineno', 0)}"
 
-    def _code(self, node: ast.AST) -> str:
+    def code(self, node: ast.AST) -> str:
+        """A node's text, for messages."""
         return render(self.source, node)
 
     def _refuse(self, node: ast.expr, parent: ast.AST | None) -> None:
-        raise Refused(f"{self._line(node)}: {why_number(self.source, node, parent)}.")
+        raise Refused(f"{self.line(node)}: {why_number(self.source, node, parent)}.")
 
 
 def conditions(flow: Flow) -> Iterator[ast.expr]:

@@ -56,9 +56,3 @@ def scope_of(source: Source, node: ast.AST) -> ast.AST | None:
         ast.GeneratorExp,
     )
     return next((one for one in source.ancestors(node) if isinstance(one, scopes)), None)
-
-
-def fits_everywhere(node: ast.expr) -> bool:
-    """Whether a number is one that every dtype holds, also uint8 and int8."""
-    value = node.value if isinstance(node, ast.Constant) else None
-    return isinstance(value, float) or (isinstance(value, int) and 0 <= value < 128)

@@ -18,8 +18,9 @@ from dataclasses import dataclass, field
 from graphmend_lsp.mending.facts.bindings import value_at
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.number_needs import why_number
+from graphmend_lsp.mending.facts.result_dtype import exact_number
 from graphmend_lsp.mending.facts.scalars import Scalars
-from graphmend_lsp.mending.lowering.conditions import exact_number
+from graphmend_lsp.mending.lowering.number_uses import scope_of
 from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, local_names, parameters
@@ -63,8 +64,8 @@ class Numbers:
         for one in self.numbers:
             if not exact_number(one):
                 raise Refused(
-                    f"`{render(self.source, one)}` is rounded in some dtypes: a tensor's before it is used, a number's behind "
-                    "that. Choose between what is computed with it."
+                    f"`{render(self.source, one)}` is rounded in some dtypes: a tensor rounds before its use, a number after "
+                    "it. Choose between what is computed with it."
                 )
 
     def end(self, test: ast.expr) -> str:
@@ -248,16 +249,7 @@ def uses_of(source: Source, target: ast.IfExp) -> list[ast.expr]:
                 raise Refused(f"Line {one.lineno}: `{name.id}` is bound in more than one place.")
             others = True
             continue
-        scopes = (
-            ast.FunctionDef,
-            ast.AsyncFunctionDef,
-            ast.Lambda,
-            ast.ListComp,
-            ast.SetComp,
-            ast.DictComp,
-            ast.GeneratorExp,
-        )
-        if next(up for up in source.ancestors(one) if isinstance(up, scopes)) is not function:
+        if scope_of(source, one) is not function:
             raise Refused(f"Line {one.lineno}: `{name.id}` is used in a function or comprehension of its own.")
         loads.append(one)
     if others:

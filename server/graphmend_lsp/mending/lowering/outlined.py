@@ -82,7 +82,7 @@ def run_of(source: Source, function: Function, run: list[ast.stmt], *, returns: 
     known = [name for name in takes if _is_bound(source, function, name, run[0])]
     missing = [name for name in gives if name not in known and name not in certain]
     if missing:
-        raise Refused(f"`{missing[0]}` may have no value behind these statements.")
+        raise Refused(f"`{missing[0]}` may have no value after these statements.")
     order = (["self"] if "self" in known else []) + [name for name in known if name != "self"]
     calls = any(_calls_code(source, one) for statement in run for one in ast.walk(statement))
     return Run(run[0], run[-1], _text(source, run), tuple(order), gives, returns, calls)

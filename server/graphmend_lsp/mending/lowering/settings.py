@@ -23,7 +23,7 @@ _HELPERS: Mapping[tuple[str, ...], str] = {DATA: "_capture_data", RNN: "_capture
 WORDS: Mapping[tuple[str, ...], str] = {
     DATA: "numbers and sizes that depend on data", RNN: "recurrent layers", AUTOGRAD: "gradients",
 }  # fmt: skip
-WAITS = "The device is still waited for where Python, or a size, needs the number."
+WAITS = "Python still waits for the device where it, or a size, needs the number."
 _KNOWN = (
     "torch.compile", "torch.no_grad", "torch.inference_mode", "torch.enable_grad", "torch.set_grad_enabled",
     "torch.autocast", "torch.amp.autocast", "torch.cuda.amp.autocast", "typing.override", "typing_extensions.override",
@@ -74,7 +74,7 @@ def _own(
 
 def reaches(name: str) -> str:
     """What the setting of a function changes besides, as a sentence."""
-    return f"What `{name}` calls is captured, too; where another compiled function calls it, the graph breaks."
+    return f"The setting covers what `{name}` calls, too; where another compiled function calls `{name}`, the graph breaks."
 
 
 def has_settings(found: Outermost, settings: tuple[str, ...]) -> bool:
@@ -94,7 +94,7 @@ def refuse_undecorated(found: Outermost) -> None:
         raise Refused(f"`{function.name}` does not run when it is called: it is a coroutine or a generator.")
     for one in function.decorator_list:  # ours refuses, at import, what others have made more than a function
         if not _is_known(source, one) and _last(source, one) in _NO_FUNCTIONS:
-            raise Refused(f"`{function.name}` is decorated with `{source.code(one)}`; make the setting by hand.")
+            raise Refused(f"`{function.name}` is decorated with `{source.code(one)}`; set it by hand.")
     if "torch.jit." in source.text.value:
         raise Refused("The file uses `torch.jit`, which compiles no function with this decorator.")
 

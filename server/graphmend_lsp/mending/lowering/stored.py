@@ -65,7 +65,7 @@ def stored(lowering: Lowering, target: ast.If, test: Test, where: str) -> list[s
     only = copied.calls[0]
     text = render(source, only, {only.func: f"{name}.clone().{_method(only)}"})
     chosen = f"{new}, {name}" if copied is then else f"{name}, {new}"
-    lowering.changes.append(f"`{name}` is written in every call, and both sides are computed.")
+    lowering.changes.append(f"Every call computes both sides and writes `{name}`.")
     notes = lowering.comments
     return [
         *test.setup,

@@ -42,7 +42,9 @@ def not_training(source: Source, node: ast.AST) -> str:
 def is_twin(source: Source, target: ast.stmt | ast.expr) -> bool:
     """Whether a statement or expression is what runs uncompiled, beside another form for `torch.compile`."""
     inner: ast.AST = target
-    for one in source.ancestors(target):
+    for one in (target, *source.ancestors(target)):
+        if isinstance(one, ast.While) and _is_switched_off(source, one):
+            return True
         if isinstance(one, ast.If) and inner not in one.body and "is_compiling()" in ast.unparse(one.test):
             return True
         inner = one
@@ -52,6 +54,19 @@ def is_twin(source: Source, target: ast.stmt | ast.expr) -> bool:
     at = block.index(statement)
     before = block[at - 1] if at else None
     return isinstance(before, ast.If) and returns(before.body) and "is_compiling()" in ast.unparse(before.test)
+
+
+def _is_switched_off(source: Source, loop: ast.While) -> bool:
+    """Whether a loop turns only where a name in front of it says that nothing is compiled: ``while not in_graph and ...``."""
+    first = loop.test.values[0] if isinstance(loop.test, ast.BoolOp) and isinstance(loop.test.op, ast.And) else None
+    flag = first.operand if isinstance(first, ast.UnaryOp) and isinstance(first.op, ast.Not) else None
+    block = source.block(loop)
+    return isinstance(flag, ast.Name) and any(
+        isinstance(one, ast.Assign)
+        and [ast.unparse(target) for target in one.targets] == [flag.id]
+        and "is_compiling()" in ast.unparse(one.value)
+        for one in block[: block.index(loop)]
+    )
 
 
 def line_start(source: Source, statement: ast.stmt) -> int:

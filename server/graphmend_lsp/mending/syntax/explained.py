@@ -124,8 +124,8 @@ def _is_explained(new: Source, at: int) -> bool:
         return True
     for one in ast.walk(new.tree):
         if isinstance(one, ast.FunctionDef) and one.decorator_list and ast.get_docstring(one) is not None:
-            first = new.text.value.rindex("@", 0, new.range(one.decorator_list[0])[0])
-            if first == at and "operator" in new.code(one.decorator_list[0]):
+            marks = [mark for mark in one.decorator_list if "operator" in new.code(mark)]
+            if any(new.text.value.rindex("@", 0, new.range(mark)[0]) == at for mark in marks):
                 return True
     return False
 

@@ -23,6 +23,8 @@ __all__ = [
     "name_for",
     "name_of",
     "operand",
+    "operand_of_comparison",
+    "operand_of_junction",
     "parses_to",
     "render",
     "requoted",
@@ -67,6 +69,20 @@ def is_atom(text: str) -> bool:
 def operand(text: str) -> str:
     """The expression as an operand of any operator."""
     return text if is_atom(text) else f"({text})"
+
+
+def operand_of_junction(text: str) -> str:
+    """The expression as an operand of ``&`` or ``|``: a negation needs no parentheses."""
+    return text if text.startswith("~") and is_atom(text[1:]) else operand(text)
+
+
+def operand_of_comparison(text: str) -> str:
+    """The expression as an operand of a comparison: arithmetic needs no parentheses."""
+    try:
+        node = ast.parse(text, mode="eval").body
+    except SyntaxError:
+        return f"({text})"
+    return text if is_atom(text) or isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Constant)) else f"({text})"
 
 
 def line_limit(source: Source) -> int:

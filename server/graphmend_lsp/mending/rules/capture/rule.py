@@ -103,7 +103,7 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
 def _mend(place: Place, found: Outermost, settings: tuple[str, ...]) -> Mend:
     return Mend(
         rule=RULE.name,
-        title=f"Let TorchDynamo capture {WORDS[settings]} in `{found.function.name}`",
+        title=f"Capture {WORDS[settings]} in `{found.function.name}`",
         path=found.source.path,
         span=place.request.site.span,
         edits=tuple(decorated(found, settings)),

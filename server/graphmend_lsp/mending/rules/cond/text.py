@@ -135,7 +135,7 @@ class Writer:
         return self._copied(text) if alias(value) else text
 
     def _copied(self, text: str) -> str:
-        self.changes.append(f"When compiled, `{text}` is given as a copy.")
+        self.changes.append(f"When compiled, the caller gets a copy of `{text}`.")
         return f"{operand(text)}.clone()"
 
     def _body(self, side: Sequence[ast.stmt], sides: Sides, start: int) -> str:

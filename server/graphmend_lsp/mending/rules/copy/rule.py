@@ -66,7 +66,7 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
             path=source.path,
             span=source.span(node),
             edits=(edits.rewrite(source, node, f"{base}.clone()"),),
-            changes=() if base == operand(text) else (f"The copy of `{text}` never asks for a gradient.",),
+            changes=() if base == operand(text) else (f"The copy of `{text}` never requires a gradient.",),
         ),
     )
 
@@ -102,7 +102,7 @@ def _of_container(source: Source, node: ast.Call, container: ast.List | ast.Tupl
         path=source.path,
         span=source.span(node),
         edits=(edits.rewrite(source, node, text if text[0] in "[{(" else f"({text})"),),
-        changes=("The copies never ask for a gradient.",) if told else (),
+        changes=("The copies never require a gradient.",) if told else (),
     )
 
 

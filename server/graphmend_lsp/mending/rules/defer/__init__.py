@@ -8,5 +8,5 @@ RULE = Declaration(
     tier="first choice",
     breaks=None,
     what_breaks="`print`, logger calls, warnings",
-    becomes="said after the graph",
+    becomes="the same text, after the graph",
 )

@@ -787,7 +787,7 @@ def old(x):
 def f(x):
     return old(x.sin()).cos()
 """,
-        "`stacklevel` says whose line is meant",
+        "`stacklevel` names a caller's line",
         outermost="f",
         gb_id="GB0059",
     ),
@@ -965,7 +965,7 @@ def f(x, mask=None):
     ⟦print(mask.sum().item() if x.sum() > 0 else 0)⟧
     return x.sin()
 """,
-        "only on a condition",
+        "only under a condition",
         outermost=None,
         gb_id="GB0059",
     ),

@@ -231,7 +231,7 @@ import torch
 def fn(x):
     return x + 1, ⟦not x.any()⟧
 """,
-        "used as a Python bool",
+        "needs a Python bool",
         gb_id="GB0033",
     ),
     Refusal(
@@ -243,7 +243,7 @@ import torch
 def fn(x):
     return [x, -x][⟦not x.any()⟧]
 """,
-        "used as a Python bool",
+        "needs a Python bool",
         gb_id="GB0033",
     ),
     Refusal(

@@ -9,9 +9,8 @@ import ast
 
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.purity import hazards
-from graphmend_lsp.mending.lowering.conditions import operand_of_comparison
 from graphmend_lsp.mending.rules.flow.value import Value
-from graphmend_lsp.mending.syntax.formatting import operand, render
+from graphmend_lsp.mending.syntax.formatting import operand, operand_of_comparison, render
 from graphmend_lsp.mending.syntax.imports import is_builtin, spell
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source
@@ -78,7 +77,7 @@ def _extreme(source: Source, call: ast.Call) -> Value:
         parameter = key.args.args[0].arg
         texts = [_applied(source, key.body, parameter, one) for one in elements]
     else:
-        raise Refused(f"The key `{render(source, key)}` is no lambda of one argument; write it as one.")
+        raise Refused(f"The key `{render(source, key)}` is no lambda of one argument; write it as a lambda.")
     for one in (*elements, key.body):
         if found := hazards(source, one):
             raise Refused(f"`{render(source, found[0].node)}` {found[0].words}.")

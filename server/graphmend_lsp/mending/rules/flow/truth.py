@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.purity import hazards
-from graphmend_lsp.mending.lowering.conditions import Conditions, operand_of_junction
+from graphmend_lsp.mending.lowering.conditions import Conditions
 from graphmend_lsp.mending.rules.flow.value import Value, refuse_uses
-from graphmend_lsp.mending.syntax.formatting import operand, render
+from graphmend_lsp.mending.syntax.formatting import operand, operand_of_junction, render
 from graphmend_lsp.mending.syntax.imports import is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source

@@ -63,6 +63,4 @@ def _refuse_use(source: Source, kinds: Kinds, node: ast.expr) -> None:
         return
     place = source.statement(node) or node
     line = source.span(place).start.line
-    raise Refused(
-        f"In line {line}, `{first_line(source, place)}`, the value is used as a Python bool; a tensor does not serve there."
-    )
+    raise Refused(f"Line {line}: `{first_line(source, place)}` needs a Python bool, not a tensor.")

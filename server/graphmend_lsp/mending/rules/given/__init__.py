@@ -8,5 +8,5 @@ RULE = Declaration(
     tier="first choice",
     breaks=frozenset({"GB0170"}),
     what_breaks="a condition on data that needs an argument",
-    becomes="the argument is tested first",
+    becomes="a test of the argument before it",
 )

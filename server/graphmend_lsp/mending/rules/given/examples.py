@@ -128,6 +128,6 @@ REFUSALS: tuple[Refusal, ...] = (
     _refused(
         "an elif",
         "if len(x) > 9:\n    y = x\nelif ⟦x.sum() > 0⟧:\n    y = other.x",
-        "An `elif` cannot be asked for before",
+        "An `elif` leaves no place for a test before it",
     ),
 )

@@ -79,7 +79,7 @@ def _may_be_none(source: Source, function: Function, branch: ast.If, name: str) 
 
 def _mend(source: Source, node: ast.AST, branch: ast.If, name: str) -> Mend:
     if not source.starts_line(branch) or source.code(branch).startswith("elif"):
-        raise Refused("An `elif` cannot be asked for before; write an `if` inside `else`.")
+        raise Refused("An `elif` leaves no place for a test before it; write an `if` inside `else`.")
     tensors = frozenset({node}) if isinstance(node, ast.expr) else frozenset({branch.test})
     conditions = Conditions(source, Kinds(source, tensors), source.fresh)
     test = conditions.take(branch.test)

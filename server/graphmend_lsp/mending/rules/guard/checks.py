@@ -170,7 +170,7 @@ def _joined(source: Source, values: list[ast.expr], sign: str, negated: bool) ->
         if part.static or part.shapes or len(part.tensors) != 1:
             return "Its conditions need statements of their own; make a check of each."
         if texts and (not is_neutral(source, value) or needing_elements(value)):
-            return f"`{source.code(value)}` may do more than ask; make a check of its own of it."
+            return f"`{source.code(value)}` may do more than ask; give it a check of its own."
         boolean = isinstance(value, (ast.Compare, ast.UnaryOp, ast.BoolOp)) or _is_boolean(source, value)
         texts.append(operand(part.tensors[0] if boolean else f"{part.tensors[0]} != 0"))
     joined = sign.join(texts)
@@ -193,10 +193,10 @@ def _all_of(source: Source, values: list[ast.expr], negated: bool) -> Parts | st
             return "Its condition nests Python conditions; check them in a statement of its own."
         used = [one for one in ast.walk(value) if isinstance(one, ast.Name)]
         if names is not None and not all(one.id in names or _is_number(source, one) for one in used):
-            return "Its later conditions use other values than the first; make a check of its own of each."
+            return "Its later conditions use other values than the first; give each a check of its own."
         needs = {_whose_elements(source, one) for one in needing_elements(value)}
         if names is not None and (not is_neutral(source, value) or not needs <= filled):
-            return f"`{source.code(value)}` may do more than ask; make a check of its own of it."
+            return f"`{source.code(value)}` may do more than ask; give it a check of its own."
         if names is None:  # where these have no elements, the first condition raises
             filled = {one for one in needs if one is not None}
             names = {one.id for one in used}

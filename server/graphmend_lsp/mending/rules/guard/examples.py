@@ -156,8 +156,6 @@ def f(x):
     ⟦if (x < -5).any():
         raise ValueError(f"far too small {x}")⟧
     y = x.exp()
-    if (x < 0).any():
-        raise KeyError("too small")
     assert (y > 0).all(), f"never {y.shape}"
     return y + x
 """,
@@ -168,13 +166,10 @@ import torch
 def f(x):
     failed = (x < -5).any()
     y = x.exp()
-    failed_2 = (x < 0).any()
     holds = (y > 0).all()
     result = y + x
     if failed:
         raise ValueError(f"far too small {x}")
-    if failed_2:
-        raise KeyError("too small")
     assert holds, f"never {y.shape}"
     return result
 """,
@@ -623,7 +618,7 @@ def fn(x, counts):
     assert ⟦list(x.size()) == [2, counts.max()]⟧, f"{x.size()}"
     return x + 1
 """,
-        "`list(x.size())` is compared as a list",
+        "Python compares `list(x.size())` as a list",
         gb_id="GB6622",
     ),
     Refusal(
@@ -791,7 +786,7 @@ def check(x):
 def f(x):
     return check(x) + 1
 """,
-        "not made from one message",
+        "carries exactly one message",
         outermost="f",
         gb_id="GB0170",
     ),
@@ -810,7 +805,7 @@ def check(x, text):
 def f(x):
     return check(x, "a") + 1
 """,
-        "not a text known before the run",
+        "not known before the run",
         outermost="f",
         gb_id="GB0170",
     ),

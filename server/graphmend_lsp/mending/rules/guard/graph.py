@@ -33,10 +33,10 @@ def raise_in_graph(source: Source, check: Raise) -> InGraph | str:
         return "It is raised `from` another exception, which an assertion in the graph cannot carry."
     error = check.error.exc
     if not (isinstance(error, ast.Call) and len(error.args) == 1 and not error.keywords):
-        return "Its exception is not made from one message, which is all an assertion in the graph can carry."
+        return "An assertion in the graph carries exactly one message, and its exception does not."
     message = _constant(source, error.args[0])
     if message is None:
-        return f"Its message, `{source.code(error.args[0])}`, is not a text known before the run."
+        return f"Its message, `{source.code(error.args[0])}`, is not known before the run; write a constant text."
     parts = must_hold(source, check.statement.test, True)
     if isinstance(parts, str):
         return parts
@@ -71,7 +71,7 @@ def assert_in_graph(source: Source, check: Assertion) -> InGraph | str:
     message = _constant(source, statement.msg) if statement.msg is not None else ("", False)
     if message is None:
         assert statement.msg is not None
-        return f"Its message, `{source.code(statement.msg)}`, is not a text known before the run."
+        return f"Its message, `{source.code(statement.msg)}`, is not known before the run; write a constant text."
     text, changed = message
     changes = [
         "When compiled, a failing check raises RuntimeError instead of AssertionError; on CUDA it is raised later."

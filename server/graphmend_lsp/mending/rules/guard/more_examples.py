@@ -115,7 +115,7 @@ MORE_REFUSALS = (
     Refusal(
         "a constructor that stores in another object",
         _KEPT.replace("        super()", "        low.owner = self\n        super()"),
-        "stores a value in front of the check",
+        "stores a value before the check",
         outermost="fn",
         gb_id="GB0109",
     ),
@@ -124,7 +124,7 @@ MORE_REFUSALS = (
         _KEPT.replace("Between(Distribution)", "Between(Kept)")
         .replace("import Distribution", "import Distribution as Kept")
         .replace("from torch.distributions import", "from things import"),
-        "stores a value in front of the check",
+        "stores a value before the check",
         outermost="fn",
         gb_id="GB0109",
     ),

@@ -36,7 +36,7 @@ def raise_in_operator(source: Source, function: Function, check: Check) -> InGra
     if isinstance(check, Raise) and check.statement.body[0] is not check.error:
         return "The check has a condition around it inside; mend the inner one."
     if (stored := stored_before(source, function, statement)) is not None:
-        return f"Line {stored} stores a value in front of the check, which would be lost where the check fails."
+        return f"Line {stored} stores a value before the check, and a failing check would lose it."
     parts = must_hold(source, statement.test, isinstance(check, Raise))
     if isinstance(parts, str):
         return parts
@@ -46,7 +46,7 @@ def raise_in_operator(source: Source, function: Function, check: Check) -> InGra
         return "There are comments inside the check; move them above it first."
     if not _is_one_line(source, check):
         return "Its exception cannot be written on one line."
-    words = "Its exception is made of `{}`, which an operator of the graph is not given."
+    words = "Its exception is made of `{}`, which an operator of the graph does not get."
     local, unknown = _needed(source, function, check)
     if unknown is not None:
         return words.format(unknown)

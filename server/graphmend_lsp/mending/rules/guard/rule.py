@@ -106,7 +106,7 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
     if isinstance(check, Assertion) and isinstance(test, ast.Call) and is_supported(source, test.func, "check"):
         return (Declined(RULE.name, "The check is an operator of the graph already."),)
     if (lists := _of_lists(source, check)) is not None:
-        words = f"`{source.code(lists.left)}` is compared as a list, in Python; a tensor in it must be a number before that."
+        words = f"Python compares `{source.code(lists.left)}` as a list; make numbers of its tensors before that."
         return (Declined(RULE.name, words),)
     late = _at_its_end(place, place.function, check)
     at_edge = f"The check already stands at the end of `{place.function.name}`.{AT_EDGE * is_free(site)}"
@@ -198,7 +198,7 @@ def _at_the_end(source: Source, function: Function, check: Check) -> InGraph | s
     changed = later(source, function, whole.statement)
     for name in sorted(changed.mutated | changed.containers):
         if name.split(".")[0] in parameters(function):
-            return f"`{name}` is changed in place behind the check, which must not happen when the check fails."
+            return f"`{name}` is changed in place after the check, which must not happen when the check fails."
     own = {id(item.statement) for item in items}
     between = [one for one in function.body[index + 1 :] if id(one) not in own]
     for statement in between:
@@ -213,9 +213,7 @@ def _at_the_end(source: Source, function: Function, check: Check) -> InGraph | s
     if isinstance(moved, str):
         return moved
     name = "AssertionError" if isinstance(check, Assertion) else _error_name(source, check)
-    changes.insert(
-        0, f"{name} is raised at the end of `{function.name}`, after the statements behind the check have run."
-    )
+    changes.insert(0, f"{name} is raised at the end of `{function.name}`, after the statements that follow the check.")
     return InGraph(moved.edits, tuple(changes), _left_behind(source, [*between, *function.body[-1:]]))
 
 

@@ -31,6 +31,13 @@ import numpy as np
 import torch
 
 
+def fn(x):
+    y = x.sin()
+    names, spread = _fn_uncompiled(y)
+    z = y.cos()
+    return z * spread + names[0]
+
+
 @torch.compiler.disable
 def _fn_uncompiled(y):
     """Runs uncompiled, in one piece: TorchDynamo cannot trace it."""
@@ -40,13 +47,6 @@ def _fn_uncompiled(y):
     spread = high - low
     names = y.round().tolist()
     return names, spread
-
-
-def fn(x):
-    y = x.sin()
-    names, spread = _fn_uncompiled(y)
-    z = y.cos()
-    return z * spread + names[0]
 ''',
         gb_id="GB0124",
     ),
@@ -72,14 +72,6 @@ import threading
 
 import torch
 
-
-@torch.compiler.disable
-def _fn_uncompiled():
-    """Runs uncompiled, in one piece: TorchDynamo cannot trace it."""
-    with lock:
-        count[0] += 1
-
-
 lock = threading.Lock()
 count = [0]
 
@@ -88,6 +80,13 @@ def fn(x):
     y = x.sin()
     _fn_uncompiled()
     return y + count[0]
+
+
+@torch.compiler.disable
+def _fn_uncompiled():
+    """Runs uncompiled, in one piece: TorchDynamo cannot trace it."""
+    with lock:
+        count[0] += 1
 ''',
         run=_X,
         gb_id="GB0142",
@@ -108,18 +107,18 @@ def fn(x):
 import torch
 
 
+def fn(x):
+    y = x.cos()
+    x = _fn_uncompiled(x)
+    return x * y
+
+
 @torch.compiler.disable
 def _fn_uncompiled(x):
     """Runs uncompiled, in one piece: TorchDynamo cannot trace it."""
     while x.sum() < 100:
         x = x.abs() * 2 + 1
     return x
-
-
-def fn(x):
-    y = x.cos()
-    x = _fn_uncompiled(x)
-    return x * y
 ''',
         run=_X,
     ),
@@ -145,6 +144,12 @@ import json
 import torch
 
 
+def fn(x, text="{}"):
+    y = x.sin()
+    scale = _fn_uncompiled(text)
+    return y * scale
+
+
 @torch.compiler.disable
 def _fn_uncompiled(text):
     """Runs uncompiled, in one piece: TorchDynamo cannot trace it."""
@@ -153,12 +158,6 @@ def _fn_uncompiled(text):
     except ValueError:
         scale = 1.0
     return scale
-
-
-def fn(x, text="{}"):
-    y = x.sin()
-    scale = _fn_uncompiled(text)
-    return y * scale
 ''',
         gb_id="GB0007",
     ),
@@ -298,15 +297,6 @@ fn = Net()
 import torch
 
 
-@torch.compiler.disable(recursive=False)
-def _forward_uncompiled(self, y):
-    """Runs uncompiled; what it calls is compiled by itself."""
-    for layer in self.layers:
-        y = layer(y)
-        self.seen.append(y.clamp(-9, 9).round().tolist())
-    return y
-
-
 class Block(torch.nn.Module):
     def forward(self, x):
         return x.tan().tanh().exp()
@@ -320,8 +310,16 @@ class Net(torch.nn.Module):
 
     def forward(self, x):
         y = x.sin() + 1
-        y = _forward_uncompiled(self, y)
+        y = Net._forward_uncompiled(self, y)
         return y.cos()
+
+    @torch.compiler.disable(recursive=False)
+    def _forward_uncompiled(self, y):
+        """Runs uncompiled; what it calls is compiled by itself."""
+        for layer in self.layers:
+            y = layer(y)
+            self.seen.append(y.clamp(-9, 9).round().tolist())
+        return y
 
 
 fn = Net()
@@ -345,6 +343,11 @@ def fn(x, scales=(2.0, 3.0)):
 import torch
 
 
+def fn(x, scales=(2.0, 3.0)):
+    y = x.sin()
+    return _fn_uncompiled(scales, y)
+
+
 @torch.compiler.disable
 def _fn_uncompiled(scales, y):
     """Runs uncompiled, in one piece: TorchDynamo cannot trace it."""
@@ -352,11 +355,6 @@ def _fn_uncompiled(scales, y):
         return y * scales[int(y.abs().round().tolist()[-1])]
     except IndexError:
         return y.tan()
-
-
-def fn(x, scales=(2.0, 3.0)):
-    y = x.sin()
-    return _fn_uncompiled(scales, y)
 ''',
         run="""\
 calls = [(torch.arange(1.0, 5.0),), (torch.tensor([1.0, 1.6]), (2.0,)), (torch.arange(1.0, 5.0),)]
@@ -413,6 +411,12 @@ def fn(x):
 import torch
 
 
+def fn(x):
+    y = x.sin()
+    w, z = _fn_uncompiled(x, y)
+    return z.cos() + w
+
+
 @torch.compiler.disable
 def _fn_uncompiled(x, y):
     """Runs uncompiled, in one piece: TorchDynamo cannot trace it."""
@@ -423,12 +427,6 @@ def _fn_uncompiled(x, y):
             z = y + total
     w = x.sum().tolist()
     return w, z
-
-
-def fn(x):
-    y = x.sin()
-    w, z = _fn_uncompiled(x, y)
-    return z.cos() + w
 ''',
         run=_X,
         gb_id="GB0124",
@@ -449,18 +447,18 @@ def fn(x):
 import torch
 
 
+def fn(x):
+    y = x.sin()
+    total, x = _fn_uncompiled(x)
+    return x * y * total
+
+
 @torch.compiler.disable
 def _fn_uncompiled(x):
     """Runs uncompiled, in one piece: TorchDynamo cannot trace it."""
     while (total := x.sum()) < 100:
         x = x.abs() * 2 + 1
     return total, x
-
-
-def fn(x):
-    y = x.sin()
-    total, x = _fn_uncompiled(x)
-    return x * y * total
 ''',
         run=_X,
     ),
@@ -481,7 +479,7 @@ def fn(x):
             return x
     return (x * y).cos()
 """,
-        "leaves the statements, and `fn` computes more behind them",
+        "leaves the statements, and `fn` computes more after them",
     ),
     Refusal(
         "a name that may have no value",
@@ -540,7 +538,7 @@ def fn(x):
         x = x.abs() * 2 + 1
     return x
 """,
-        "Nothing that could be compiled",
+        "nothing else to compile",
     ),
     Refusal(
         "what reads the names around it",
@@ -605,7 +603,7 @@ def fn(x, kind=("up", 2)):
                 x = x + 1
     return x * y * step
 """,
-        "`step` may have no value behind these statements",
+        "`step` may have no value after these statements",
     ),
     Refusal(
         "a match that takes not everything",
@@ -623,7 +621,7 @@ def fn(x):
     w = x.sum().tolist()
     return z.cos() + w
 """,
-        "`z` may have no value behind these statements",
+        "`z` may have no value after these statements",
         gb_id="GB0124",
     ),
     Refusal(
@@ -641,7 +639,7 @@ def fn(x):
             x = x.abs() + 1
     return x * y * n
 """,
-        "`n` may have no value behind these statements",
+        "`n` may have no value after these statements",
     ),
     Refusal(
         "a name that `:=` gives in a comprehension",
@@ -655,7 +653,7 @@ def fn(x):
     n = x.sum().item()
     return y.cos() + len(big) + n + last
 """,
-        "`last` may have no value behind these statements",
+        "`last` may have no value after these statements",
         gb_id="GB0124",
     ),
     Refusal(
@@ -670,7 +668,7 @@ async def fn(x, rows):
         x = x + row * ⟦x.sum().item()⟧
     return x * y
 """,
-        "`fn` is a coroutine, and Dynamo goes on behind no break in one",
+        "`fn` is a coroutine, where TorchDynamo compiles nothing after a break",
         gb_id="GB0124",
     ),
     Refusal(

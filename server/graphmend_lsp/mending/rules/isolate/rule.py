@@ -6,7 +6,8 @@ The statements around the break that Dynamo cannot trace become a function of th
 called in their place: several breaks in a row become one, and a break in a loop, a ``try``, a ``with`` or a generator
 expression no longer leaves the whole function to Python. Where the body of the loop, the ``try`` or the ``with`` computes
 enough, it becomes a compiled function that is called inside, and only the break is lost; modules and functions that the
-statements call stay compiled. This removes no break: it is offered only where no other rule mends.
+statements call stay compiled. The new function stands directly after the old one, in its class, where the lines keep their place
+in a diff; else at the top of the file. This removes no break: GraphMend offers it only where no other rule mends.
 
 Why it costs
 ------------
@@ -41,8 +42,9 @@ from graphmend_lsp.mending.rules.isolate.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.rules.isolate.part import part_in
 from graphmend_lsp.mending.rules.isolate.run import is_all, run_around
 from graphmend_lsp.mending.syntax import edits
+from graphmend_lsp.mending.syntax.beside import Spot, spot_for
 from graphmend_lsp.mending.syntax.break_site import Place
-from graphmend_lsp.mending.syntax.imports import add_function, spell
+from graphmend_lsp.mending.syntax.imports import spell
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source
 from graphmend_lsp.model import Assumption, Declined, Mend, TextEdit
@@ -70,7 +72,8 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
         return ()
     if isinstance(place.function, ast.AsyncFunctionDef):
         words = (
-            f"`{place.function.name}` is a coroutine, and Dynamo goes on behind no break in one; compile what it calls."
+            f"`{place.function.name}` is a coroutine, where TorchDynamo compiles nothing after a break; compile what it "
+            "calls."
         )
         return (Declined(RULE.name, words),)
     run = run_around(source, place.site)
@@ -78,13 +81,14 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
         return ()
     part = part_in(source, place.site, run)
     if part is None and is_all(source, place.function, run):
-        raise Refused("Nothing that could be compiled stands beside these statements.")
+        raise Refused("The function has nothing else to compile.")
     return (_mend(request, source, place.function, run, part),)
 
 
 def _mend(request: Request, source: Source, function: Function, run: Run, part: Run | None) -> Mend:
     disable, added = spell(source, "torch.compiler.disable", source.tree)
     name = source.fresh(f"_{function.name.strip('_')}_uncompiled")
+    spot = spot_for(source, function, run.first, run.last) if part is None else Spot(source)
     lines, told = run.lines, _CHANGE
     doc = _DOC
     above: list[str] = []
@@ -97,12 +101,14 @@ def _mend(request: Request, source: Source, function: Function, run: Run, part: 
         told, doc = _CHANGE_OF_CALLS, _DOC_OF_CALLS
     whole = [*above, mark, *_function(source, name, replace(run, lines=lines), doc)]
     spots: list[TextEdit] = [added] if added is not None else []
-    spots.append(add_function(source, whole))
-    spots.append(edits.replace(source, run.first, run.last, [_call(name, run)]))
-    beside = f", compile {_places(source, part)} by themselves" if part is not None else ""
+    spots.append(spot.edit(whole, takes_self=run.takes[:1] == ("self",)))
+    spots.append(edits.replace(source, run.first, run.last, [_call(spot.called(name), run)]))
+    title = f"Run {_places(source, run)} uncompiled, as one graph break"
+    if part is not None:
+        title = f"Compile {_places(source, part)} apart; a graph break around them stays"
     return Mend(
         rule=RULE.name,
-        title=f"Isolate {_places(source, run)} in one uncompiled function{beside} (a break stays)",
+        title=title,
         path=source.path,
         span=request.site.span,
         edits=tuple(spots),

@@ -89,7 +89,7 @@ def _end(source: Source, function: Function, block: list[ast.stmt], last: int) -
     if block is not function.body or not all(_is_light(one) for one in block[last + 1 :]):
         found = [node for one in block[: last + 1] for node in leaving(one) if isinstance(node, ast.Return)]
         raise Refused(
-            f"`{first_line(source, found[-1])}` leaves the statements, and `{function.name}` computes more behind them."
+            f"`{first_line(source, found[-1])}` leaves the statements, and `{function.name}` computes more after them."
         )
     return len(block) - 1
 

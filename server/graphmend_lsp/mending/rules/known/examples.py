@@ -268,7 +268,7 @@ class Net(torch.nn.Module):
         self.check(shapes)
         return x
 """,
-        "is not handed to `check`",
+        "hand `sizes` to `check`, too",
         outermost="forward",
     ),
     Refusal(

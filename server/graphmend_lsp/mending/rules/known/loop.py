@@ -77,7 +77,7 @@ def _handed(source: Source, function: Function, name: str, partner: str) -> Turn
         spots.append(edits.rewrite(source, tensors[0], partner))
     if not spots:
         raise Refused(f"No call of `{function.name}` is in this file.")
-    return spots, (told_of(partner), f"`{function.name}` is handed `{partner}` in place of the tensor `{name}`.")
+    return spots, (told_of(partner), f"`{function.name}` gets `{partner}` in place of the tensor `{name}`.")
 
 
 def _has(source: Source, call: ast.Call, partner: str) -> bool:

@@ -51,7 +51,7 @@ def mirror_of(source: Source, tensor: ast.expr) -> Mirror | None:
     if pair is not None and {tensor.id, pair} <= parameters(function):
         return Mirror(pair, ast.Name(pair, ast.Load()), handed=True)
     if pair is not None and tensor.id in parameters(function):
-        raise Refused(f"`{tensor.id}` holds what `{pair}` holds, which is not handed to `{function.name}`.")
+        raise Refused(f"`{tensor.id}` holds what `{pair}` holds; hand `{pair}` to `{function.name}`, too.")
     return None
 
 

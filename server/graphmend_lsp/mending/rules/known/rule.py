@@ -107,4 +107,4 @@ def _mend(source: Source, node: ast.expr, spots: list[TextEdit], changes: tuple[
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= 40 else text[:37] + "..."
+    return text if len(text) <= 32 else text[:29] + "..."

@@ -53,7 +53,7 @@ _DOC = '"""The numbers of all rows; one that is not chosen counts from the end, 
 _ZEROED = '"""The rows of these numbers; zeros for a row that is not chosen, so that nothing comes from it or goes back to it."""'
 _FLAT = "The mask must have one dimension, or others of size 1 only; it raises for any other."
 _MORE = (
-    "All rows are computed and not only those that the mask chooses: more work, and matrix products of another size may be "
+    "All rows are computed and not only those that the mask chooses: more work, and matrix products of another size may "
     "round differently."
 )
 

@@ -16,12 +16,12 @@ from graphmend_lsp.mending.facts.liveness import Loop, is_carried, read_after
 from graphmend_lsp.mending.facts.purity import hazards
 from graphmend_lsp.mending.facts.static_loops import iterates_statically
 from graphmend_lsp.mending.lowering.branch import Lowering
-from graphmend_lsp.mending.lowering.conditions import Conditions, Test, operand_of_junction
+from graphmend_lsp.mending.lowering.conditions import Conditions, Test
 from graphmend_lsp.mending.lowering.lines import Lines, wrapped
 from graphmend_lsp.mending.lowering.merge import merge
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.branches import comments_of
-from graphmend_lsp.mending.syntax.formatting import first_line, operand, render
+from graphmend_lsp.mending.syntax.formatting import first_line, operand, operand_of_junction, render
 from graphmend_lsp.mending.syntax.imports import is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, assigned, loaded
@@ -295,7 +295,7 @@ class Body:
 
     def _refuse_kept(self, node: ast.expr) -> None:
         if any(self.is_kept(name) for name in loaded(node) & self.stored):
-            raise Refused(f"`{render(self.source, node)}` decides in Python about what the mask holds back.")
+            raise Refused(f"`{render(self.source, node)}` is a Python test of what the mask holds back.")
 
     def refuse_raising(self, node: ast.expr) -> None:
         """Refuse a condition that may raise in a turn that the loop did not take.

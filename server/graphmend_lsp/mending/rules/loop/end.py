@@ -73,7 +73,7 @@ def behind(body: Body, test: Test) -> list[TextEdit]:
         raise Refused("The loop returns, and the function does not end with a return right behind it.")
     for one in rest[:-1]:
         if not (isinstance(one, ast.Assign) and all(isinstance(target, ast.Name) for target in one.targets)):
-            raise Refused("The loop returns, and behind it stands more than assignments of names and a return.")
+            raise Refused("The loop returns, and more than assignments of names and a return follows it.")
         if assigned(one) & loaded(early):
             raise Refused(f"`{source.code(one)}` changes what the loop returned.")
         refuse_hazards(source, one.value, body.changes)

@@ -57,7 +57,7 @@ _TITLES = {
     "count": "Run the loop over its largest number of iterations",
     "skip": "Choose in every iteration with torch.where",
 }
-_COST = "Every turn of the loop runs in every call, also those behind the one at which it ended."
+_COST = "Every call runs all iterations of the loop, also those after the last that was needed."
 
 
 def propose(place: Place) -> tuple[Mend | Declined, ...]:
@@ -170,7 +170,7 @@ class _Mending:
         """That all turns run, where the loop had ended before."""
         if not (body.done or body.on):
             return ()
-        words = f"all turns of the loop in line {self.source.span(self.loop).start.line} are affordable"
+        words = f"all iterations of the loop in line {self.source.span(self.loop).start.line} are affordable"
         return (Assumption("cost", words, ((self.source.path, self.source.span(self.loop)),)),)
 
     def _told(self) -> list[str]:

@@ -592,7 +592,7 @@ REFUSALS: tuple[Refusal, ...] = (
     Refusal(
         "a list beside the mask",
         "def fn(x, m, i):\n    return ⟦x[m, i]⟧.sum() + 1\n",
-        "only when the mask comes first and behind it are",
+        "only when the mask comes first and `:`, `...` and numbers follow it",
         gb_id=_ID,
     ),
     Refusal(
@@ -610,7 +610,7 @@ REFUSALS: tuple[Refusal, ...] = (
     Refusal(
         "a mask behind another index",
         "def fn(x, m):\n    return ⟦x[:, m]⟧.sum() + 1\n",
-        "only when the mask comes first and behind it are",
+        "only when the mask comes first and `:`, `...` and numbers follow it",
         gb_id=_ID,
     ),
     Refusal(

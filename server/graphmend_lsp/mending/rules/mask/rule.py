@@ -69,8 +69,8 @@ def _mends(request: Request, source: Source, node: ast.AST) -> tuple[Mend | Decl
         index = node if target is None or isinstance(node, ast.expr) else target
         if not answers and isinstance(index, ast.Subscript) and isinstance(index.slice, ast.Tuple):
             raise Refused(
-                f"`{render(source, index)}` has a form over all elements only when the mask comes first and behind it are "
-                "`:`, `...` and numbers."
+                f"`{render(source, index)}` has a form over all elements only when the mask comes first and `:`, `...` "
+                "and numbers follow it."
             )
         return answers
     kinds = Kinds(source, frozenset({first.tensor}))

@@ -7,6 +7,6 @@ RULE = Declaration(
     order=37,
     breaks=None,
     what_breaks='`logger.info("shape %s", x.shape)`, `print(x.shape)`, `if x.min() < 0: print("negative")`',
-    becomes="an operator of the graph, which says it where it was",
+    becomes="an operator of the graph that says it where it was",
     risks=frozenset(("raised-between",)),
 )

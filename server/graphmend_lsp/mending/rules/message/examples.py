@@ -216,7 +216,7 @@ def fn(x):
     ⟦print("seen", SEEN)⟧
     return x
 """,
-        "would be read when the operator runs",
+        "when it runs, and this function changes it later",
         gb_id="GB0059",
     ),
     Refusal(

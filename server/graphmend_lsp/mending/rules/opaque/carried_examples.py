@@ -39,9 +39,8 @@ def fn(x):
     return out * top.cos()
 """
 _OPERATOR = '''\
-import torch
-
-from graphmend_support import operator
+    out, top = _spread_operator(inside, out, top, width, x)
+    return out, top
 
 
 @operator(like=lambda inside, out, top, width, x: (out, top))
@@ -70,11 +69,11 @@ EXAMPLES = (
     Example(
         "chosen elements that go through a function which may raise",
         _BEFORE,
-        _BEFORE.replace("import torch\n", _OPERATOR, 1)
-        .replace("    if ⟦torch.any(inside)⟧:\n", "    out, top = _spread_operator(inside, out, top, width, x)\n")
-        .replace(
-            "        out[inside], top[inside] = inner(x[inside], width)\n    return out, top\n\n\ndef fn",
-            "    return out, top\n\n\ndef fn",
+        _BEFORE.replace("import torch\n", "import torch\n\nfrom graphmend_support import operator\n", 1).replace(
+            "    if ⟦torch.any(inside)⟧:\n"
+            "        out[inside], top[inside] = inner(x[inside], width)\n"
+            "    return out, top\n",
+            _OPERATOR,
         ),
         run=_CALLS,
         outermost="fn",

@@ -73,19 +73,19 @@ class Judge:
             elif isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load):
                 self._refuse_outer(one)
             elif isinstance(one, ast.Attribute) and one.attr in ("requires_grad", "grad_fn", "is_leaf"):
-                raise Refused(f"`{self.source.code(one)}` tells of gradients, which are others inside of an operator.")
+                raise Refused(f"`{self.source.code(one)}` reads gradients, which differ inside an operator.")
             elif isinstance(one, ast.FormattedValue) and Kinds(self.source).of(one.value) != "python":
                 raise Refused(
-                    f"The text of `{self.source.code(one.value)}` tells of gradients, which are others inside of an operator."
+                    f"The text of `{self.source.code(one.value)}` reads gradients, which differ inside an operator."
                 )
             elif isinstance(one, ast.Call) and any(is_builtin(self.source, one.func, name) for name in _TELLING):
-                raise Refused(f"`{self.source.code(one)}` tells of gradients, which are others inside of an operator.")
+                raise Refused(f"`{self.source.code(one)}` reads gradients, which differ inside an operator.")
             elif isinstance(one, ast.keyword) and one.arg in ("out", "inplace"):
                 raise Refused(f"`{one.arg}=` changes what others may hold.")
             elif isinstance(one, ast.Expr) and self._checks(one.value):
                 self.raises.append(first_line(self.source, one))
             elif isinstance(one, ast.Expr) and not self._is_own_change(one.value):
-                raise Refused(f"`{first_line(self.source, one)}` may do more than giving a value.")
+                raise Refused(f"`{first_line(self.source, one)}` may do more than give a value.")
             elif isinstance(one, ast.Attribute) and one.attr == "Parameter":
                 raise Refused(f"`{self.source.code(one)}` is a plain tensor inside of an operator.")
             elif isinstance(one, (ast.Raise, ast.Assert)):
@@ -96,7 +96,7 @@ class Judge:
             if hazard.kind == "random":
                 raise Refused(f"`{self.source.code(hazard.node)}` draws random numbers.")
             if hazard.kind in ("effect", "compute") and not self._is_allowed(hazard.node):
-                raise Refused(f"`{self.source.code(hazard.node)}` {hazard.words}, and may do more than giving a value.")
+                raise Refused(f"`{self.source.code(hazard.node)}` {hazard.words}, and may do more than give a value.")
 
     def _checks(self, value: ast.expr) -> bool:
         return isinstance(value, ast.Call) and is_supported(self.source, value.func, "check")

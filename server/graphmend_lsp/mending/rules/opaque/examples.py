@@ -53,6 +53,18 @@ import torch
 from graphmend_support import operator
 
 
+def spans(ids: torch.LongTensor):
+    batch, length = ids.shape
+    special = ids == 3
+    # where the separators are
+
+    mask = torch.eye(length, device=ids.device).bool().unsqueeze(0).repeat(batch, 1, 1)
+    position = torch.zeros((batch, length), device=ids.device)
+    _spans_operator(special, length, mask, position, ids)
+
+    return mask, position.to(torch.long)
+
+
 @operator("mask", "position")
 def _spans_operator(
     special: torch.Tensor,
@@ -74,18 +86,6 @@ def _spans_operator(
             # from one separator to the next
             position[row, last + 1 : column + 1] = torch.arange(0, column - last, device=ids.device)
         last = column
-
-
-def spans(ids: torch.LongTensor):
-    batch, length = ids.shape
-    special = ids == 3
-    # where the separators are
-
-    mask = torch.eye(length, device=ids.device).bool().unsqueeze(0).repeat(batch, 1, 1)
-    position = torch.zeros((batch, length), device=ids.device)
-    _spans_operator(special, length, mask, position, ids)
-
-    return mask, position.to(torch.long)
 
 
 def fn(ids):
@@ -123,24 +123,24 @@ import torch
 from graphmend_support import operator
 
 
-@operator("keep", "starts")
-def _fill_operator(
-    lengths: torch.Tensor, keep: torch.Tensor, starts: torch.Tensor
-) -> None:
-    """Runs uncompiled, as one operator of the graph."""
-    end = 0
-    for row, count in enumerate(lengths.tolist()):
-        keep[row, :count] = True
-        starts[row] = end
-        end += count
-
-
 class Packer:
     def fill(self, x: torch.Tensor, lengths: torch.LongTensor):
         starts = torch.full((x.shape[0] + 1,), -1, dtype=torch.long)
         keep = torch.zeros(x.shape[:2], dtype=torch.bool)
-        _fill_operator(lengths, keep, starts)
+        Packer._fill_operator(lengths, keep, starts)
         return x * keep[..., None], starts
+
+    @staticmethod
+    @operator("keep", "starts")
+    def _fill_operator(
+        lengths: torch.Tensor, keep: torch.Tensor, starts: torch.Tensor
+    ) -> None:
+        """Runs uncompiled, as one operator of the graph."""
+        end = 0
+        for row, count in enumerate(lengths.tolist()):
+            keep[row, :count] = True
+            starts[row] = end
+            end += count
 
 
 def fn(x, lengths):
@@ -174,6 +174,12 @@ import torch
 from graphmend_support import operator
 
 
+def table(x: torch.Tensor):
+    counts = torch.zeros((x.shape[0], 4), dtype=torch.long)
+    _table_operator(x.detach(), counts)
+    return counts
+
+
 @operator("counts")
 def _table_operator(x: torch.Tensor, counts: torch.Tensor) -> None:
     """Runs uncompiled, as one operator of the graph."""
@@ -181,12 +187,6 @@ def _table_operator(x: torch.Tensor, counts: torch.Tensor) -> None:
         for place in x[row].round().long().tolist():
             if 0 <= place < 4:
                 counts[row, place] += 1
-
-
-def table(x: torch.Tensor):
-    counts = torch.zeros((x.shape[0], 4), dtype=torch.long)
-    _table_operator(x.detach(), counts)
-    return counts
 
 
 def fn(x):
@@ -219,6 +219,11 @@ import torch
 from graphmend_support import operator
 
 
+def grown(y):
+    steps = 0
+    return _grown_operator(steps, y)
+
+
 @operator(like=lambda steps, y: y)
 def _grown_operator(steps: int, y: torch.Tensor) -> torch.Tensor:
     """Runs uncompiled, as one operator of the graph."""
@@ -226,11 +231,6 @@ def _grown_operator(steps: int, y: torch.Tensor) -> torch.Tensor:
         y = y * 2
         steps += 1
     return y + steps
-
-
-def grown(y):
-    steps = 0
-    return _grown_operator(steps, y)
 
 
 def fn(x):
@@ -260,6 +260,11 @@ import torch
 from graphmend_support import operator
 
 
+def fn(x):
+    slope = _fn_operator(x.detach())
+    return slope + x
+
+
 @operator(like=lambda x: x)
 def _fn_operator(x: torch.Tensor) -> torch.Tensor:
     """Runs uncompiled, as one operator of the graph."""
@@ -267,11 +272,6 @@ def _fn_operator(x: torch.Tensor) -> torch.Tensor:
     (y * y.cos()).sum().backward()
     slope = y.grad
     return slope
-
-
-def fn(x):
-    slope = _fn_operator(x.detach())
-    return slope + x
 ''',
         run=_FLOATS,
         gb_id="GB8985",
@@ -299,6 +299,12 @@ import torch
 from graphmend_support import operator
 
 
+def fn(x, weight, counts):
+    width = weight.shape[-1]
+    out = _fn_operator(width, x, counts, weight)
+    return out + 1
+
+
 @operator(
     like=lambda width, x, counts, weight: torch.zeros(len(x), width, dtype=x.dtype)
 )
@@ -312,12 +318,6 @@ def _fn_operator(
         rows = slice(ends[at] - counts[at], ends[at])
         out[rows] = x[rows] @ weight[at]
     return out
-
-
-def fn(x, weight, counts):
-    width = weight.shape[-1]
-    out = _fn_operator(width, x, counts, weight)
-    return out + 1
 ''',
         run="""\
 import torch
@@ -366,29 +366,32 @@ import torch
 from graphmend_support import operator
 
 
-@operator(
-    like=lambda x, scale: (x.new_empty(()), x.new_empty((x.shape[0], scale.shape[0])))
-)
-def _forward_operator(
-    x: torch.Tensor, scale: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Runs uncompiled, as one operator of the graph."""
-    rows = []
-    for row in x.long().tolist():
-        rows.append(scale * row if row > 0 else scale)
-    table = torch.stack(rows)
-    largest = max(one.sum() for one in rows)
-    return largest, table
-
-
 class Net(torch.nn.Module):
     def __init__(self):
         super().__init__()
         self.register_buffer("scale", torch.arange(1.0, 4.0))
 
     def forward(self, x):
-        largest, table = _forward_operator(x.detach(), self.scale)
+        largest, table = Net._forward_operator(x.detach(), self.scale)
         return table * x[:, None], largest.sin()
+
+    @staticmethod
+    @operator(
+        like=lambda x, scale: (
+            x.new_empty(()),
+            x.new_empty((x.shape[0], scale.shape[0])),
+        ),
+    )
+    def _forward_operator(
+        x: torch.Tensor, scale: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Runs uncompiled, as one operator of the graph."""
+        rows = []
+        for row in x.long().tolist():
+            rows.append(scale * row if row > 0 else scale)
+        table = torch.stack(rows)
+        largest = max(one.sum() for one in rows)
+        return largest, table
 
 
 fn = Net()
@@ -480,7 +483,7 @@ def fn(lengths: torch.LongTensor):
         print(row)
     return out * 2
 """,
-        "does more than writing in a tensor",
+        "does more than write to a tensor",
         gb_id="GB0124",
     ),
     Refusal(
@@ -519,7 +522,7 @@ def fn(lengths: torch.LongTensor):
         out[row, :count] = value(row)
     return out * 2
 """,
-        "`value` is not known to compute only",
+        "`value` may do more than compute",
         gb_id="GB0124",
     ),
     Refusal(
@@ -550,7 +553,7 @@ def fn(x):
         count = ⟦x.sum().item()⟧
     return x.sin() + count
 """,
-        "is read behind the statements",
+        "code after the statements reads it",
         gb_id="GB0124",
         seen=(("x", "float32 4"), ("y", "float32 4"), ("count", "float")),
     ),
@@ -583,7 +586,7 @@ def fn(x):
         print('again')
     return y.cos()
 """,
-        "may do more than giving a value",
+        "may do more than give a value",
         gb_id="GB0007",
         seen=(("x", "float32 4"), ("y", "float32 4")),
     ),
@@ -599,7 +602,7 @@ def fn(x):
         y.mul_(2)
     return y.cos()
 """,
-        "may do more than giving a value",
+        "may do more than give a value",
         gb_id="GB0007",
         seen=(("x", "float32 4"), ("y", "float32 4")),
     ),
@@ -673,7 +676,7 @@ def fn(x):
         y = twice(y)
     return y.cos()
 """,
-        "may do more than giving a value",
+        "may do more than give a value",
         gb_id="GB0007",
         seen=(("x", "float32 4"), ("y", "float32 4")),
     ),
@@ -689,7 +692,7 @@ def fn(x):
         y = y * 2 if y.requires_grad else y + 2
     return y.cos()
 """,
-        "tells of gradients",
+        "reads gradients",
         gb_id="GB0007",
         seen=(("x", "float32 4"), ("y", "float32 4")),
     ),
@@ -703,7 +706,7 @@ def fn(x):
     y = ⟦x + len(repr(x))⟧
     return y.cos()
 """,
-        "tells of gradients",
+        "reads gradients",
         gb_id="GB0007",
         seen=(("x", "float32 4"), ("y", "float32 4")),
     ),
@@ -754,7 +757,7 @@ def fn(self, x):
         y = self.layer(y)
     return y.cos()
 """,
-        "may do more than giving a value",
+        "may do more than give a value",
         gb_id="GB0007",
         seen=(("x", "float32 4"), ("y", "float32 4")),
     ),
@@ -802,7 +805,7 @@ def fn(x):
     ⟦y.sum().backward()⟧
     return y.cos()
 """,
-        "give no tensor that is read behind them",
+        "reads no tensor that they give",
         gb_id="GB0007",
         seen=(("x", "float32 4"), ("y", "float32 4")),
     ),

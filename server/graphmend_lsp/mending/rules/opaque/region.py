@@ -110,7 +110,7 @@ def _region(source: Source, place: Site, sources: Mapping[str, str], *, carry: b
     judge = Judge(source, function, inside, sources=sources, carried=filled)
     judge.refuse()
     if not (run.gives or run.returns or filled):
-        raise Refused("The statements give no tensor that is read behind them.")
+        raise Refused("Code after the statements reads no tensor that they give.")
     takes, exchange = taken(source, run)
     known = _known_elsewhere(source, function, run, inside)
     run = replace(run, gives=(*run.gives, *filled))
@@ -222,7 +222,7 @@ def _needed_behind(
             continue
         readers = [at for at in range(last + 1, len(block)) if name in loaded(block[at]) | _augmented(block[at])]
         if not readers:
-            raise Refused(f"`{name}` {why}, and is read behind the statements.")
+            raise Refused(f"`{name}` {why}, and code after the statements reads it.")
         found = max(found, *readers)
     return found if found > last else None
 

@@ -7,7 +7,8 @@ numpy) become one operator of the graph: a function that is called in their plac
 as few as hold the break, what is no tensor inside, and what it needs. ``like=`` says what the results look like. A new tensor
 that the statements fill part by part is made in the operator, too, and ``like=`` makes it in the same way; one that the function
 made before, and that nothing else holds, is filled as a copy, which takes its place. Statements that only write numbers into
-tensors made just before become an operator that changes these.
+tensors made just before become an operator that changes these. The operator stands directly after the function, in its class,
+where the statements keep their place in a diff; else at the top of the file.
 
 Why it costs
 ------------
@@ -32,6 +33,7 @@ compute only, or ask a tensor whether it has a gradient (also in its text); when
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from graphmend_lsp.mending.facts.caught import catching
 from graphmend_lsp.mending.facts.effects import effect_of
@@ -41,9 +43,10 @@ from graphmend_lsp.mending.rules.opaque import RULE, carried_examples, examples
 from graphmend_lsp.mending.rules.opaque.region import Region, region_at
 from graphmend_lsp.mending.rules.opaque.run import Run, run_at
 from graphmend_lsp.mending.syntax import edits
+from graphmend_lsp.mending.syntax.beside import Spot, spot_for
 from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.mending.syntax.formatting import layout, line_limit
-from graphmend_lsp.mending.syntax.imports import add_function, spell
+from graphmend_lsp.mending.syntax.imports import spell
 from graphmend_lsp.mending.syntax.operator_names import qualified
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source
@@ -105,16 +108,17 @@ def _of_region(request: Request, source: Source, function: Function, region: Reg
     annotated = [f"{one.name}: {one.annotation.replace('Tensor', f'{torch}.Tensor')}" for one in region.takes]
     results = [f"{torch}.Tensor"] * len(region.like)
     given = results[0] if len(results) == 1 else f"tuple[{', '.join(results)}]"
-    limit = line_limit(source)
+    spot = spot_for(source, function, region.first, region.last)
+    limit = line_limit(source) - len(spot.indent)
     mark = f"@{found[0]['operator']}(like=lambda {parameters}: {like})"
     ending = [] if region.returns else [f"return {', '.join(region.gives)}"]
     lines = [
         *layout(mark, source.indent, limit),
-        *_signature(source, name, annotated, given),
+        *_signature(source, name, annotated, limit, given),
         source.indent + _DOC,
         *(source.indent + line if line else "" for line in (*region.lines, *ending)),
     ]
-    call = f"{name}({', '.join(one.text for one in region.takes)})"
+    call = f"{spot.called(name)}({', '.join(one.text for one in region.takes)})"
     call = f"return {call}" if region.returns else f"{', '.join(region.gives)} = {call}"
     first, last = source.span(region.first).start.line, source.span(region.last).end.line
     where = f"line {first}" if first == last else f"lines {first} to {last}"
@@ -126,7 +130,7 @@ def _of_region(request: Request, source: Source, function: Function, region: Reg
         edits=(
             *((added,) if added is not None else ()),
             *found[1],
-            add_function(source, lines),
+            spot.edit(lines),
             edits.replace(source, region.first, region.last, [call]),
         ),
         changes=(
@@ -155,19 +159,21 @@ def _mend(request: Request, source: Source, function: Function, run: Run) -> Men
     if not torch.endswith(".Tensor"):
         raise Refused("`Tensor` is imported by its own name; import torch.")
     torch = torch.removesuffix(".Tensor")
-    marks, spots = _marks(source, name, torch, run)
+    spot = spot_for(source, function, _together(source, run.statements), run.statements[-1])
+    limit = line_limit(source) - len(spot.indent)
+    marks, spots = _marks(source, spot, name, torch, run)
     takes = [f"{one.name}: {torch}.Tensor" if one.tensor else f"{one.name}: int" for one in run.takes]
     lines = [
         *marks,
-        *_signature(source, name, takes),
+        *_signature(source, name, takes, limit),
         source.indent + _DOC,
         *(source.indent + line if line else "" for line in run.lines),
     ]
     handed = ", ".join(f"{one.name}.detach()" if one.detached else one.name for one in run.takes)
     spots = [*([added] if added is not None else []), *spots]
-    spots.append(add_function(source, lines))
+    spots.append(spot.edit(lines))
     spots += [edits.remove(source, one) for one in run.statements[:-1]]
-    spots.append(edits.replace(source, run.statements[-1], run.statements[-1], [f"{name}({handed})"]))
+    spots.append(edits.replace(source, run.statements[-1], run.statements[-1], [f"{spot.called(name)}({handed})"]))
     return Mend(
         rule=RULE.name,
         title=f"Run {_places(source, run)} as one operator in the graph",
@@ -181,13 +187,24 @@ def _mend(request: Request, source: Source, function: Function, run: Run) -> Men
     )
 
 
-def _marks(source: Source, name: str, torch: str, run: Run) -> tuple[list[str], list[TextEdit]]:
+def _together(source: Source, statements: Sequence[ast.stmt]) -> ast.stmt:
+    """The first of those statements at the end that stand together."""
+    first, *before = reversed(statements)
+    for one in before:
+        if source.after(one)[0] is not first:
+            break
+        first = one
+    return first
+
+
+def _marks(source: Source, spot: Spot, name: str, torch: str, run: Run) -> tuple[list[str], list[TextEdit]]:
     """The lines that make a function an operator, and the imports that they need."""
     written = ", ".join(f'"{one}"' for one in run.writes)
     found = supported(source, source.tree, "operator")
     if found is not None:
-        return layout(f"@{found[0]['operator']}({written})", source.indent, line_limit(source)), found[1]
-    label, labelled = qualified(source, name)
+        limit = line_limit(source) - len(spot.indent)
+        return layout(f"@{found[0]['operator']}({written})", source.indent, limit), found[1]
+    label, labelled = qualified(source, spot.called(name).replace(".", "_"))
     lines = [
         f"@{torch}.library.custom_op(",
         f"{source.indent}{label},",
@@ -198,13 +215,13 @@ def _marks(source: Source, name: str, torch: str, run: Run) -> tuple[list[str], 
     return lines, [labelled] if labelled is not None else []
 
 
-def _signature(source: Source, name: str, takes: list[str], gives: str = "None") -> list[str]:
+def _signature(source: Source, name: str, takes: list[str], limit: int, gives: str = "None") -> list[str]:
     """The first line of the operator, or its lines when it is long."""
     line = f"def {name}({', '.join(takes)}) -> {gives}:"
-    if len(line) <= line_limit(source):
+    if len(line) <= limit:
         return [line]
     whole = source.indent + ", ".join(takes)
-    inner = [whole] if len(whole) <= line_limit(source) else [f"{source.indent}{one}," for one in takes]
+    inner = [whole] if len(whole) <= limit else [f"{source.indent}{one}," for one in takes]
     return [f"def {name}(", *inner, f") -> {gives}:"]
 
 

@@ -145,7 +145,7 @@ def _refuse(source: Source, statement: ast.stmt) -> None:
         ):
             raise Refused(f"`{first_line(source, one)}` cannot stand in an operator.")
         if isinstance(one, ast.Expr) and not (written_in(one) and isinstance(one.value, ast.Call)):
-            raise Refused(f"`{first_line(source, one)}` does more than writing in a tensor.")
+            raise Refused(f"`{first_line(source, one)}` does more than write to a tensor.")
         stored = isinstance(one, (ast.Subscript, ast.Attribute)) and isinstance(one.ctx, ast.Store)
         if stored and not (isinstance(one, ast.Subscript) and isinstance(one.value, ast.Name)):
             raise Refused(f"`{source.code(one)}` is written, which is not a tensor of this function.")
@@ -167,7 +167,7 @@ def _refuse_call(source: Source, call: ast.Call) -> None:
     method = call.func.attr if isinstance(call.func, ast.Attribute) and name is None else ""
     if method in TENSOR_METHODS or method in ("fill_", "zero_", "copy_", "masked_fill_", "index_fill_"):
         return
-    raise Refused(f"`{source.code(call.func)}` is not known to compute only.")
+    raise Refused(f"`{source.code(call.func)}` may do more than compute.")
 
 
 def _refuse_order(source: Source, taken: Sequence[ast.stmt], kept: Sequence[ast.stmt]) -> None:
@@ -195,7 +195,7 @@ def _run(source: Source, function: Function, taken: Sequence[ast.stmt]) -> Run:
         raise Refused("The statements read `self`, which an operator cannot take; give what they need a name first.")
     written = tuple(name for name in names if name in writes)
     if not written:
-        raise Refused("The statements write in no tensor that is read behind them.")
+        raise Refused("Code after the statements reads no tensor that they write to.")
     for name in (*writes - set(written), *(n for n in names if any(n in assigned(one) for one in taken))):
         raise Refused(f"`{name}` is given another value by the statements.")
     for name in names:

@@ -7,6 +7,6 @@ RULE = Declaration(
     order=35,
     breaks=frozenset({"GB0059"}),
     what_breaks='`print("halfway")`, `print(f"mean {x.mean().item():.3f}")`: constants and numbers of tensors',
-    becomes="a print that stands in the graph, where it was",
+    becomes="a print in the graph, where it was",
     risks=frozenset(("raised-between",)),
 )

@@ -102,7 +102,7 @@ def fn(x):
     ⟦print("y", y)⟧
     return y + 1
 """,
-        "is not known to be a number of a tensor",
+        "is a number of a tensor, or constant",
         gb_id="GB0059",
     ),
     Refusal(
@@ -116,7 +116,7 @@ def fn(x):
     ⟦print("y", y.shape)⟧
     return y + 1
 """,
-        "is not known to be a number of a tensor",
+        "is a number of a tensor, or constant",
         gb_id="GB0059",
     ),
     Refusal(
@@ -146,7 +146,7 @@ def fn(x):
     ⟦print("{}")⟧
     return y + 1
 """,
-        "A text with braces",
+        "a text with braces",
         gb_id="GB0059",
     ),
     Refusal(
@@ -191,7 +191,7 @@ def fn(x, name):
     ⟦print("at", name)⟧
     return y + 1
 """,
-        "nor constant",
+        "or constant",
         gb_id="GB0059",
     ),
 )

@@ -96,7 +96,9 @@ class _Said:
         tensor = called.value if isinstance(called, ast.Attribute) and read else node
         zero = scalars.is_zero_dim(tensor)
         if self.kinds.of(tensor) != "tensor" or not (read or (direct and zero)):
-            raise Refused(f"`{render(self.source, node)}` is not known to be a number of a tensor, nor constant.")
+            raise Refused(
+                f"GraphMend cannot tell whether `{render(self.source, node)}` is a number of a tensor, or constant."
+            )
         if any(one.kind in ("effect", "random") for one in hazards(self.source, tensor)):
             raise Refused(f"`{render(self.source, node)}` does more than computing a number.")
         text = render(self.source, tensor)
@@ -123,7 +125,7 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
         said.text += " " if at else ""
         said.take(one)
     if not said.values and ("{" in said.text or "}" in said.text):
-        raise Refused("A text with braces and without numbers is not printed alike by all backends.")
+        raise Refused("Backends differ in how they print a text with braces and without numbers.")
     mend = _mend(source, call, said)
     words = may_raise_before(place, call)
     return (mend if words is None else replace(mend, cautions=(words,)),)

@@ -11,18 +11,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from graphmend_lsp.mending.facts.kinds import Kinds
-from graphmend_lsp.mending.facts.per_row import PER_ROW, is_module
+from graphmend_lsp.mending.facts.per_row import PER_ROW, is_module, own_function
 from graphmend_lsp.mending.facts.purity import hazards
 from graphmend_lsp.mending.facts.scalars import Scalars
+from graphmend_lsp.mending.rules.rows.rank import (
+    DIFFERS,
+    UNKNOWN,
+    Rank,
+    is_constant,
+    joined_rank,
+    line_of,
+    merged,
+    whole_number,
+)
 from graphmend_lsp.mending.syntax.formatting import render
-from graphmend_lsp.mending.syntax.imports import binding, dotted, is_builtin
+from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
-from graphmend_lsp.mending.syntax.source import Function, Source, local_names
-
-Rank = int | None
-UNKNOWN = -1
-"""Rows with a number of dimensions that is not known, from what is taken on trust."""
-_DIFFERS = -2
+from graphmend_lsp.mending.syntax.source import Function, Source
 
 _ALONG = frozenset(("softmax", "log_softmax", "softmin", "cumsum", "cumprod"))
 _OVER = frozenset(("sum", "mean", "prod", "amax", "amin", "any", "all", "logsumexp", "std", "var", "argmax", "argmin"))
@@ -31,17 +36,6 @@ _LIKE = frozenset(("zeros_like", "ones_like", "full_like"))
 _ABOUT = frozenset(("dtype", "device", "ndim", "is_cuda", "requires_grad"))
 _ASKING = frozenset(("torch.is_tensor", "torch.is_floating_point", "torch.is_complex"))
 _DEEP = 6
-
-
-def own_function(source: Source, callee: ast.expr) -> Function | None:
-    """The function of the file that is called by its name: the only one of that name, without decorators."""
-    if not isinstance(callee, ast.Name) or binding(source, callee.id, callee) is not None:
-        return None
-    scope = source.function(callee)
-    if scope is not None and callee.id in local_names(scope):
-        return None
-    found = [one for one in source.tree.body if isinstance(one, ast.FunctionDef) and one.name == callee.id]
-    return found[0] if len(found) == 1 and not found[0].decorator_list else None
 
 
 @dataclass
@@ -66,7 +60,7 @@ class Apart:
         if function is not None:
             return self._function(function, node, given)
         if dotted(self.source, node.func) is None and not is_module(self.source, node.func):
-            raise Refused(f"{_line(node)}: what `{render(self.source, node.func)}` does with rows is not known.")
+            raise Refused(f"{line_of(node)}: what `{render(self.source, node.func)}` does with rows is not known.")
         self._trust(node)
         return (UNKNOWN,)
 
@@ -77,15 +71,15 @@ class Apart:
 
     def _function(self, function: Function, node: ast.Call, given: Mapping[ast.expr, Rank]) -> tuple[Rank, ...]:
         if self.depth >= _DEEP:
-            raise Refused(f"{_line(node)}: `{function.name}` calls functions too deeply to be followed.")
+            raise Refused(f"{line_of(node)}: `{function.name}` calls functions too deeply to be followed.")
         a = function.args
         if a.vararg or a.kwarg or any(isinstance(one, ast.Starred) for one in node.args):
-            raise Refused(f"{_line(node)}: the arguments of `{function.name}` are not told one by one.")
+            raise Refused(f"{line_of(node)}: the arguments of `{function.name}` are not told one by one.")
         names = [one.arg for one in (*a.posonlyargs, *a.args)]
         env: dict[str, Rank] = dict(zip(names, (given.get(one) for one in node.args), strict=False))
         for one in node.keywords:
             if one.arg is None:
-                raise Refused(f"{_line(node)}: the arguments of `{function.name}` are not told one by one.")
+                raise Refused(f"{line_of(node)}: the arguments of `{function.name}` are not told one by one.")
             env[one.arg] = given.get(one.value)
         self.depth += 1
         try:
@@ -111,7 +105,7 @@ class Body:
         counts = {len(one) for one in self.returned}
         if len(counts) != 1:
             raise Refused(f"`{function.name}` does not return the same number of values everywhere.")
-        return tuple(_joined(parts) for parts in zip(*self.returned, strict=True))
+        return tuple(joined_rank(parts) for parts in zip(*self.returned, strict=True))
 
     # -- statements -----------------------------------------------------------------------------------------------
 
@@ -141,7 +135,7 @@ class Body:
             for _ in range(2):
                 self._bind(statement.target, None)
                 self._block(statement.body)
-            self.env = _merged([before, self.env])
+            self.env = merged([before, self.env])
         elif isinstance(statement, ast.Expr):
             self._of(statement.value)
         elif not isinstance(statement, (ast.Raise, ast.Pass)):
@@ -174,7 +168,7 @@ class Body:
         """``x[..., 0] = v`` into rows that are the function's own."""
         known = isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and target.value.id in self.own
         if not known:
-            raise Refused(f"{_line(target)}: `{render(self.source, target)}` is written to, which others may see.")
+            raise Refused(f"{line_of(target)}: `{render(self.source, target)}` is written to, which others may see.")
         place = self._of(target)
         if value not in (None, UNKNOWN, 0) and place != UNKNOWN and value != place:
             self._refuse(target)
@@ -182,7 +176,7 @@ class Body:
     def _if(self, statement: ast.If) -> None:
         if self._is_one(statement.test) is not None:
             if statement.orelse or not all(isinstance(one, ast.Raise) for one in statement.body):
-                raise Refused(f"{_line(statement)}: which way is taken depends on all rows at once.")
+                raise Refused(f"{line_of(statement)}: which way is taken depends on all rows at once.")
             return
         before, ends = dict(self.env), []
         for block in (statement.body, statement.orelse):
@@ -190,13 +184,13 @@ class Body:
             self._block(block)
             if not (block and isinstance(block[-1], (ast.Return, ast.Raise))):
                 ends.append(self.env)
-        self.env = _merged(ends) if ends else before
+        self.env = merged(ends) if ends else before
 
     def _is_one(self, test: ast.expr) -> Rank:
         """The rank of a test, which must be no rows or one value of all of them."""
         value = self._of(test)
         if value not in (None, 0):
-            raise Refused(f"{_line(test)}: `{render(self.source, test)}` asks for the truth of rows.")
+            raise Refused(f"{line_of(test)}: `{render(self.source, test)}` asks for the truth of rows.")
         return value
 
     # -- expressions ----------------------------------------------------------------------------------------------
@@ -204,9 +198,9 @@ class Body:
     def _of(self, node: ast.expr) -> Rank:
         if isinstance(node, ast.Name):
             rank = self.env.get(node.id)
-            if rank == _DIFFERS:
+            if rank == DIFFERS:
                 raise Refused(
-                    f"{_line(node)}: `{node.id}` is not known to have rows, or how many dimensions they have."
+                    f"{line_of(node)}: `{node.id}` is not known to have rows, or how many dimensions they have."
                 )
             return rank
         if isinstance(node, (ast.Constant, ast.JoinedStr)):
@@ -229,7 +223,7 @@ class Body:
         if isinstance(node, ast.IfExp):
             if self._of(node.test) is not None:
                 self._refuse(node)
-            return _joined((self._of(node.body), self._of(node.orelse)))
+            return joined_rank((self._of(node.body), self._of(node.orelse)))
         if isinstance(node, ast.Subscript):
             return self._subscript(node)
         if isinstance(node, ast.Attribute):
@@ -252,7 +246,7 @@ class Body:
         known = {one for one in ranks if one not in (0, UNKNOWN)}
         if len(known) > 1:
             raise Refused(
-                f"{_line(node)}: `{render(self.source, node)}` puts rows with {min(known)} and {max(known)} dimensions beside "
+                f"{line_of(node)}: `{render(self.source, node)}` puts rows with {min(known)} and {max(known)} dimensions beside "
                 "each other, which may mix them."
             )
         return known.pop() if known else (min(ranks) if ranks else None)
@@ -268,13 +262,13 @@ class Body:
             if any(self._of(one) is not None for one in entries if not isinstance(one, ast.Slice)):
                 self._refuse(node)
             return None
-        added = sum(_is(one, None) for one in entries)
-        numbers = sum(_number(one) is not None for one in entries)
+        added = sum(is_constant(one, None) for one in entries)
+        numbers = sum(whole_number(one) is not None for one in entries)
         slices = sum(isinstance(one, ast.Slice) for one in entries)
         first = entries[0]
         whole = isinstance(first, ast.Slice) and first.lower is None and first.upper is None and first.step is None
-        plain = added + numbers + slices + sum(_is(one, Ellipsis) for one in entries) == len(entries)
-        if not plain or not (whole or _is(first, Ellipsis)) or (rank in (0, 1) and numbers + slices > whole):
+        plain = added + numbers + slices + sum(is_constant(one, Ellipsis) for one in entries) == len(entries)
+        if not plain or not (whole or is_constant(first, Ellipsis)) or (rank in (0, 1) and numbers + slices > whole):
             self._refuse(node)
         if rank == UNKNOWN:
             return UNKNOWN
@@ -284,7 +278,7 @@ class Body:
 
     def _apart_from_rows(self, node: ast.expr, rank: Rank, dimension: ast.expr | None) -> None:
         """Refuse unless a dimension is a constant and not that of the rows."""
-        at = _number(dimension) if dimension is not None else None
+        at = whole_number(dimension) if dimension is not None else None
         if rank is None:
             return
         last = rank if rank != UNKNOWN else 2
@@ -314,7 +308,7 @@ class Body:
         if not last:
             return self.apart.call(node, given)
         if any(one.kind == "random" for one in hazards(self.source, node)):
-            raise Refused(f"{_line(node)}: `{render(self.source, node)}` draws random numbers for rows.")
+            raise Refused(f"{line_of(node)}: `{render(self.source, node)}` draws random numbers for rows.")
         if any(one.arg in ("out", "inplace") for one in node.keywords):
             self._refuse(node)
         return (self._torch(node, last, tensors),)
@@ -322,7 +316,7 @@ class Body:
     def _argument(self, node: ast.expr) -> Rank:
         if isinstance(node, (ast.Tuple, ast.List)):
             ranks = [self._of(one) for one in node.elts]
-            if ranks and (joined := _joined(tuple(ranks))) == _DIFFERS:
+            if ranks and (joined := joined_rank(tuple(ranks))) == DIFFERS:
                 self._refuse(node)
             return joined if ranks else None
         return self._of(node)
@@ -367,7 +361,7 @@ class Body:
     ) -> Rank:
         """The rank of what is computed along, or over, a dimension that must not be that of the rows."""
         if name == "unsqueeze":
-            if dimension is None or _number(dimension) != -1:
+            if dimension is None or whole_number(dimension) != -1:
                 self._refuse(node)
             return rank + 1 if rank != UNKNOWN else UNKNOWN
         self._apart_from_rows(node, rank, dimension)
@@ -383,39 +377,12 @@ class Body:
         for one in hazards(self.source, node):
             numpy = isinstance(one.node, ast.Call) and (dotted(self.source, one.node.func) or "").startswith("numpy.")
             if one.kind in ("effect", "random") and not (numpy and "random" not in render(self.source, one.node)):
-                raise Refused(f"{_line(one.node)}: `{render(self.source, one.node)}` {one.words}.")
+                raise Refused(f"{line_of(one.node)}: `{render(self.source, one.node)}` {one.words}.")
 
     def _refuse(self, node: ast.AST) -> None:
         raise self._mixes(node)
 
     def _mixes(self, node: ast.AST) -> Refused:
-        return Refused(f"{_line(node)}: `{render(self.source, node).partition(chr(10))[0]}` may mix or count the rows.")
-
-
-def _merged(ends: Sequence[Mapping[str, Rank]]) -> dict[str, Rank]:
-    return {
-        name: _joined(tuple(one.get(name) for one in ends)) for name in dict.fromkeys(n for one in ends for n in one)
-    }
-
-
-def _joined(ranks: tuple[Rank, ...]) -> Rank:
-    """The rank of what has one of several."""
-    if all(one == ranks[0] for one in ranks):
-        return ranks[0]
-    return UNKNOWN if UNKNOWN in ranks and None not in ranks and _DIFFERS not in ranks else _DIFFERS
-
-
-def _is(node: ast.expr, value: object) -> bool:
-    return isinstance(node, ast.Constant) and node.value is value
-
-
-def _number(node: ast.expr) -> int | None:
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        inner = _number(node.operand)
-        return -inner if inner is not None else None
-    whole = isinstance(node, ast.Constant) and isinstance(node.value, int) and not isinstance(node.value, bool)
-    return node.value if whole else None  # type: ignore[attr-defined]
-
-
-def _line(node: ast.AST) -> str:
-    return f"Line {getattr(node, 'lineno', 0)}"
+        return Refused(
+            f"{line_of(node)}: `{render(self.source, node).partition(chr(10))[0]}` may mix or count the rows."
+        )

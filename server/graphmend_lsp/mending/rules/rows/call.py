@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 from graphmend_lsp.mending.facts.bindings import last_value
 from graphmend_lsp.mending.facts.effects import changed_by
 from graphmend_lsp.mending.facts.kinds import Kinds
-from graphmend_lsp.mending.facts.per_row import is_module
+from graphmend_lsp.mending.facts.per_row import is_module, own_function
 from graphmend_lsp.mending.facts.purity import hazards
 from graphmend_lsp.mending.lowering.masked import Masked
 from graphmend_lsp.mending.lowering.selected import Chosen, chosen, of_which
-from graphmend_lsp.mending.rules.rows.apart import Apart, Rank, own_function
+from graphmend_lsp.mending.rules.rows.apart import Apart
+from graphmend_lsp.mending.rules.rows.rank import Rank
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.formatting import layout, line_limit, operand, render
 from graphmend_lsp.mending.syntax.imports import dotted, spell
@@ -94,6 +95,7 @@ class Writer:
 
     source: Source
     found: Through
+    taken: frozenset[str] = frozenset()
 
     def edits(self) -> list[TextEdit]:
         """The edits of the statements, and of an import."""
@@ -122,14 +124,14 @@ class Writer:
             if isinstance(store, ast.Assign)
         ]
         if own:
-            lines += [line for _, line in after]
+            lines += [line for _, stored in after for line in stored]
         spots = [imported] if imported is not None else []
         if found.test is not None:
-            everything = lines if own else [*lines, *(line for _, line in after)]
+            everything = lines if own else [*lines, *(line for _, stored in after for line in stored)]
             return [*spots, self._replace(found.test, everything)]
         spots.append(self._replace(found.statement, lines))
         if not own:
-            spots += [self._replace(store, [line]) for store, line in after]
+            spots += [self._replace(store, stored) for store, stored in after]
         return spots
 
     def _gathered(self, one: Chosen, index: str) -> str:
@@ -184,11 +186,19 @@ class Writer:
             isinstance(default, ast.Constant) and isinstance(default.value, (int, float))
         )
 
-    def _stored(self, place: Chosen, value: str) -> str:
+    def _stored(self, place: Chosen, value: str) -> list[str]:
+        """The lines that put a value back where the mask is true."""
         out = of_which(self.source, place)
         full = self._is_full(place) and self.kinds.is_bool(place.mask)
         shaped = f"{self.rows}.reshape({self.mask}.shape + (1,) * ({out}.dim() - {self.mask}.dim()))"
-        return f"{out}.copy_({self.where}({self.mask if full else shaped}, {value}.unflatten(0, {self.mask}.shape), {out}))"
+        both = f"{value}.unflatten(0, {self.mask}.shape), {out}))"
+        line = f"{out}.copy_({self.where}({self.mask if full else shaped}, {both}"
+        room = line_limit(self.source) - len(edits.block_indentation(self.source, self.found.statement))
+        if full or len(line) <= room:
+            return [line]
+        kept = self.source.fresh("kept", self.taken)
+        self.taken |= {kept}
+        return [f"{kept} = {shaped}", f"{out}.copy_({self.where}({kept}, {both}"]
 
     def _replace(self, statement: ast.stmt, lines: Sequence[str]) -> TextEdit:
         base = edits.block_indentation(self.source, statement)

@@ -103,13 +103,8 @@ def fn(x, m):
         ~rows, rows.byte().argmax()
     )
     h = scaled(x.flatten(0, m.dim() - 1)[index])
-    y.copy_(
-        torch.where(
-            rows.reshape(m.shape + (1,) * (y.dim() - m.dim())),
-            h.unflatten(0, m.shape),
-            y,
-        ),
-    )
+    kept = rows.reshape(m.shape + (1,) * (y.dim() - m.dim()))
+    y.copy_(torch.where(kept, h.unflatten(0, m.shape), y))
     return y + 1
 """,
         run=_ROWS,

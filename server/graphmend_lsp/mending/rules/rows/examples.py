@@ -472,7 +472,7 @@ REFUSALS: tuple[Refusal, ...] = (
     _refused(
         "a mask of unknown dimensions",
         "y[m] = self.up(⟦x[m]⟧)\nreturn y",
-        "not known whether `m` has one dimension",
+        "cannot tell whether `m` has one dimension",
     ),
     _refused(
         "a mask that is changed",

@@ -244,7 +244,7 @@ def _heads(source: Source, values: Values, chosen: Selection) -> list[TextEdit]:
         lines += [] if flat else [f"{chosen.rows} = {chosen.rows}.reshape(len({chosen.rows}))"]
         return [_put(source, chosen.statement, lines)]
     if not flat:
-        raise Refused(f"It is not known whether `{text}` has one dimension; only a mask of rows can be mended.")
+        raise Refused(f"GraphMend cannot tell whether `{text}` has one dimension; it mends masks of rows only.")
     return [] if chosen.rows else [edits.insert_before(source, chosen.statement, [f"{values.mask} = {text}"])]
 
 

@@ -71,7 +71,7 @@ _NUMBERS = frozenset({"GB0124", "GB0033", "GB0109"})
 _TESTS = frozenset({"GB0170"})
 _TITLE = "Compute all rows and keep those of the mask"
 _MORE = (
-    "All rows are computed and not only those that the mask chooses: more work, and matrix products of another size may be "
+    "All rows are computed and not only those that the mask chooses: more work, and matrix products of another size may "
     "round differently."
 )
 _COUNTED = "The mask must hold zeros and ones, with an element for each row of what is gathered by it."

@@ -6,6 +6,6 @@ RULE = Declaration(
     name="twice",
     order=145,
     breaks=frozenset({"GB6297"}),
-    what_breaks="a tensor that an autograd function is given twice: `Attend.apply(mask, mask, x)`",
+    what_breaks="a tensor that an autograd function takes twice: `Attend.apply(mask, mask, x)`",
     becomes="a view of it the second time: `Attend.apply(mask, mask.view_as(mask), x)`",
 )

@@ -47,13 +47,13 @@ import torch
 
 def fn(x):
     with torch.no_grad():
-        if torch.compiler.is_compiling() and not (
+        in_graph = torch.compiler.is_compiling() and not (
             torch.is_grad_enabled() or x.requires_grad
-        ):
+        )
+        if in_graph:
             (x,) = torch.while_loop(lambda x: x.sum() < 100, lambda x: (x * 2,), (x,))
-        else:
-            while x.sum() < 100:
-                x = x * 2
+        while not in_graph and x.sum() < 100:
+            x = x * 2
     return x
 """,
         run="calls = [(torch.ones(4),), (torch.full((4,), 99.0),), (torch.arange(1.0, 9.0),)]\n",
@@ -85,10 +85,8 @@ def fn(x):
             h = new  # the next one
             return change, h
 
-        if (
-            torch.compiler.is_compiling()
-            and not torch.is_grad_enabled()
-            and not self.training
+        if torch.compiler.is_compiling() and not (
+            torch.is_grad_enabled() or self.training
         ):
             change, h = torch.while_loop(
                 lambda change, h: change > self.tolerance, turn, (change, h)
@@ -120,18 +118,18 @@ import torch
 
 def fn(x):
     n = 0
-    if torch.compiler.is_compiling() and not (
+    in_graph = torch.compiler.is_compiling() and not (
         torch.is_grad_enabled() or x.requires_grad
-    ):
+    )
+    if in_graph:
         x, turns = torch.while_loop(
             lambda x, n: ((x * x - 2).abs().max() > 1e-4) & (n < 50),
             lambda x, n: ((x + 2 / x) / 2, n + 1),
             (x, torch.full((), n, device=x.device)),
         )
-    else:
-        while n < 50 and (x * x - 2).abs().max() > 1e-4:
-            x = (x + 2 / x) / 2
-            n += 1
+    while not in_graph and n < 50 and (x * x - 2).abs().max() > 1e-4:
+        x = (x + 2 / x) / 2
+        n += 1
     return x
 """,
         run=f"{_INFERENCE}calls = [(torch.ones(4),), (torch.full((4,), 99.0),), (torch.full((3,), 2.0).sqrt(),)]\n",
@@ -193,15 +191,15 @@ import torch
 
 
 def fn(x, again: bool = True):
-    if (
+    in_graph = (
         torch.compiler.is_compiling()
         and not (torch.is_grad_enabled() or x.requires_grad)
         and again
-    ):
+    )
+    if in_graph:
         (x,) = torch.while_loop(lambda x: x.sum() < 100, lambda x: (x * 2,), (x,))
-    else:
-        while again and x.sum() < 100:
-            x = x * 2
+    while not in_graph and again and x.sum() < 100:
+        x = x * 2
     return x
 """,
         run=f"{_INFERENCE}calls = [(torch.ones(4),), (torch.full((4,), 99.0),), (torch.ones(4), False)]\n",
@@ -246,7 +244,7 @@ REFUSALS: tuple[Refusal, ...] = (
     Refusal(
         "an iteration that is left early",
         f"{_FN}    while ⟦x.sum() < 100⟧:\n        x = x * 2\n        if x.max() > 9:\n            break\n    return x\n",
-        "An iteration is left by `break`; say in the loop's test when it ends.",
+        "`break` leaves an iteration; say in the loop's test when it ends.",
     ),
     Refusal(
         "random numbers",

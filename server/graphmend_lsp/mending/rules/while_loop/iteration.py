@@ -63,7 +63,7 @@ def iteration_of(source: Source, kinds: Kinds, loop: ast.While, counter: Counter
     for one in loop.body:
         for left in leaving(one):
             word = type(left).__name__.lower()
-            raise Refused(f"An iteration is left by `{word}`; say in the loop's test when it ends.")
+            raise Refused(f"`{word}` leaves an iteration; say in the loop's test when it ends.")
     body = tuple(one for one in loop.body if counter is None or one is not counter.step)
     carried = _carried(source, loop, body)
     for name in carried:

@@ -36,7 +36,7 @@ from graphmend_lsp.mending.facts.loop_bounds import counter_of, split_test
 from graphmend_lsp.mending.facts.purity import hazards, needing_elements, words_for_empty
 from graphmend_lsp.mending.facts.region import assigned_in
 from graphmend_lsp.mending.lowering.choice_values import Old
-from graphmend_lsp.mending.lowering.conditions import Conditions, Test, operand_of_junction
+from graphmend_lsp.mending.lowering.conditions import Conditions, Test
 from graphmend_lsp.mending.lowering.merge import refuse_later_change
 from graphmend_lsp.mending.rules.while_loop import RULE
 from graphmend_lsp.mending.rules.while_loop import examples as while_loop_examples
@@ -52,7 +52,7 @@ from graphmend_lsp.mending.rules.while_loop.iteration import (
 from graphmend_lsp.mending.rules.while_loop.text import Writer
 from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.mending.syntax.compiled_branch import branch_without_twin, not_training
-from graphmend_lsp.mending.syntax.formatting import render
+from graphmend_lsp.mending.syntax.formatting import operand_of_junction, render
 from graphmend_lsp.mending.syntax.imports import spell
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, loaded
@@ -126,7 +126,9 @@ class _Mending:
         if any(isinstance(one, (ast.Yield, ast.YieldFrom, ast.Await)) for one in ast.walk(function)):
             raise Refused("`torch.while_loop` cannot stand in a generator or a coroutine.")
         if any(isinstance(one, ast.Try) or type(one).__name__ == "TryStar" for one in self.source.ancestors(self.loop)):
-            raise Refused("The loop stands in a `try`, where what an iteration has done before an error may be seen.")
+            raise Refused(
+                "The loop stands in a `try`, and code after an error may see what an iteration did before it."
+            )
         static, moving = split_test(self.kinds, self.loop)
         name = counter_of(self.source, self.loop, static)
         counter = step_of(self.source, self.loop, name) if name else None
@@ -143,7 +145,7 @@ class _Mending:
         writer = Writer(
             self.source, self.loop, iteration, torch, self._guard(iteration, test, torch), test.predicate, self.fresh
         )
-        spots = [writer.twin()]
+        spots = writer.twin()
         told = [
             _WITH_GRADIENTS,
             *([_IN_TRAINING] if iteration.calls_modules else []),
@@ -164,12 +166,11 @@ class _Mending:
         )
 
     def _guard(self, iteration: Iteration, test: _Test, torch: str) -> str:
-        training = [not_training(self.source, self.loop)] if iteration.calls_modules else []
-        asking = [f"{one}.requires_grad" for one in iteration.carried if may_ask(self.source, self.loop, one)]
-        off = f"{torch}is_grad_enabled()"
-        gradients = f"not ({' or '.join((off, *asking))})" if asking else f"not {off}"
-        parts = [f"{torch}compiler.is_compiling()", gradients, *training, *test.static]
-        return " and ".join(parts)
+        against = [f"{torch}is_grad_enabled()"]
+        against += [f"{one}.requires_grad" for one in iteration.carried if may_ask(self.source, self.loop, one)]
+        against += [not_training(self.source, self.loop).removeprefix("not ")] if iteration.calls_modules else []
+        off = f"not ({' or '.join(against)})" if len(against) > 1 else f"not {against[0]}"
+        return " and ".join((f"{torch}compiler.is_compiling()", off, *test.static))
 
     def _test(
         self, static: Sequence[ast.expr], moving: Sequence[ast.expr], own: frozenset[str], counter: Counter | None

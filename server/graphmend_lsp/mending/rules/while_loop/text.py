@@ -10,7 +10,7 @@ from graphmend_lsp.mending.lowering.lines import wrapped
 from graphmend_lsp.mending.rules.while_loop.iteration import Iteration
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.compiled_branch import behind_colon, line_start, space_above
-from graphmend_lsp.mending.syntax.formatting import line_limit, operand, render, verbatim
+from graphmend_lsp.mending.syntax.formatting import line_limit, operand, render
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source
 from graphmend_lsp.model import TextEdit
@@ -32,8 +32,8 @@ class Writer:
     fresh: Callable[[str], str]
     changes: list[str] = field(default_factory=list)
 
-    def twin(self) -> TextEdit:
-        """The edit: the iteration as a lambda where it is short, else as a function; and the loop, as it was or calling it.
+    def twin(self) -> list[TextEdit]:
+        """The edits: the iteration as a lambda where it is short, else as a function; and the loop, as it was or calling it.
 
         Raises:
             Refused: where the loop's text cannot move.
@@ -42,16 +42,23 @@ class Writer:
             raise Refused("The loop shares its line with other code; give it its own line.")
         if edits.comments(self.source, self.source.range(self.loop)[0], behind_colon(self.source, self.loop.test)):
             raise Refused("A comment stands inside the loop's test; put it above the loop.")
-        kept = [self.source.indent + one if one else one for one in verbatim(self.source, self.loop)]
         copied = [
             one for one in self.iteration.carried if one in self.iteration.given_copies | self.iteration.taken_copies
         ]
         self.changes += [f"`{one}` is copied where another name may hold the same tensor." for one in copied]
         twin = self._short()
         if twin is None and self.iteration.counter is None and not self.iteration.given_copies:
-            return self._with_shared_function()
-        twin = twin or self._with_function()
-        return edits.replace(self.source, self.loop, self.loop, [f"if {self.guard}:", *twin, "else:", *kept])
+            return [self._with_shared_function()]
+        flag = self.fresh("in_graph")
+        given = wrapped(self.source, self.loop, [f"{flag} = {self.guard}"])
+        test = self.loop.test
+        text = render(self.source, test)
+        plain = isinstance(test, (ast.BoolOp, ast.Compare, ast.Call, ast.Name, ast.Attribute, ast.UnaryOp))
+        plain = plain and not (isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or))
+        return [
+            edits.insert_before(self.source, self.loop, [*given, f"if {flag}:", *(twin or self._with_function())]),
+            edits.rewrite(self.source, test, f"not {flag} and {text if plain else f'({text})'}"),
+        ]
 
     def _short(self) -> list[str] | None:
         """The lines for an iteration that is one short assignment; None for any other."""
