@@ -31,3 +31,22 @@ def test_a_function_of_numbers_is_a_constant_for_each_of_them(backend: str) -> N
     broken = torch.compile(lambda x, n: x + sum(told(n)), backend=backend)
     with pytest.raises(ValueError, match="negative: -1"):
         broken(torch.ones(2), -1)
+
+
+def test_what_warns_while_dynamo_traces_warns_in_each_call() -> None:
+    import warnings
+
+    import torch
+    from graphmend_support import of_numbers
+
+    def told(n: int) -> int:
+        if n > 3:
+            warnings.warn(f"large: {n}", RuntimeWarning, stacklevel=1)
+        return n
+
+    compiled = torch.compile(lambda x, n: x + of_numbers(told)(n), backend="eager")
+    for n, count in ((2, 0), (5, 1), (5, 1)):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            assert compiled(torch.zeros(2), n).tolist() == [n] * 2
+        assert [str(one.message) for one in seen if "large" in str(one.message)] == [f"large: {n}"] * count

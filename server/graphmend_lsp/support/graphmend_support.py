@@ -17,6 +17,7 @@ import json
 import re
 import threading
 import types
+import warnings
 import weakref
 import zlib
 from operator import index as operator_index
@@ -372,12 +373,14 @@ def while_tracing(function: F) -> F:
 def of_numbers(function: F) -> F:
     """Let Dynamo call a function of whole numbers while it traces, and take the number or tuple that it gives for a constant.
 
-    With another number Dynamo traces anew. Where the function raises, uncompiled code calls it, and raises what it raises.
+    With another number Dynamo traces anew. Where the function raises or warns, uncompiled code calls it, and does the same.
     """
 
     def attempt(*numbers: int) -> Any:
         try:
-            return (function(*numbers),)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                return (function(*numbers),)
         except Exception:
             return None
 

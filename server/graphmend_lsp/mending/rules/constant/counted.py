@@ -1,7 +1,7 @@
-"""Arrays that follow from whole numbers alone (nodes of a quadrature, windows): a function that Dynamo calls while it traces.
+"""What numpy makes of whole numbers alone: nodes of a quadrature, windows, a rounded logarithm. Dynamo calls it while it traces.
 
-The function gives a tuple of floats, which is a constant to Dynamo; where it is called, an array or a list is made of it anew, so
-that what changes it in place changes no other call's. Pure.
+The function for that gives a number or a tuple of floats, which is a constant to Dynamo; where it is called, an array or a list
+is made of the tuple anew, so that what changes it in place changes no other call's. Pure.
 """
 
 from __future__ import annotations
@@ -27,9 +27,15 @@ _PAIRS = frozenset((
 """Functions of a whole number that give two arrays of floats with one dimension."""
 _ARRAYS = frozenset(("numpy.bartlett", "numpy.blackman", "numpy.hamming", "numpy.hanning"))
 """Functions of a whole number that give one such array."""
+_SCALARS = frozenset(
+    f"numpy.{name}"
+    for name in ("ceil", "exp", "floor", "log", "log10", "log1p", "log2", "rint", "sqrt", "square", "trunc")
+)
+"""Functions of a number that give a number of numpy."""
+_OF_SCALARS = frozenset(("int", "float"))
 _DOC = '"""Computed while TorchDynamo traces, and again for another number."""'
 
-Kind = Literal["pair", "array", "list"]
+Kind = Literal["pair", "array", "list", "scalar", "number"]
 
 
 def counted(place: Place) -> Mend | None:
@@ -44,6 +50,10 @@ def counted(place: Place) -> Mend | None:
     if found is None or support is None:
         return None
     call, whole, kind = found
+    if kind == "scalar":
+        raise Refused(
+            f"`{render(source, whole)}` is a number of numpy; make it one of Python, with `.item()` or `int(...)`."
+        )
     if kind == "pair" and not _is_unpacked(source, whole):
         raise Refused(f"`{render(source, call)}` gives two arrays; give each a name of its own.")
     given = _given(source, call)
@@ -55,14 +65,15 @@ def counted(place: Place) -> Mend | None:
     if edits.comments(source, *source.range(whole)):
         raise Refused("There are comments inside of what would be computed while tracing; move them above it first.")
     root = source.code(call.func).partition(".")[0]
-    if kind != "list" and dotted(source, ast.copy_location(ast.Name(root, ast.Load()), call.func)) is None:
+    if kind in ("pair", "array") and dotted(source, ast.copy_location(ast.Name(root, ast.Load()), call.func)) is None:
         return None
     name = source.fresh(f"_{_name(source, whole)}")
-    text = ast.unparse(whole)
+    text = source.code(whole) if whole.lineno == whole.end_lineno else ast.unparse(whole)
     gives = {
         "pair": f"tuple(tuple(one.tolist()) for one in {text})",
         "array": f"tuple(({text}).tolist())" if isinstance(whole, ast.BinOp) else f"tuple({text}.tolist())",
         "list": f"tuple({text})",
+        "number": text,
     }[kind]
     lines = [
         f"@{support[0]['of_numbers']}",
@@ -74,7 +85,12 @@ def counted(place: Place) -> Mend | None:
     ]
     helper = f"{name}({', '.join(dict.fromkeys(given))})"
     array = f"{root}.array"
-    new = {"pair": f"map({array}, {helper})", "array": f"{array}({helper})", "list": f"list({helper})"}[kind]
+    new = {
+        "pair": f"map({array}, {helper})",
+        "array": f"{array}({helper})",
+        "list": f"list({helper})",
+        "number": helper,
+    }[kind]
     return Mend(
         rule=RULE.name,
         title=f"Compute {render(source, call.func)}(...) while tracing",
@@ -92,9 +108,12 @@ def _around(source: Source, place: Place) -> tuple[ast.Call, ast.expr, Kind] | N
         if not isinstance(call, ast.Call):
             continue
         name = dotted(source, call.func)
-        if name not in _PAIRS and name not in _ARRAYS:
+        if name in _SCALARS and _given(source, call) is not None:
+            whole, kind = _number(source, call)
+        elif name in _PAIRS or name in _ARRAYS:
+            whole, kind = _climbed(source, call, "pair" if name in _PAIRS else "array")
+        else:
             continue
-        whole, kind = _climbed(source, call, "pair" if name in _PAIRS else "array")
         if place.node in ast.walk(whole) or call in ast.walk(place.node):
             return call, whole, kind
     return None
@@ -116,6 +135,38 @@ def _climbed(source: Source, call: ast.Call, kind: Kind) -> tuple[ast.expr, Kind
         else:
             break
     return node, kind
+
+
+def _number(source: Source, call: ast.Call) -> tuple[ast.expr, Kind]:
+    """The number of Python that follows from a number of numpy alone; the largest expression without one is a `scalar`."""
+    node: ast.expr = call
+    while True:
+        around = source.parents[node]
+        if isinstance(around, ast.Attribute) and isinstance(method := source.parents[around], ast.Call):
+            if around.attr == "item" and not (method.args or method.keywords):
+                return method, "number"
+            if not (around.attr == "astype" and _is_dtype(source, method)):
+                return node, "scalar"
+            node = method
+        elif isinstance(around, ast.Call) and around.args == [node] and not around.keywords:
+            if any(is_builtin(source, around.func, name) for name in _OF_SCALARS):
+                return around, "number"
+            if dotted(source, around.func) not in _SCALARS:
+                return node, "scalar"
+            node = around
+        elif isinstance(around, ast.expr) and _is_more(source, around, node, "array"):
+            node = around
+        else:
+            return node, "scalar"
+
+
+def _is_dtype(source: Source, method: ast.Call) -> bool:
+    """Whether ``astype`` is given a dtype as a text or a builtin."""
+    if len(method.args) != 1 or method.keywords:
+        return False
+    only = method.args[0]
+    text = isinstance(only, ast.Constant) and isinstance(only.value, str)
+    return text or any(is_builtin(source, only, name) for name in ("int", "float"))
 
 
 def _is_half(index: ast.expr) -> bool:

@@ -36,6 +36,18 @@ def rules():
 def fn(x, n):
     return x.exp() * sum(rules()(n))
 """
+_ROUNDED = """\
+import numpy as np
+
+
+def most(x, n: int):
+    kept = min(2 * ⟦np.ceil(np.log1p(n)).astype("int").item()⟧, n)
+    return x[..., :kept].sum(-1)
+
+
+def fn(x, n):
+    return most(x.exp(), n)
+"""
 
 EXAMPLES = (
     Example(
@@ -82,8 +94,36 @@ def _weights(n):
         outermost="fn",
         gb_id="GB0007",
     ),
+    Example(
+        "a rounded logarithm",
+        _ROUNDED,
+        _ROUNDED.replace('⟦np.ceil(np.log1p(n)).astype("int").item()⟧', "_kept(n)").replace(
+            "import numpy as np\n",
+            '''\
+import numpy as np
+
+from graphmend_support import of_numbers
+
+
+@of_numbers
+def _kept(n):
+    """Computed while TorchDynamo traces, and again for another number."""
+    return np.ceil(np.log1p(n)).astype("int").item()
+''',
+        ),
+        run="import torch\ncalls = [(torch.ones(3, 9), n) for n in (2, 3, 2, 9)]\n",
+        outermost="fn",
+        gb_id="GB0007",
+    ),
 )
 REFUSALS = (
+    Refusal(
+        "a number of numpy that stays one",
+        _ROUNDED.replace('.astype("int").item()⟧', "⟧"),
+        "is a number of numpy",
+        outermost="fn",
+        gb_id="GB0007",
+    ),
     Refusal(
         "a number that may be another thing",
         _NODES.replace("n: int", "n"),

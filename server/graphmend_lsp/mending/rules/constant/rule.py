@@ -8,7 +8,7 @@ names that the file sets once to a literal, dtypes, and what such functions make
 from the call (``zlib.crc32(self.name.encode())``), the call moves to a function of the file under
 ``torch.compiler.assume_constant_result``, which Dynamo evaluates while it traces. Arrays that follow from a whole number
 (``np.polynomial.legendre.leggauss(n)``, ``np.hanning(n)``) are computed while Dynamo traces, too: as a tuple of floats, of which
-the program makes a new array in each call.
+the program makes a new array in each call; so are numbers (``int(np.ceil(np.log1p(n)))``).
 
 Why it costs
 ------------
@@ -19,7 +19,8 @@ Safety
 ------
 Only functions that read no clock, disk, environment, setting or random number are in the rule's table, and only results that
 nothing can change in place become constants. Dynamo guards the text or number that such a function is evaluated with: with
-another it traces again and gets the other result. Where the function raises for a number, uncompiled code calls it, and raises.
+another it traces again and gets the other result. Where the function raises or warns for a number, uncompiled code calls it, and
+does the same.
 
 When it is refused
 ------------------
