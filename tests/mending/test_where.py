@@ -245,6 +245,7 @@ def fn(x):
         ("(bad", "(x < 0", True), ("x > 2", "x.sum(0) > 2", True), ("(bad", "(~bad", True), ("(bad", "(bad.all()", True),
         ("(bad", "(bad.any(-1, True)", True), ("bad, 0)", "bad, x.sum())", True), ("(bad, 0)", "(bad, 0) * 2", True),
         ("bad.any()", "bad.all()", True), ("bad.any()", "bad.sum() > 1", True), ("bad.any()", "bad.any() and x.sum() > 0", True),
+        ("    y = x.sin()", "    global seen\n    seen = y = x.sin()", True),
         ("bad, 0)", "bad, torch.tensor(0.0, requires_grad=True))", True), ("y = y.m", "y = x.m", True),
         ("masked_fill(bad, 0)", "masked_fill(bad, 0)\n    else:\n        y = y + 1", True),
     ],

@@ -61,11 +61,17 @@ def is_unseen(value: Any) -> bool:
 
 
 def _is_on_a_stack(one: object, besides: tuple[object, ...]) -> bool:
-    """Whether arguments, or the names of a frame, are held by frames alone, `besides` these."""
-    if not isinstance(one, (tuple, dict)):
+    """Whether it is a tuple of arguments, or what Dynamo was told of a frame, that frames alone hold, `besides` these."""
+    if not (isinstance(one, tuple) or (isinstance(one, dict) and _is_frame(one))):
         return False
     others = [each for each in gc.get_referrers(one) if not isinstance(each, FrameType)]
     return all(any(each is known for known in besides) for each in others)
+
+
+def _is_frame(one: dict[Any, Any]) -> bool:
+    """Whether it has all arguments of a resume function on the stack, and nothing else; one that a caller has lacks itself."""
+    codes = [frame.f_code for frame in _stack() if frame.f_code.co_name.startswith(_RESUME)]
+    return any(set(one) == set(code.co_varnames[: _parameters(code)]) for code in codes)
 
 
 def _original(code: CodeType) -> CodeType | None:
@@ -77,13 +83,12 @@ def _original(code: CodeType) -> CodeType | None:
 
 
 def _passed() -> set[int]:
-    """The tuples and lists in which torch hands arguments on, from the compiled function to here."""
+    """The containers in which torch hands arguments on, from the compiled function to here."""
     found: set[int] = set()
     for frame in _stack():
         if not _is_between(frame):
             break
-        found |= {id(one) for one in frame.f_locals.values() if isinstance(one, (tuple, list))}
-        found.add(id(frame.f_locals))
+        found |= {id(one) for one in (frame.f_locals, *frame.f_locals.values()) if isinstance(one, (tuple, list, dict))}
     return found
 
 

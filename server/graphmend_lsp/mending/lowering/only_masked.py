@@ -36,6 +36,9 @@ def only_masked(source: Source, kinds: Kinds, target: ast.If) -> list[str] | Non
     mask = _asked_for(source, target.test)
     if mask is None or target.orelse or kinds.of(mask) != "tensor" or source.code(target).startswith("elif"):
         return None
+    function = source.function(target)
+    if function is None or any(isinstance(one, (ast.Global, ast.Nonlocal)) for one in ast.walk(function)):
+        return None
     branch = _Branch(source, kinds, target, {mask.id}, set())
     if not branch.changes(target.body, must=True) or not branch.changed:
         return None
