@@ -13,9 +13,7 @@ from graphmend_lsp.mending.facts.gradients import loses_gradients
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.purity import (
     comes_first,
-    may_ask_for_gradients,
     needing_elements,
-    with_history,
     words_for_empty,
     words_for_history,
 )
@@ -46,7 +44,7 @@ from graphmend_lsp.mending.lowering.numbers import (
 )
 from graphmend_lsp.mending.lowering.only_masked import only_masked
 from graphmend_lsp.mending.lowering.stored import stored
-from graphmend_lsp.mending.lowering.touched import may_return
+from graphmend_lsp.mending.lowering.touched import may_return, set_on_one_side
 from graphmend_lsp.mending.lowering.trees import outer_test
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.branches import branch_of, comments_of, returns, without_parentheses
@@ -409,16 +407,5 @@ class _Mending:
         told = [words_for_empty(self.source, call) for side in sides for call in needing_elements(side)]
         if any(loses_gradients(side) for side in sides):
             told.append(_DETACHED)
-        told += map(words_for_history, self._set_on_one_side(at))
+        told += map(words_for_history, set_on_one_side(self.source, at))
         return tuple(told)
-
-    def _set_on_one_side(self, at: ast.AST) -> list[str]:
-        """The attributes that get a history of gradients on one side only."""
-        if isinstance(at, ast.If):
-            one, other = with_history(self.source, at.body), with_history(self.source, at.orelse)
-            return [name for name in (*one, *other) if name not in one or name not in other]
-        if isinstance(at, ast.IfExp) and may_ask_for_gradients(self.source, at.body) == may_ask_for_gradients(
-            self.source, at.orelse
-        ):
-            return []
-        return with_history(self.source, [self.source.statement(at) or at])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 
 from graphmend_lsp.mending.facts.kinds import Kinds
+from graphmend_lsp.mending.facts.purity import may_ask_for_gradients, with_history
 from graphmend_lsp.mending.syntax.branches import returns
 from graphmend_lsp.mending.syntax.formatting import render
 from graphmend_lsp.mending.syntax.source import Source, loaded
@@ -83,3 +84,13 @@ def moved_by(source: Source, kinds: Kinds, target: ast.expr, value: ast.expr) ->
     if any("dtype" in ast.unparse(one) or kinds.of(one) == "tensor" for one in device):
         return ""
     return render(source, target)
+
+
+def set_on_one_side(source: Source, at: ast.AST) -> list[str]:
+    """The attributes that get a history of gradients on one side of a branch only."""
+    if isinstance(at, ast.If):
+        one, other = with_history(source, at.body), with_history(source, at.orelse)
+        return [name for name in (*one, *other) if name not in one or name not in other]
+    if isinstance(at, ast.IfExp) and may_ask_for_gradients(source, at.body) == may_ask_for_gradients(source, at.orelse):
+        return []
+    return with_history(source, [source.statement(at) or at])
