@@ -221,3 +221,40 @@ def test_a_logger_in_a_condition_is_no_tensor() -> None:
     )
     answer = propose(site, {PATH: value}, ["where"])
     assert answer.mends == () and answer.declined == ()
+
+
+_FILLED = """\
+import torch
+
+
+def fn(x):
+    bad = x > 2
+    y = x.sin()
+    if ⟦bad.any()⟧:
+        y = y.masked_fill(bad, 0)
+    return y + 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "asked"),
+    [
+        ("(bad, 0)", "(bad, 0)", False), ("(bad, 0)", "(bad, -1.5)", False), ("(bad, 0)", "(bad, float('nan'))", False),
+        ("bad.any()", "torch.any(bad)", False), ("y.masked_fill(bad", "torch.masked_fill(y, bad", False),
+        ("(bad, 0)", "(bad.any(-1, True).expand_as(y), 0)", False), ("(bad, 0)", "(bad, torch.tensor(0.0, dtype=y.dtype))", False),
+        ("(bad", "(x < 0", True), ("x > 2", "x.sum(0) > 2", True), ("(bad", "(~bad", True), ("(bad", "(bad.all()", True),
+        ("(bad", "(bad.any(-1, True)", True), ("bad, 0)", "bad, x.sum())", True), ("(bad, 0)", "(bad, 0) * 2", True),
+        ("bad.any()", "bad.all()", True), ("bad.any()", "bad.sum() > 1", True), ("bad.any()", "bad.any() and x.sum() > 0", True),
+        ("    y = x.sin()", "    global seen\n    seen = y = x.sin()", True),
+        ("bad, 0)", "bad, torch.tensor(0.0, requires_grad=True))", True), ("y = y.m", "y = x.m", True),
+        ("masked_fill(bad, 0)", "masked_fill(bad, 0)\n    else:\n        y = y + 1", True),
+    ],
+)  # fmt: skip
+def test_a_branch_that_changes_what_its_mask_chooses_is_not_asked_for(old: str, new: str, asked: bool) -> None:
+    text = _FILLED.replace(old, new, 1)
+    assert text != _FILLED or old == new
+    value, mends = _mends(text)
+    after = apply_edits(value, mends[0].edits)
+    assert ("where" in after, bool(mends[0].conditions)) == (asked, asked)
+    plain = next(one for one in value.split("\n") if "masked_fill(" in one).strip()
+    assert asked or f"    {plain}\n    return" in after

@@ -124,3 +124,30 @@ def test_a_program_that_compiles_itself_is_left_as_it_is(worker: Worker, tmp_pat
     assert result["failure"] is None
     ids = {event["root"]["gb_id"] for event in result["events"]}
     assert ids == (set() if name == "a part" else {"GB0124"})  # never the print around what is compiled
+
+
+VALIDATED = """\
+import torch
+from torch.distributions import Distribution, Normal
+Distribution.set_default_validate_args(True)
+{before}
+def f(x):
+    return Normal(x, x.exp()).log_prob(x).sin()
+{after}
+base = Normal(torch.zeros(1), torch.ones(1))
+def graphmend_entry(): return f, (torch.ones(2, 4),)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "breaks"),
+    [("", "", False), ("@torch.compile", "", False), ("", "f = torch.compile(f)", False),
+     ("", "f = torch.compile(f)\nDistribution.set_default_validate_args(True)", True)],
+)  # fmt: skip
+def test_validation_is_off_from_the_first_compile_on(
+    worker: Worker, tmp_path: Path, before: str, after: str, breaks: bool
+) -> None:
+    """As torch.compile sets it once a process; a program's imports may have set it before."""
+    result = worker.analyse(tmp_path / "model.py", text=VALIDATED.format(before=before, after=after))
+    assert result["failure"] is None
+    assert bool(result["events"]) == breaks

@@ -77,6 +77,9 @@ CASES = {
         (*RAISE, "return torch.arange(64.0)[counts] * x.sum()"), (CHECK, "return torch.arange(64.0)[counts] * x.sum()"),
         finds=("`index` behind the check reads what it checks",),
     ),
+    "a choice beside it": Case(
+        (*RAISE, "y = x.clone()", "y[x < 0] = 0", "return y"), (CHECK, "y = x.clone()", "y = torch.where(x < 0, 0, y)", "return y")
+    ),
     "a check that is gone": Case((*RAISE, RETURN), (RETURN,), finds=None),
     "a branch": Case(
         ("if counts.max() > x.shape[1]:", "    x = x * 2", RETURN), ("x = torch.where(counts.max() > x.shape[1], x * 2, x)", RETURN), finds=None

@@ -111,3 +111,39 @@ def test_what_may_raise_beside_a_message_is_found(body: str, raising: list[str])
     torch.compile(fn, backend=watching(found), fullgraph=True)(*given)
     assert [one["detail"].split("`")[1] for one in found] == raising
     assert {one.get("assumes") for one in found} <= {"raised-between"}
+
+
+LOCALS = {
+    "a tensor that it made": (("y = torch.zeros(4)",), []),
+    "an argument": (("y = z",), ["`y`"]),
+    "a view of an argument": (("y = z[:4]",), ["`y`"]),
+    "a buffer": (("y = KEPT",), ["`y`"]),
+    "a tensor that is kept elsewhere": (("y = torch.zeros(4)", "SEEN.append(y)"), ["`y`"]),
+    "a tensor that an argument keeps": (("y = torch.zeros(4)", "x.kept = {'y': y}"), ["`y`"]),
+    "a parameter": (("z = torch.zeros(4)", "y = z", "z = None"), []),
+    "a parameter bound anew": (("z = torch.zeros(4)",), ["`z`"]),
+}
+
+
+@pytest.mark.usefixtures("support")
+@pytest.mark.parametrize(("lines", "written"), LOCALS.values(), ids=LOCALS)
+def test_what_a_function_made_itself_is_seen_by_nobody_when_a_check_fails(
+    lines: tuple[str, ...], written: list[str]
+) -> None:
+    found: list[Difference] = []
+    name = "z" if written == ["`z`"] else "y"
+    body = "".join(f"    {one}\n" for one in (*lines, "torch._dynamo.graph_break()", CHECK, f"{name}.add_(1)"))
+    head = "import torch\nfrom graphmend_support import check\nKEPT = torch.zeros(4)\nSEEN = []\n"
+    fn = made(f"{head}\ndef fn(x, z):\n{body}    return {name} * x\n", "fn")
+    torch.compile(fn, backend=watching(found))(torch.ones(4), torch.zeros(8)[:4].clone())
+    assert [one["detail"].split(" may be written")[0] for one in found] == written
+
+
+@pytest.mark.usefixtures("support")
+def test_what_a_caller_keeps_is_seen() -> None:
+    found: list[Difference] = []
+    head = "import torch\nfrom graphmend_support import check\n"
+    inner = f"\ndef inner(x, d):\n    y = torch.zeros(4)\n    d['y'] = y\n    torch._dynamo.graph_break()\n    {CHECK}\n    y.add_(1)\n"
+    outer = "\ndef fn(x):\n    d = {}\n    torch._dynamo.graph_break()\n    inner(x, d)\n    return d['y']\n"
+    torch.compile(made(head + inner + outer, "fn"), backend=watching(found))(torch.ones(4))
+    assert [one["detail"].split(" may be written")[0] for one in found] == ["`y`"]

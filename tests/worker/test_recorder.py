@@ -202,3 +202,16 @@ def test_t5_of_transformers(worker: Worker, tmp_path: Path) -> None:
         said = cut(Path(last["file"]).read_text(), last)
         assert said.startswith("logger.warning_once(")
         assert python_of(worker) < (3, 11) or said.endswith(")")
+
+
+def test_what_a_mend_has_put_around_a_function_is_no_link_of_the_chain(worker: Worker, tmp_path: Path) -> None:
+    support = Path(__file__).parents[2] / "server" / "graphmend_lsp" / "support" / "graphmend_support.py"
+    (tmp_path / support.name).write_text(support.read_text("utf-8"), "utf-8")
+    text = (
+        "import torch\nfrom graphmend_support import captures\n"
+        "@captures(capture_scalar_outputs=True)\ndef g(x):\n    if x.sum() > 0:\n        return x\n    return -x\n"
+        "def f(x): return g(x) * 2\n"
+        "def graphmend_entry(): return f, (torch.ones(4),)\n"
+    )
+    events = worker.analyse(tmp_path / "model.py", text=text)["events"]
+    assert ["f", "g"] in [[frame["function"] for frame in event["frames"]] for event in events]

@@ -6,6 +6,7 @@ Imports torch; runs in a child process only, before the user's file is loaded, b
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -30,6 +31,7 @@ def force_backend(backend: str) -> None:
     @functools.wraps(original)
     def compile_cheaply(model: Any = None, **options: Any) -> Any:
         kept = {key: value for key, value in options.items() if key not in _DROPPED}
+        set_up_torch()
         return original(model, backend=backend, **kept)
 
     @functools.wraps(optimize)
@@ -38,10 +40,22 @@ def force_backend(backend: str) -> None:
         kept = {
             key: value for key, value in options.items() if key not in ("backend", "nopython", "error_on_graph_break")
         }
+        set_up_torch()
         return optimize(backend, *rest, **kept)
 
     torch.compile = compile_cheaply
     torch._dynamo.optimize = optimize_cheaply
+
+
+@functools.cache
+def set_up_torch() -> None:
+    """What a process's first torch.compile sets in torch, at the time when the program comes to it.
+
+    Dynamo does it once, here before the program's imports, and these may have set it anew: pyro has distributions validated.
+    """
+    distributions = sys.modules.get("torch.distributions")
+    if distributions is not None:
+        distributions.Distribution.set_default_validate_args(False)
 
 
 def leave_guards_untimed() -> None:

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from .backward import backward, tensors_in
-from .compiling import compiled
+from .compiling import compiled, set_up_torch
 from .explore import Explored, Once, events_of, explore, in_order, site_of
 from .failures import FailedError, failure, failure_of
 from .fake_mode import forget_values, missing_hooks, new_mode
@@ -127,6 +127,7 @@ class _Runs:
     def _program(self) -> Program:
         self._enter("entry")
         params = self._params
+        set_up_torch()  # values that are not there are never those that a distribution allows
         program = build(self._module, params["entry"], "cpu" if params["device"] == "cpu" else "auto", params["mode"])
         if params["device"] == "cuda":
             program = _on_cuda(program)

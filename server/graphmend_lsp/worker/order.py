@@ -23,6 +23,7 @@ from torch._dynamo.backends.debugging import boxed_nop
 from torch._library.custom_ops import OPDEFS
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from .locals_of import is_unseen, own_locals
 from .observe import Observation
 from .performing import PROBE_SECONDS, TooLongError, interrupted_after
 from .places import SUPPORT
@@ -53,24 +54,40 @@ def watching(found: list[Difference], forced: bool = False) -> Callable[..., Any
     """
 
     def compile_graph(graph: torch.fx.GraphModule, inputs: list[Any], **options: Any) -> Any:
-        names = [_name(node) for node in graph.graph.find_nodes(op="placeholder")]
+        sources = [_source(node) for node in graph.graph.find_nodes(op="placeholder")]
+        names = [_spelled(one) for one in sources]
+        own = own_locals(sources)
+        unseen: dict[int, Difference] = {}  # while nobody else holds it
+
+        def tell(news: Iterable[Difference]) -> None:
+            found.extend(one for one in news if one not in found)
 
         def look(lowered: torch.fx.GraphModule, example: Any) -> Any:
-            news = [*written_regardless(lowered.graph, names), *said_regardless(lowered.graph)]
-            news += looked_up(lowered.graph) if forced else ()
-            found.extend(one for one in news if one not in found)
+            written = written_regardless(lowered.graph, names)
+            unseen.update((number, one) for number, one in written if number in own)
+            tell(one for number, one in written if number not in own)
+            tell([*said_regardless(lowered.graph), *(looked_up(lowered.graph) if forced else ())])
             return boxed_nop(lowered, example)
 
         made = aot_autograd(fw_compiler=look, bw_compiler=boxed_nop, keep_inference_input_mutations=True)
-        return made(graph, inputs, **options)
+        compiled = made(graph, inputs, **options)
+        if not own:
+            return compiled
+
+        def run(*given: Any) -> Any:
+            tell(one for number, one in unseen.items() if not is_unseen(given[number]))
+            return compiled(*given)
+
+        return run
 
     return compile_graph
 
 
-def written_regardless(graph: torch.fx.Graph, names: Sequence[str]) -> list[Difference]:
+def written_regardless(graph: torch.fx.Graph, names: Sequence[str]) -> list[tuple[int, Difference]]:
     """The buffers and arguments that a functional graph with a check in it writes, and whose value does not need the check's.
 
-    `names` are those of the graph's inputs in the program, by number, as far as they are known ("" where they are not).
+    By the number of the graph's input (-1: not known). `names` are those of the inputs in the program, as far as they are
+    known ("" where they are not).
     """
     checks = [node for node in graph.nodes if _is_check(node)]
     if not checks:
@@ -84,9 +101,8 @@ def written_regardless(graph: torch.fx.Graph, names: Sequence[str]) -> list[Diff
             at = -1 if number is None else int(number[1]) - written.name.startswith("primals_")
             name = names[at] if 0 <= at < len(names) else ""
             what = f"`{name}`" if name else "a buffer or an argument"
-            found.append(
-                _difference("state", "compiled code", f"{what} may be written although the check fails", "caught")
-            )
+            detail = f"{what} may be written although the check fails"
+            found.append((at, _difference("state", "compiled code", detail, "caught")))
     return found
 
 
@@ -207,11 +223,15 @@ def _is_ours(target: Any) -> bool:
     return isinstance(target, torch._ops.OpOverload) and target.namespace.startswith(_NAMESPACE)
 
 
-def _name(node: torch.fx.Node) -> str:
-    """An input of Dynamo's graph as the program writes it: ``self.n``."""
+def _source(node: torch.fx.Node) -> str:
+    """Where Dynamo takes an input of its graph from: ``L['self']._buffers['n']``."""
     source = getattr(node.meta.get("grapharg"), "source", None)
     name = getattr(source, "name", "")
-    text = str(name() if callable(name) else name)
+    return str(name() if callable(name) else name)
+
+
+def _spelled(text: str) -> str:
+    """A source as the program writes it: ``self.n``."""
     for pattern, by in _SPELLED:
         text = re.sub(pattern, by, text)
     return text

@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import Any, Literal
 
 from . import notebook
+from .compiling import set_up_torch
 from .failures import FailedError, failure, failure_of, names
 from .first_values import repeated_draws
 from .parts import parts_of
@@ -101,6 +102,7 @@ def build(module: ModuleType, entry: EntrySpec, device: Literal["auto", "cpu", "
             calls = [_moved(call, target) for call in calls]
         for part in parts:
             part.train(mode == "train")
+        set_up_torch()
     except FailedError:
         raise
     except BaseException as error:

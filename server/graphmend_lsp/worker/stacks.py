@@ -23,6 +23,7 @@ _RESUME = "torch_dynamo_resume_in_"
 _DYNAMO = os.path.join("torch", "_dynamo")
 _CONVERSION = os.path.join(_DYNAMO, "convert_frame.py")
 _TAPS = "recorder.py"
+_SUPPORT = "graphmend_support.py"
 _TO_BOOL = dis.opmap.get("TO_BOOL", -1)  # a conversion in front of a jump (Python 3.13)
 _TO_BOOL_CACHES = 4  # places up to the instruction behind it, and that one
 _MODULE_CALL = ("Module._wrapped_call_impl", "Module._call_impl", "_wrapped_call_impl", "_call_impl")
@@ -134,10 +135,16 @@ def carried(stack: Sequence[Any] | None) -> list[FrameData]:
 
 
 def joined(outer: Sequence[FrameData], inner: Sequence[FrameData]) -> list[FrameData]:
-    """One chain: a frame and the resume function that goes on with it are one frame, at the latter's place."""
+    """One chain: a frame and the resume function that goes on with it are one frame, at the latter's place.
+
+    Without the frames by which torch calls a module, and those of what a mend has put around a function.
+    """
     chain: list[FrameData] = []
-    for frame in (*outer, *inner):
+    frames = (*outer, *inner)
+    for number, frame in enumerate(frames, 1):
         if frame["kind"] == "torch" and frame["function"] in _MODULE_CALL:
+            continue
+        if number < len(frames) and os.path.basename(frame["file"]) == _SUPPORT:
             continue
         resumed = _RESUME in frame["function"]
         named = {**frame, "function": original_name(frame["function"])}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from graphmend_lsp.mending.facts.between import both_sides, told_of_sides
 from graphmend_lsp.mending.facts.first_call import advice
@@ -35,6 +36,7 @@ from graphmend_lsp.mending.lowering.numbers import (
     taken_as,
     uses_of,
 )
+from graphmend_lsp.mending.lowering.only_masked import only_masked
 from graphmend_lsp.mending.lowering.stored import stored
 from graphmend_lsp.mending.lowering.touched import may_return
 from graphmend_lsp.mending.lowering.trees import outer_test
@@ -48,6 +50,7 @@ from graphmend_lsp.mending.syntax.source import Source, loaded
 from graphmend_lsp.model import Declined, Mend, TextEdit
 
 _TITLE = "Choose both sides with torch.where"
+_UNASKED: dict[str, Any] = {"title": "Change what the mask chooses, without asking for any", "conditions": ()}
 DOUBLE = "Choose both sides with torch.where, gradients kept finite"
 
 
@@ -156,6 +159,9 @@ class _Mending:
         else:
             then, other = lowering.block(target.body), lowering.block(target.orelse)
         items = merge(lowering, test, then, other)
+        if not rest and (lines := only_masked(self.source, self.kinds, target)) is not None:
+            self.imported = None
+            return (replace(self._mend(self._edits(target, target, lines), lowering, False, target), **_UNASKED),)
         if not any(item.key or item.returns or item.call for item in items):
             raise Refused("Neither side stores or returns anything that could be chosen.")
         return self._finished(items, lowering, target, last, test)

@@ -22,7 +22,8 @@ The operator raises the exception, with its type and its message, where the chec
 has stored before it is lost, so nothing may be stored there. What a module has stored before it (running statistics in
 training) is lost, too, where a compiler writes state when a graph ends. A graph has no order but that of its data: a compiler may
 write a buffer, or read an index out of range, before the check that comes first in the source. Where a graph of the run writes
-what does not depend on the check, the mend assumes that no code catches the exception; where the code behind the check raises
+what does not depend on the check, the mend assumes that no code catches the exception, but for tensors that the function
+itself has made and nobody else holds; where the code behind the check raises
 for the values that fail it, that no code in between raises. Where no call fails the check, GraphMend makes it fail in both
 programs, and compares what they raise and what they leave behind; a graph that looks up what the check reads raises perhaps
 before it, and the mend assumes that no code in between raises.

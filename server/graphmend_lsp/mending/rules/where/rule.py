@@ -6,7 +6,8 @@ What it does
     or b``, returns inside branches; containers of tensors (lists, tuples, dicts, dataclasses, named tuples, items,
     ``append``) leaf by leaf where both sides have one structure; with ``elif``, nesting, ``and``/``or``/``not``,
     chained comparisons and ``.item()`` in the condition. Conditions that are Python (shapes, dtypes, None checks)
-    stay an ``if``.
+    stay an ``if``. A branch under ``mask.any()`` that fills elements of that mask alone runs in every call as it is: where the
+    mask chooses nothing, it changes nothing.
 
 Why it costs
     Dynamo cannot know which side to trace, so it ends the graph at the condition, waits for the value, and starts
@@ -48,11 +49,12 @@ from graphmend_lsp.mending.rules.where import (
     numbers_examples,
     stored_examples,
     trees_examples,
+    unasked_examples,
 )
 from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.model import Declined, Mend
 
-_PARTS = (examples, numbers_examples, stored_examples, trees_examples, drawn_examples, inner_examples)
+_PARTS = (examples, numbers_examples, stored_examples, trees_examples, drawn_examples, inner_examples, unasked_examples)
 EXAMPLES: tuple[Example, ...] = tuple(one for part in _PARTS for one in part.EXAMPLES)
 REFUSALS: tuple[Refusal, ...] = tuple(one for part in _PARTS for one in part.REFUSALS)
 
