@@ -147,7 +147,7 @@ def _is_whole(seed: int, options: argparse.Namespace) -> bool:
 
 def random_program(seed: int, options: argparse.Namespace, folder: str) -> dict[str, Any]:
     """Every offer for a random program judged as a whole, the safe ones and the safe fixpoint compared."""
-    from tests.attack import differ, inside, programs
+    from tests.attack import differ, inside, programs, uses
 
     from graphmend_lsp.engine.files import Sources
     from graphmend_lsp.engine.programs import combine
@@ -178,6 +178,9 @@ def random_program(seed: int, options: argparse.Namespace, folder: str) -> dict[
     if text != first:
         result["backends"] = backends
         found = differ.differences(path, path, backends, seed, (first, text))
+        if options.uses and not found:
+            found = uses.differences(path, seed, (first, text))
+            result["uses"] = True
         if found and not result["found"]:
             result["found"].append(
                 {"rule": "together", "safety": "whole safe", "differences": found[:4], "mended": text}

@@ -22,7 +22,7 @@ MUTANTS, RANDOM = 120, 8
 def _attack(tmp_path: Path, programs: str, number: int) -> list[dict[str, Any]]:
     log = tmp_path / "log"
     words = [sys.executable, str(ROOT / "bench" / "attack.py"), "--programs", programs, "--from", str(FIRST)]
-    words += ["--count", str(number), "--whole", "40", "--log", str(log)]
+    words += ["--count", str(number), "--whole", "40", "--uses", "--log", str(log)]
     done = subprocess.run(words, capture_output=True, text=True, timeout=1700)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return [json.loads(line) for line in log.read_text().splitlines()]
