@@ -810,6 +810,18 @@ BEHIND = (
     """, "safe", gb_id="GB0109", calls=G, more="[(torch.full((6,), 0.5).requires_grad_(),)]"),
 )  # fmt: skip
 FOUND = (
+    Case("an assertion on a captured number", "capture", """
+        def fn(x):
+            assert ⟦x.sum().item()⟧ != 0
+            return x.log()
+    """, "not safe", calls="[(torch.ones(4),), (torch.ones(4) * 2,)]", gb_id="GB0124", outermost="fn"),
+    Case("an input that a global keeps", "where", """
+        def fn(x):
+            global KEPT
+            if ⟦x.argmin() > 1⟧:
+                x = x * 2
+            KEPT = x
+    """, "not safe", calls="[(torch.tensor([3.0, 1, 2]),), (torch.tensor([3.0, 2, 1]),)]"),
     Case("an index that is uint8 or int8", "index", """
         def fn(x, i):
             i = i + 0

@@ -72,6 +72,12 @@ class Arithmetic:
                     return node
         return None
 
+    def asserted(self) -> ast.AST | None:
+        """An ``assert`` that such a number decides: a graph checks it, and raises RuntimeError."""
+        names = self._names()
+        tests = (one for one in self._nodes() if isinstance(one, ast.Assert))
+        return next((one for one in tests if self._comes(one.test, names)), None)
+
     def _nodes(self) -> Iterator[ast.AST]:
         return (one for one in ast.walk(self.function) if one not in self.apart)
 

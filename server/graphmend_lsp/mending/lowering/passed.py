@@ -1,4 +1,4 @@
-"""What a captured number must not pass: arithmetic that Python and a graph do not do alike, in all functions on its way out."""
+"""What a captured number must not pass: what Python and a graph do not do alike, in all functions on its way out."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from graphmend_lsp.mending.syntax.refused import Refused
 def cautions_of(
     place: Place, found: Outermost, starts: frozenset[ast.AST], apart: frozenset[ast.AST] = frozenset()
 ) -> tuple[str, ...]:
-    """What must be said of the arithmetic with captured numbers; what stands inside of `apart` is none of it.
+    """What must be said of what is done with captured numbers; what stands inside of `apart` is none of it.
 
     Raises:
         Refused: where Python raises for some numbers and a graph does not.
     """
-    product = whole = None
+    product = whole = asserted = None
     for one in _arithmetic(place, found, starts, apart):
         if (node := one.raising()) is not None:
             words = (
                 "raises for some numbers in Python, and gives something else or ends the process when it is captured"
             )
             raise Refused(f"Line {getattr(node, 'lineno', 0)}: `{one.source.code(node)}` {words}.")
-        product, whole = product or one.product(), whole or one.whole()
+        product, whole, asserted = product or one.product(), whole or one.whole(), asserted or one.asserted()
     told = []
     if product is not None:
         line = getattr(product, "lineno", 0)
@@ -34,6 +34,10 @@ def cautions_of(
     if whole is not None:
         line = getattr(whole, "lineno", 0)
         told.append(f"Line {line}: `int` of NaN or infinity raises, and gives a number under inductor.")
+    if asserted is not None:
+        told.append(
+            f"Line {getattr(asserted, 'lineno', 0)}: where the `assert` fails, compiled code raises RuntimeError."
+        )
     return tuple(told)
 
 

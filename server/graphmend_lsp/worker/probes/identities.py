@@ -1,7 +1,8 @@
 """Which tensor objects and memories come out of a call, and which state is bound anew by it; the first call of all.
 
 Catches ``return x`` on one side as ``torch.where(...)``, behind which an in-place change arrives at nobody; a buffer that is
-bound anew in every call, so that a module that shares it keeps the old one; a cache that is built on a side not taken.
+bound anew in every call, so that a module that shares it keeps the old one; an input that is kept,
+as a copy; a cache that is built on a side not taken.
 """
 
 from __future__ import annotations
@@ -19,8 +20,13 @@ from .base import Arguments, Probe
 
 
 def _state(subject: Subject) -> dict[str, torch.Tensor]:
-    """Buffers, parameters and tensors that are plain attributes, by name."""
-    found: dict[str, torch.Tensor] = {}
+    """Buffers, parameters, and tensors that are plain attributes or globals of the program, by name."""
+    found = {
+        f"{file.__name__}.{key}": one
+        for file in subject.files
+        for key, one in vars(file).items()
+        if isinstance(one, torch.Tensor)
+    }
     for root, module in subject.modules.items():
         for prefix, part in module.named_modules(prefix=root):
             named = {**part._parameters, **part._buffers, **vars(part)}
@@ -36,21 +42,24 @@ def _memory(tensor: torch.Tensor) -> int:
 
 @contextmanager
 def _told(subject: Subject, _call: Arguments) -> Iterator[Subject]:
-    """The result, with what in it is an input's or the state's memory, and which state is another tensor than before."""
+    """The result, with what in it and in the state is whose memory, and which state is another tensor than before."""
 
-    def called(*args: Any, **kwargs: Any) -> tuple[Any, list[str], list[str]]:
+    def called(*args: Any, **kwargs: Any) -> tuple[Any, str, str]:
         before = _state(subject)
-        known = {f"input{path}": tensor for path, tensor in tensors_of((args, kwargs))} | before
+        inputs = {f"input{path}": tensor for path, tensor in (*tensors_of(args), *tensors_of(kwargs))}
         result = subject.function(*args, **kwargs)
         after = _state(subject)
         anew = [name for name, one in after.items() if name in before and one is not before[name]]
         aliases = [
-            f"result{path} is {'' if tensor is one else 'in the memory of '}{name}"
-            for path, tensor in tensors_of(result)
+            f"{what} is {'' if tensor is one else 'in the memory of '}{name}"
+            for those, known in (
+                ({f"result{path}": tensor for path, tensor in tensors_of(result)}, inputs | before), (after, inputs)
+            )
+            for what, tensor in those.items()
             for name, one in known.items()
             if tensor is one or (_memory(tensor) and _memory(tensor) == _memory(one))
-        ]
-        return result, sorted(aliases), sorted(anew)
+        ]  # fmt: skip
+        return result, "; ".join(sorted(aliases)), "; ".join(sorted(anew))
 
     yield replace(subject, function=called)
 
