@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from graphmend_lsp.mending import propose
+from graphmend_lsp.mending.rules.where import unasked_examples
 from graphmend_lsp.model import Mend
 from graphmend_lsp.text import Text, apply_edits
 
@@ -223,17 +224,7 @@ def test_a_logger_in_a_condition_is_no_tensor() -> None:
     assert answer.mends == () and answer.declined == ()
 
 
-_FILLED = """\
-import torch
-
-
-def fn(x):
-    bad = x > 2
-    y = x.sin()
-    if ⟦bad.any()⟧:
-        y = y.masked_fill(bad, 0)
-    return y + 1
-"""
+_FILLED = unasked_examples.EXAMPLES[0].before
 
 
 @pytest.mark.parametrize(

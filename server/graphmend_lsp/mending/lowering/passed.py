@@ -35,9 +35,8 @@ def cautions_of(
         line = getattr(whole, "lineno", 0)
         told.append(f"Line {line}: `int` of NaN or infinity raises, and gives a number under inductor.")
     if asserted is not None:
-        told.append(
-            f"Line {getattr(asserted, 'lineno', 0)}: where the `assert` fails, compiled code raises RuntimeError."
-        )
+        line = getattr(asserted, "lineno", 0)
+        told.append(f"Line {line}: where the `assert` fails, compiled code raises RuntimeError, not AssertionError.")
     return tuple(told)
 
 

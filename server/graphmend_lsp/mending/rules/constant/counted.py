@@ -31,7 +31,7 @@ _SCALARS = frozenset(
     f"numpy.{name}"
     for name in ("ceil", "exp", "floor", "log", "log10", "log1p", "log2", "rint", "sqrt", "square", "trunc")
 )
-"""Functions of a number that give a number of numpy."""
+"""Functions of a number that give a numpy number."""
 _OF_SCALARS = frozenset(("int", "float"))
 _DOC = '"""Computed while TorchDynamo traces, and again for another number."""'
 
@@ -52,7 +52,7 @@ def counted(place: Place) -> Mend | None:
     call, whole, kind = found
     if kind == "scalar":
         raise Refused(
-            f"`{render(source, whole)}` is a number of numpy; make it one of Python, with `.item()` or `int(...)`."
+            f"`{render(source, whole)}` is a numpy number; convert it to a Python number with `.item()` or `int(...)`."
         )
     if kind == "pair" and not _is_unpacked(source, whole):
         raise Refused(f"`{render(source, call)}` gives two arrays; give each a name of its own.")
@@ -138,7 +138,7 @@ def _climbed(source: Source, call: ast.Call, kind: Kind) -> tuple[ast.expr, Kind
 
 
 def _number(source: Source, call: ast.Call) -> tuple[ast.expr, Kind]:
-    """The number of Python that follows from a number of numpy alone; the largest expression without one is a `scalar`."""
+    """The Python number that follows from a numpy number alone; the largest expression without one is a `scalar`."""
     node: ast.expr = call
     while True:
         around = source.parents[node]

@@ -118,9 +118,9 @@ def _kept(n):
 )
 REFUSALS = (
     Refusal(
-        "a number of numpy that stays one",
+        "a numpy number that stays one",
         _ROUNDED.replace('.astype("int").item()⟧', "⟧"),
-        "is a number of numpy",
+        "is a numpy number",
         outermost="fn",
         gb_id="GB0007",
     ),
