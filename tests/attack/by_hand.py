@@ -810,6 +810,12 @@ BEHIND = (
     """, "safe", gb_id="GB0109", calls=G, more="[(torch.full((6,), 0.5).requires_grad_(),)]"),
 )  # fmt: skip
 FOUND = (
+    Case("an operator that keeps an input for the backward pass", "opaque", """
+        def fn(x):
+            y = x.clone()
+            y[0] = ⟦x.sum().item()⟧
+            return y + 1
+    """, "not safe", calls="[(torch.ones(2, 4),), (torch.ones(2, 4) * 2,)]", more="[(torch.ones(2, 4),)]", gb_id="GB0124"),
     Case("an assertion on a captured number", "capture", """
         def fn(x):
             assert ⟦x.sum().item()⟧ != 0

@@ -14,7 +14,7 @@ from .effects import Effect
 from .observe import Observation
 from .recipes import Recipe, gradient_of
 from .trials import Trial, Way
-from .used import marked, probe_differences, tests
+from .used import marked, probe_differences, refused_uses, tests
 from .wire import Difference
 
 CALLED: Mapping[Way, str] = {
@@ -84,7 +84,10 @@ def compare_trial(
     """
     found = paired(programs, new)
     comparison = Comparison(differences=list(found.told))
+    refused = refused_uses(found.pairs)
     for pair in sorted(found.pairs, key=lambda one: (bool(one.recipe.probe), one.recipe.odd)):
+        if pair.recipe.probe in refused:
+            continue
         if pair.refused:
             comparison.differences += compare_refusals(pair.mended.seen.label, pair.original.seen, pair.mended.seen)
         elif pair.recipe.odd:

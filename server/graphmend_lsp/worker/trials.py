@@ -265,9 +265,8 @@ def run(
     observations: list[Observation] = []
     if way == "uncompiled":
         sides = watch_conditions(conditions, text_of)
-        wheres = watch_wheres(
-            changed or {} if forced is None else {}, text_of
-        )  # it would take back what makes a check fail
+        lines = changed if changed and forced is None else {}  # it would take back what makes a check fail
+        wheres = watch_wheres(lines, text_of)
         made = tuple(recipes or chosen.uncompiled)
         kept = Kept(subject) if any(one.probe for one in made) else None
         watch = Exercised(places)

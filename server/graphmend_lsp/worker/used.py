@@ -52,6 +52,15 @@ def probe_differences(pair: Pair) -> list[Difference]:
     return [marked(one, pair.recipe) for one in told]
 
 
+def refused_uses(pairs: Sequence[Pair]) -> frozenset[str]:
+    """The probes of uses that the original refuses in one of the calls, where it then has no such use at all."""
+    return frozenset(
+        one.recipe.probe
+        for one in pairs
+        if one.recipe.probe and PROBES[one.recipe.probe].throughout and one.original.seen.raised is not None
+    )
+
+
 def _cost(pair: Pair) -> list[Difference]:
     """Where the mended program costs many times what the original does."""
     old, new = (

@@ -22,6 +22,7 @@ class Probe:
     which it puts back. `values` are the calls that are made with it: those of the entry, and with other values.
     `refusals`: where the original raises, the mended program must raise the same; else such a call says nothing.
     `messages`: what is raised must say the same, too. `gradients`: floating inputs ask for theirs where they may.
+    `throughout`: a use that the original refuses in one call, as on one side of a branch, is no use of it in any.
     """
 
     words: str
@@ -33,3 +34,4 @@ class Probe:
     refusals: bool = False
     messages: bool = False
     gradients: bool = False
+    throughout: bool = False

@@ -64,7 +64,7 @@ PROBES = (
           around=_touched(_buffers), gradients=True),
     Probe("with inputs changed in place before the backward pass", "backward", _asks, around=_touched(_inputs)),
     Probe("with inputs that take gradients changed in place before the backward pass", "backward", _asks,
-          around=_touched(_inputs), gradients=True),
+          around=_touched(_inputs), gradients=True, throughout=True),
     Probe("with results changed in place before the backward pass", "backward", _asks, around=_touched(_results),
           gradients=True),
 )  # fmt: skip
