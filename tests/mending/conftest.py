@@ -56,7 +56,9 @@ def seen_in(source: str, seen: Sequence[tuple[str, str]]) -> Facts:
         shape = tuple(map(int, sizes))
         tensor = TensorFact((kind,), (len(shape),), shape, (False,), ("cpu",), ("strided",), (True,))
         python = ValueFact((cast(Kind, kind),))
-        facts[text] = python if kind in get_args(Kind) else ValueFact(("tensor",), ("torch.Tensor",), tensor)
+        facts[text] = (
+            python if kind in get_args(Kind) and not sizes else ValueFact(("tensor",), ("torch.Tensor",), tensor)
+        )
     read_ = read(PATH, source)
     assert isinstance(read_, Source)
     values = {

@@ -1,7 +1,7 @@
 """Whether a function of the file treats each row for itself: the first dimension of what it gets is left alone.
 
 A value is None (no rows), or how many dimensions its rows have, the one of the rows among them; 0 is a largest, a smallest, an
-``any`` or an ``all`` over rows, which rows that are there twice do not change. What cannot be read is taken on trust and told.
+``any`` or an ``all`` over rows, which only a check may ask for. What cannot be read is taken on trust and told.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from graphmend_lsp.mending.facts.kinds import Kinds
-from graphmend_lsp.mending.facts.per_row import PER_ROW, is_module, own_function
+from graphmend_lsp.mending.facts.per_row import is_module, own_function
 from graphmend_lsp.mending.facts.purity import hazards
 from graphmend_lsp.mending.facts.scalars import Scalars
+from graphmend_lsp.mending.rules.rows.called import rank_of
 from graphmend_lsp.mending.rules.rows.rank import (
     DIFFERS,
     UNKNOWN,
@@ -29,10 +30,6 @@ from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source
 
-_ALONG = frozenset(("softmax", "log_softmax", "softmin", "cumsum", "cumprod"))
-_OVER = frozenset(("sum", "mean", "prod", "amax", "amin", "any", "all", "logsumexp", "std", "var", "argmax", "argmin"))
-_EXTREME = frozenset(("min", "max", "amin", "amax", "any", "all"))
-_LIKE = frozenset(("zeros_like", "ones_like", "full_like"))
 _ABOUT = frozenset(("dtype", "device", "ndim", "is_cuda", "requires_grad"))
 _ASKING = frozenset(("torch.is_tensor", "torch.is_floating_point", "torch.is_complex"))
 _DEEP = 6
@@ -40,10 +37,16 @@ _DEEP = 6
 
 @dataclass
 class Apart:
-    """Calls being followed; `trusted` are the functions and modules that could not be read."""
+    """Calls being followed; `trusted` are the functions and modules that could not be read.
+
+    `front` are expressions that count dimensions from the front, and so are about rows of one dimension only; `products` are
+    products of matrices, which another number of rows may round otherwise.
+    """
 
     source: Source
     trusted: list[str] = field(default_factory=list)
+    front: list[ast.expr] = field(default_factory=list)
+    products: list[ast.expr] = field(default_factory=list)
     depth: int = 0
 
     def __post_init__(self) -> None:
@@ -63,6 +66,14 @@ class Apart:
             raise Refused(f"{line_of(node)}: what `{render(self.source, node.func)}` does with rows is not known.")
         self._trust(node)
         return (UNKNOWN,)
+
+    def expression(self, node: ast.expr, env: Mapping[str, Rank]) -> Rank:
+        """The rank of an expression over names that have rows.
+
+        Raises:
+            Refused: when it may mix them.
+        """
+        return Body(self, dict(env), frozenset()).rank(node)
 
     def _trust(self, node: ast.Call) -> None:
         text = render(self.source, node.func)
@@ -98,9 +109,15 @@ class Body:
     own: frozenset[str]
     returned: list[tuple[Rank, ...]] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self.source = self.apart.source
+
+    def rank(self, node: ast.expr) -> Rank:
+        """The rank of an expression."""
+        return self._of(node)
+
     def run(self, function: Function) -> tuple[Rank, ...]:
         """What the function returns."""
-        self.source = self.apart.source
         self._block(function.body)
         counts = {len(one) for one in self.returned}
         if len(counts) != 1:
@@ -117,10 +134,10 @@ class Body:
         if isinstance(statement, ast.Assign):
             self._assign(statement)
         elif isinstance(statement, ast.AugAssign):
-            new = self._together(statement, [statement.target, statement.value])
+            new = self.together(statement, [statement.target, statement.value])
             if isinstance(statement.target, ast.Name):
                 if self.env.get(statement.target.id) is None and new is not None:
-                    self._refuse(statement)
+                    self.refuse(statement)
             else:
                 self._store(statement.target, new)
         elif isinstance(statement, ast.If):
@@ -139,7 +156,7 @@ class Body:
         elif isinstance(statement, ast.Expr):
             self._of(statement.value)
         elif not isinstance(statement, (ast.Raise, ast.Pass)):
-            self._refuse(statement)
+            self.refuse(statement)
 
     def _assign(self, statement: ast.Assign) -> None:
         if isinstance(statement.value, ast.Call) and isinstance(statement.targets[0], ast.Tuple):
@@ -153,7 +170,7 @@ class Body:
             if len(values) == 1 and len(parts) > 1 and values[0] in (None, UNKNOWN):
                 values = values * len(parts)
             if len(parts) != len(values):
-                self._refuse(statement)
+                self.refuse(statement)
             for part, value in zip(parts, values, strict=True):
                 self._bind(part, value)
 
@@ -171,7 +188,7 @@ class Body:
             raise Refused(f"{line_of(target)}: `{render(self.source, target)}` is written to, which others may see.")
         place = self._of(target)
         if value not in (None, UNKNOWN, 0) and place != UNKNOWN and value != place:
-            self._refuse(target)
+            self.refuse(target)
 
     def _if(self, statement: ast.If) -> None:
         if self._is_one(statement.test) is not None:
@@ -205,45 +222,61 @@ class Body:
             return rank
         if isinstance(node, (ast.Constant, ast.JoinedStr)):
             return None
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
-            left, right = self._of(node.left), self._of(node.right)
-            if right is not None or left in (0, 1):
-                self._refuse(node)
-            return left
         if isinstance(node, ast.BinOp):
-            return self._together(node, [node.left, node.right])
+            return self._binary(node)
         if isinstance(node, ast.Compare):
             if any(isinstance(one, (ast.Is, ast.IsNot)) for one in node.ops):
                 return None
-            return self._together(node, [node.left, *node.comparators])
+            return self.together(node, [node.left, *node.comparators])
         if isinstance(node, ast.BoolOp):
-            return self._together(node, node.values)
+            return self.together(node, node.values)
         if isinstance(node, ast.UnaryOp):
             return self._of(node.operand)
         if isinstance(node, ast.IfExp):
             if self._of(node.test) is not None:
-                self._refuse(node)
+                self.refuse(node)
             return joined_rank((self._of(node.body), self._of(node.orelse)))
         if isinstance(node, ast.Subscript):
             return self._subscript(node)
         if isinstance(node, ast.Attribute):
-            if self._of(node.value) is not None and node.attr not in _ABOUT:
-                self._refuse(node)
+            self._attribute(node)
             return None
         if isinstance(node, ast.Call):
             values = self._call(node)
             if len(values) != 1:
-                self._refuse(node)
+                self.refuse(node)
             return values[0]
         if any(isinstance(one, ast.Name) and self.env.get(one.id) is not None for one in ast.walk(node)):
-            self._refuse(node)
+            self.refuse(node)
         self._harmless(node)
         return None
 
-    def _together(self, node: ast.AST, parts: Sequence[ast.expr]) -> Rank:
+    def _binary(self, node: ast.BinOp) -> Rank:
+        if not isinstance(node.op, ast.MatMult):
+            return self.together(node, [node.left, node.right])
+        left, right = self._of(node.left), self._of(node.right)
+        if right is not None or left in (0, 1):
+            self.refuse(node)
+        if left is not None:
+            self.apart.products.append(node)
+        return left
+
+    def _attribute(self, node: ast.Attribute) -> None:
+        if self._of(node.value) is None:
+            return
+        if node.attr not in _ABOUT:
+            self.refuse(node)
+        if node.attr == "ndim":
+            self.apart.front.append(node)
+
+    def together(self, node: ast.AST, parts: Sequence[ast.expr]) -> Rank:
         """The rank of what is computed element by element: rows must have as many dimensions, or be in the wrong place."""
         ranks = [one for one in (self._of(part) for part in parts) if one is not None]
         known = {one for one in ranks if one not in (0, UNKNOWN)}
+        if 0 in ranks and len(set(ranks)) > 1:
+            raise Refused(
+                f"{line_of(node)}: `{render(self.source, node)}` puts each row beside a value of all rows, which may mix them."
+            )
         if len(known) > 1:
             raise Refused(
                 f"{line_of(node)}: `{render(self.source, node)}` puts rows with {min(known)} and {max(known)} dimensions beside "
@@ -254,13 +287,13 @@ class Body:
     def _subscript(self, node: ast.Subscript) -> Rank:
         if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
             rank = self._of(node.value.value)
-            self._apart_from_rows(node, rank, node.slice)
+            self.apart_from_rows(node, rank, node.slice)
             return None
         rank = self._of(node.value)
         entries = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         if rank is None:
             if any(self._of(one) is not None for one in entries if not isinstance(one, ast.Slice)):
-                self._refuse(node)
+                self.refuse(node)
             return None
         added = sum(is_constant(one, None) for one in entries)
         numbers = sum(whole_number(one) is not None for one in entries)
@@ -269,26 +302,30 @@ class Body:
         whole = isinstance(first, ast.Slice) and first.lower is None and first.upper is None and first.step is None
         plain = added + numbers + slices + sum(is_constant(one, Ellipsis) for one in entries) == len(entries)
         if not plain or not (whole or is_constant(first, Ellipsis)) or (rank in (0, 1) and numbers + slices > whole):
-            self._refuse(node)
+            self.refuse(node)
+        if whole:
+            self.apart.front.append(node)
         if rank == UNKNOWN:
             return UNKNOWN
         if numbers + slices - whole > rank - 1:
-            self._refuse(node)
+            self.refuse(node)
         return rank + added - numbers
 
-    def _apart_from_rows(self, node: ast.expr, rank: Rank, dimension: ast.expr | None) -> None:
+    def apart_from_rows(self, node: ast.expr, rank: Rank, dimension: ast.expr | None) -> None:
         """Refuse unless a dimension is a constant and not that of the rows."""
         at = whole_number(dimension) if dimension is not None else None
         if rank is None:
             return
         last = rank if rank != UNKNOWN else 2
         if at is None or not (1 <= at < last or -last < at < 0):
-            self._refuse(node)
+            self.refuse(node)
+        if at is not None and at > 0:
+            self.apart.front.append(node)
 
     def _call(self, node: ast.Call) -> tuple[Rank, ...]:
         receiver = node.func.value if isinstance(node.func, ast.Attribute) else None
         arguments = [*node.args, *(one.value for one in node.keywords)]
-        given: dict[ast.expr, Rank] = {one: self._argument(one) for one in arguments}
+        given: dict[ast.expr, Rank] = {one: self.argument(one) for one in arguments}
         name = dotted(self.source, node.func)
         on = self._of(receiver) if receiver is not None and name is None else None
         if on is None and not any(one is not None for one in given.values()):
@@ -300,9 +337,11 @@ class Body:
             return (None,)
         about = node.func.attr if isinstance(node.func, ast.Attribute) and on is not None else ""
         if about in ("dim", "is_floating_point", "is_complex"):
+            if about == "dim":
+                self.apart.front.append(node)
             return (None,)
         if about == "size":
-            self._apart_from_rows(node, on, node.args[0] if len(node.args) == 1 else None)
+            self.apart_from_rows(node, on, node.args[0] if len(node.args) == 1 else None)
             return (None,)
         last, tensors = self.apart.scalars.called(node)
         if not last:
@@ -310,67 +349,17 @@ class Body:
         if any(one.kind == "random" for one in hazards(self.source, node)):
             raise Refused(f"{line_of(node)}: `{render(self.source, node)}` draws random numbers for rows.")
         if any(one.arg in ("out", "inplace") for one in node.keywords):
-            self._refuse(node)
-        return (self._torch(node, last, tensors),)
+            self.refuse(node)
+        return (rank_of(self, node, last, tensors),)
 
-    def _argument(self, node: ast.expr) -> Rank:
+    def argument(self, node: ast.expr) -> Rank:
+        """The rank of an argument, which may be several tensors in a list."""
         if isinstance(node, (ast.Tuple, ast.List)):
             ranks = [self._of(one) for one in node.elts]
             if ranks and (joined := joined_rank(tuple(ranks))) == DIFFERS:
-                self._refuse(node)
+                self.refuse(node)
             return joined if ranks else None
         return self._of(node)
-
-    def _torch(self, node: ast.Call, name: str, tensors: list[ast.expr]) -> Rank:
-        """The rank of what a function of torch or a method of a tensor gives for rows."""
-        words = {one.arg: one.value for one in node.keywords}
-        rank = self._argument(tensors[0]) if tensors else None
-        others = [one for one in (*tensors[1:], *words.values()) if self._argument(one) is not None]
-        dimension = words.get("dim", tensors[1] if len(tensors) > 1 else None)
-        if name in _EXTREME and len(tensors) == 1 and not words:
-            return 0
-        if name in ("min", "max") and len(tensors) == 2 and len(others) == 1 and not words:
-            return self._together(node, tensors)
-        if name in PER_ROW and (name != "where" or len(tensors) == 3):
-            return self._together(node, [*tensors, *others])
-        if name in _LIKE and not others:
-            return rank
-        if name in ("linear", "matmul", "mm") and not others and rank not in (0, 1):
-            return rank
-        if name == "gather" and len(tensors) == 3:
-            self._apart_from_rows(node, rank, tensors[1])
-            return self._together(node, [tensors[0], tensors[2]])
-        if name == "searchsorted" and len(tensors) == 2 and rank not in (None, 0, 1) and len(others) == 1:
-            return self._together(node, tensors)
-        if others or rank in (None, 0):
-            self._refuse(node)
-        if name == "pad":
-            sides = words.get("pad", dimension)
-            size = len(sides.elts) if isinstance(sides, (ast.Tuple, ast.List)) else 0
-            mode = words.get("mode")
-            constant = mode is None or (isinstance(mode, ast.Constant) and mode.value == "constant")
-            if not size or not constant or (rank != UNKNOWN and size > 2 * ((rank or 0) - 1)):
-                self._refuse(node)
-            return rank
-        if name in ("cat", "concat", "unsqueeze", "squeeze", *_ALONG, *_OVER):
-            return self._dimension(node, name, rank or 0, dimension, words)
-        raise self._mixes(node)
-
-    def _dimension(
-        self, node: ast.Call, name: str, rank: int, dimension: ast.expr | None, words: Mapping[str | None, ast.expr]
-    ) -> Rank:
-        """The rank of what is computed along, or over, a dimension that must not be that of the rows."""
-        if name == "unsqueeze":
-            if dimension is None or whole_number(dimension) != -1:
-                self._refuse(node)
-            return rank + 1 if rank != UNKNOWN else UNKNOWN
-        self._apart_from_rows(node, rank, dimension)
-        if name in (*_ALONG, "cat", "concat") or rank == UNKNOWN:
-            return rank
-        kept = words.get("keepdim")
-        if kept is not None and not isinstance(kept, ast.Constant):
-            self._refuse(node)
-        return rank if isinstance(kept, ast.Constant) and kept.value else rank - 1
 
     def _harmless(self, node: ast.AST) -> None:
         """Refuse what may do something else than compute, where no rows are."""
@@ -379,10 +368,12 @@ class Body:
             if one.kind in ("effect", "random") and not (numpy and "random" not in render(self.source, one.node)):
                 raise Refused(f"{line_of(one.node)}: `{render(self.source, one.node)}` {one.words}.")
 
-    def _refuse(self, node: ast.AST) -> None:
-        raise self._mixes(node)
+    def refuse(self, node: ast.AST) -> None:
+        """Refuse for an expression that may mix the rows."""
+        raise self.mixes(node)
 
-    def _mixes(self, node: ast.AST) -> Refused:
+    def mixes(self, node: ast.AST) -> Refused:
+        """The refusal of an expression that may mix the rows."""
         return Refused(
             f"{line_of(node)}: `{render(self.source, node).partition(chr(10))[0]}` may mix or count the rows."
         )

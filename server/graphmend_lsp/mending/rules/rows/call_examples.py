@@ -57,20 +57,16 @@ def fn(x, w):
     inside = (x >= 0) & (x <= 4)
     y = torch.zeros_like(x)
     n = torch.zeros_like(x)
-    rows = inside.reshape(-1)
-    index = torch.arange(len(rows), device=rows.device).masked_fill(
-        ~rows, rows.byte().argmax()
-    )
     all_y, all_n = placed(
-        torch.where(inside, x, 0).reshape(-1)[index],
-        w.flatten(0, inside.dim() - 1)[index],
+        x.masked_fill(~inside, 0), w.masked_fill(~inside[..., None], 0)
     )
-    y.copy_(torch.where(inside, all_y.unflatten(0, inside.shape), y))
-    n.copy_(torch.where(inside, all_n.unflatten(0, inside.shape), n))
+    y.copy_(torch.where(inside, all_y, y))
+    n.copy_(torch.where(inside, all_n, n))
     return y + n
 """,
         run=_INSIDE,
         gb_id=_ID,
+        assumes=("cost", "dtype"),
     ),
     Example(
         "rows with a name that are put back later",
@@ -98,26 +94,68 @@ def scaled(x):
 
 def fn(x, m):
     y = x.clone()
-    rows = m.bool().reshape(-1)
-    index = torch.arange(len(rows), device=rows.device).masked_fill(
-        ~rows, rows.byte().argmax()
-    )
-    h = scaled(x.flatten(0, m.dim() - 1)[index])
-    kept = rows.reshape(m.shape + (1,) * (y.dim() - m.dim()))
-    y.copy_(torch.where(kept, h.unflatten(0, m.shape), y))
+    h = scaled(x.masked_fill(~m.bool()[..., None], 0))
+    y.copy_(torch.where(m.bool()[..., None], h, y))
     return y + 1
 """,
         run=_ROWS,
         gb_id=_ID,
+        assumes=("cost",),
+    ),
+    Example(
+        "rows that are put back in another dtype",
+        before="""\
+import torch
+
+
+def share(x, eps):
+    return torch.softmax(x, dim=-1) + eps
+
+
+def fn(x, m, y, eps):
+    h = share(⟦x[m]⟧, eps)
+    if h.dtype == y.dtype:
+        y[m] = h
+    else:
+        y[m] = h.to(y.dtype)
+    return y + 1
+""",
+        after="""\
+import torch
+
+
+def share(x, eps):
+    return torch.softmax(x, dim=-1) + eps
+
+
+def fn(x, m, y, eps):
+    h = share(x.masked_fill(~m[..., None], 0), eps)
+    if h.dtype == y.dtype:
+        y.copy_(torch.where(m[..., None], h, y))
+    else:
+        y.copy_(torch.where(m[..., None], h.to(y.dtype), y))
+    return y + 1
+""",
+        run="""\
+import torch
+masks = [torch.tensor([True, False, True]), torch.tensor([False, False, False])]
+outs = [torch.ones(3, 4), torch.ones(3, 4, dtype=torch.float64)]
+calls = [(torch.arange(12.0).reshape(3, 4), m, y, 0.5) for m in masks for y in outs]
+""",
+        gb_id=_ID,
+        assumes=("cost",),
+        seen=(("x", "float32 3 4"), ("m", "bool 3"), ("y", "float32 3 4"), ("eps", "float")),
     ),
 )
 
 
-def _through(title: str, function: str, reason: str, body: str = "y[m, :] = f(⟦x[m, :]⟧)") -> Refusal:
+def _through(
+    title: str, function: str, reason: str, body: str = "y[m, :] = f(⟦x[m, :]⟧)", seen: tuple[tuple[str, str], ...] = ()
+) -> Refusal:
     lines = "".join(f"    {line}\n" for line in function.split("\n"))
     inner = "".join(f"    {line}\n" for line in body.split("\n"))
     source = f"import torch\n\n\ndef f(x, w=None):\n{lines}\n\ndef fn(x, m, y, w):\n{inner}    return y\n"
-    return Refusal(title, source, reason, gb_id=_ID)
+    return Refusal(title, source, reason, gb_id=_ID, seen=seen)
 
 
 REFUSALS: tuple[Refusal, ...] = (
@@ -162,6 +200,22 @@ REFUSALS: tuple[Refusal, ...] = (
         "return x * 2",
         "`y[w, :]` is not where the rows were chosen",
         body="y[w, :] = f(⟦x[m, :]⟧)",
+    ),
+    _through(
+        "rows beside a sum of all",
+        "return x / x.max()",
+        "puts each row beside a value of all rows",
+    ),
+    _through(
+        "rows of two kinds of sizes put into one",
+        "return x.sum(-1)",
+        "`y` has rows of other dimensions",
+        seen=(("x", "float32 3 4"), ("m", "bool 3"), ("y", "float32 3 4")),
+    ),
+    _through(
+        "a function that counts dimensions from the front",
+        "return x / x.sum(1, keepdim=True)",
+        "counts dimensions from the front, and the mask may have several",
     ),
     _through(
         "a mask that changes before rows are put back",

@@ -9,8 +9,7 @@ ones are put back. So are the experts of a mixture (``for i in range(n): rank, t
 where the loop turns only for experts that have a row, and batches from which padding was taken out: by the list, by
 the mask (``x[m.bool()]``) and by lengths (``torch.cat([p[:n] for n in m.sum(-1).tolist()])``) at once. A list that modules
 and functions get too becomes a list of all rows. Rows that go through a function of the file and are put back by the
-same mask (``out[m], d[m] = f(x[m], w[m, :])``, also under ``if torch.any(m)``) go through it as all rows, each left-out one
-as a copy of the first chosen.
+same mask (``out[m], d[m] = f(x[m], w[m, :])``, also under ``if torch.any(m)``, and in another dtype) go through it as all rows.
 
 Why it costs
 ------------
@@ -19,13 +18,16 @@ of a loop to Python when this happens in the loop.
 
 Safety
 ------
-Never safe, because it is more work: each expert of a mixture computes every token. Rows that are left out enter as zeros,
-so that no NaN of theirs is passed on, and are dropped again where the rows are put back; into a function of the file
-they enter as copies of the first chosen row, so that it sees no other values than before, unless the mask chooses
-nothing; another mend keeps the test for that, and its break. What a module gives for one row must not depend on the other
-rows. Products of matrices of another size may round differently. A program
-that would rather keep the sizes of the data can set `torch._dynamo.config.capture_dynamic_output_shape_ops`, with
-which Dynamo takes lists of rows into the graph where nothing in Python depends on their length.
+More work: each expert of a mixture computes every token. Rows that are left out enter as zeros, so that no NaN of theirs
+is passed on, and are dropped again where the rows are put back. Into a function of the file they enter as zeros too, or as
+the lower end where the mask chooses an interval (``(x >= a) & (x <= b)``).
+Such a function may be safe: where it holds no product of matrices, gets rows and Python values alone, the run showed how
+many dimensions they have, and all rows cost less than ten times as much. Where a test for any row goes, the function runs
+for no rows, too, which is never safe; another mend keeps the test, and its break.
+Through modules and arithmetic it is never safe: what a module gives for one row must not depend on the other rows, and
+products of matrices of another size may round differently. A program that would rather keep the sizes of the data can set
+`torch._dynamo.config.capture_dynamic_output_shape_ops`, with which Dynamo takes lists of rows into the graph where nothing
+in Python depends on their length.
 A module that gets the list as well must not let chosen rows see others: its attention must be masked.
 
 When it is refused
@@ -91,7 +93,7 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
         return ()
     forms: list[Form] = through(source, node) if (_IDS | _TESTS) & ids else []
     if not _IDS & ids:
-        forms = [one for one in forms if one[2]]  # the test must go, which is the break
+        forms = [one for one in forms if one.tests]  # the test must go, which is the break
     if not forms and (_IDS | _NUMBERS) & ids:
         forms = _mended_rows(request, source, node, function)
     return tuple(
@@ -100,11 +102,12 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
             title=_TITLE,
             path=source.path,
             span=source.span(source.statement(node) or node),
-            edits=tuple(spots),
-            conditions=tuple((source.path, source.span(one)) for one in tests),
-            cautions=(_MORE, *dict.fromkeys(cautions)),
+            edits=tuple(form.edits),
+            conditions=tuple((source.path, source.span(one)) for one in form.tests),
+            cautions=tuple(dict.fromkeys(form.cautions)),
+            assumes=form.assumes,
         )
-        for spots, cautions, tests in forms
+        for form in forms
     )
 
 
@@ -122,7 +125,7 @@ def _mended_rows(request: Request, source: Source, node: ast.AST, function: Func
         return []
     text, cautions, tests = found
     gone = [one.test for one in ast.walk(function) if isinstance(one, ast.If) and ast.dump(one.test) in tests]
-    return [(by_lines(source, text), cautions, gone)]
+    return [Form(by_lines(source, text), [_MORE, *cautions], gone)]
 
 
 def _mended(request: Request, source: Source, node: ast.AST, function: str) -> Written | None:
