@@ -31,9 +31,11 @@ def is_wrong(original: Sequence[Trial], mended: Sequence[Trial]) -> bool:
 def gains_nothing(before: CountsData | None, mended: Sequence[Trial]) -> bool:
     """Whether it is cut by no less than the original, whose counts are known: fewer frames, graphs and breaks all not."""
     eager = next((one for one in mended if one.way == "eager"), None)
-    if before is None or eager is None:
-        return False
-    after = eager.counts
+    return before is not None and eager is not None and cuts_no_less(before, eager.counts)
+
+
+def cuts_no_less(before: CountsData, after: CountsData) -> bool:
+    """Whether the second program is cut by no less than the first."""
     if after["refused"] != before["refused"]:
         return after["refused"] > before["refused"]
     left_before, left_after = (one["skipped_frames"] + one["skipped_rests"] for one in (before, after))

@@ -22,6 +22,7 @@ import torch._dynamo
 from . import inductor
 from .compiling import compiled, force_backend, uncompiled, without_compiling
 from .effects import Listener
+from .enough import Enough
 from .exercised import Exercised
 from .failures import FailedError, failure
 from .float64 import watched, widen_modules, widened
@@ -244,11 +245,13 @@ def run(
     double: bool = False,
     places: Sequence[Place] = (),
     forced: Forced | None = None,
+    enough: Enough | None = None,
 ) -> Trial:
     """Run those calls one way, by default the plan's, fewer of them where the first one takes long to compile.
 
     Uncompiled, conditions and the `torch.where` calls on changed lines are watched, and which `places` the entry's calls
     and the probes run. `double`: modules and arguments are put into float64. `forced`: a check that fails in every call.
+    `enough` says when calls that are left need not be made.
 
     Raises:
         FailedError: the entry failed.
@@ -283,6 +286,9 @@ def run(
                         perform(subject, one, calls, pristine, store, listener, double=double, kept=kept)
                     )
                 ran.append(frozenset(seen))
+                if enough is not None and enough(made[: len(observations)], observations):
+                    made = made[: len(observations)]
+                    break
             if changed is not None and forced is None:  # a mended program
                 again = partial(perform, subject, calls=calls, pristine=pristine, store=store, ear=listener)
                 loaded.disordered.extend(raised_behind(made, observations, again))
@@ -309,23 +315,12 @@ def run(
             slow = True
             if recipes is None and way != "inductor":  # which is always slow
                 waiting = list(chosen.unshaped() if way == "eager" else chosen.leanest())[1:]
-    own = {number for number, recipe in enumerate(done) if recipe.own}
-    events = [event for event in recorder.events if event["call"] in own]
-    graphs = [
-        GraphData(**{**graph, "events": sum(one["call"] in own for one in recorder.events[: graph["events"]])})
-        for graph in recorder.graphs
-        if graph["call"] in own
-    ]
-    counts = CountsData(
-        graphs=max(Counter(graph["call"] for graph in graphs).values(), default=0),
-        breaks=len({_site(event) for event in events}),
-        skipped_frames=len({(skip["file"], skip["line"]) for skip in recorder.skipped if skip["call"] in own}),
-        skipped_rests=len({_site(event) for event in events if event["outcome"] == "rest skipped"}),
-        recompiles=_recompiles(observations, recorder.graphs),
-        refused=0,
-    )
+        counting = partial(_counted, done, observations, recorder)
+        if enough is not None and enough(done, observations, counting if way == "eager" else None):
+            break
+    counted = _counted(done, observations, recorder)
     return Trial(
-        way, tuple(done), tuple(observations), store.blobs, counts, tuple(events), tuple(graphs), start=start,
+        way, tuple(done), tuple(observations), store.blobs, *counted, start=start,
         modules=frozenset(subject.modules), slow=slow, disordered=tuple(loaded.disordered),
     )  # fmt: skip
 
@@ -403,6 +398,28 @@ def _with_copies(
         return calls, pristine
     widen_modules(subject.modules)
     return [widened(call) for call in calls], pristine
+
+
+def _counted(
+    done: Sequence[Recipe], observations: Sequence[Observation], recorder: Recorder
+) -> tuple[CountsData, tuple[BreakData, ...], tuple[GraphData, ...]]:
+    """What the entry's own calls compiled: the counts, the breaks and the graphs."""
+    own = {number for number, recipe in enumerate(done) if recipe.own}
+    events = tuple(event for event in recorder.events if event["call"] in own)
+    graphs = tuple(
+        GraphData(**{**graph, "events": sum(one["call"] in own for one in recorder.events[: graph["events"]])})
+        for graph in recorder.graphs
+        if graph["call"] in own
+    )
+    counts = CountsData(
+        graphs=max(Counter(graph["call"] for graph in graphs).values(), default=0),
+        breaks=len({_site(event) for event in events}),
+        skipped_frames=len({(skip["file"], skip["line"]) for skip in recorder.skipped if skip["call"] in own}),
+        skipped_rests=len({_site(event) for event in events if event["outcome"] == "rest skipped"}),
+        recompiles=_recompiles(observations, recorder.graphs),
+        refused=0,
+    )
+    return counts, events, graphs
 
 
 def _site(event: BreakData) -> tuple[object, ...]:

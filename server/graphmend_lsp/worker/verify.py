@@ -17,6 +17,7 @@ from typing import TypeVar
 
 from .compare import Shown
 from .compare_trials import CALLED, Programs, changes_state
+from .enough import FLAG, Enough
 from .failures import FailedError, failure, failure_of
 from .forced import Forced, failing_side
 from .handed import hand_on_arguments, heard, tell
@@ -31,7 +32,7 @@ from .processes import can_fork
 from .reach import reached
 from .recipes import Recipe
 from .rounding import Again, Call, doubtful, judge, needed
-from .settled import gains_nothing, is_wrong
+from .settled import cuts_no_less, gains_nothing, is_wrong
 from .sharing import UnsharedError
 from .slots import slot
 from .texts import texts_changed
@@ -154,7 +155,7 @@ def _has_checks(texts: Mapping[str, str]) -> bool:
 
 def _all(request: Request, conditions: Sequence[Place], candidates: Sequence[Candidate]) -> list[Ran]:
     """The original and each mended program, in this order."""
-    for told in (PLAN, SEEN):
+    for told in (PLAN, SEEN, FLAG):
         with suppress(FileNotFoundError):
             os.remove(os.path.join(request.folder, told))
     jobs = [partial(_original, request, conditions)]
@@ -215,7 +216,8 @@ def _original_in_slot(request: Request, conditions: Sequence[Place]) -> Ran:
     chosen = told.plan
     try:
         calls = chosen.everything(any(one.get("inductor") for one in request.params["candidates"]))
-        everything = partial(run, origin, "uncompiled", chosen, conditions, None, calls, places=places)
+        enough = Enough(request.folder) if _is_only(request) else None
+        everything = partial(run, origin, "uncompiled", chosen, conditions, None, calls, places=places, enough=enough)
         trials = [_in_child(request, everything)]
         if changes_state(trials[0]):  # then what the shorter list shows depends on the calls it leaves out
             trials.append(_in_child(request, partial(run, origin, "uncompiled", chosen, (), None, chosen.lean())))
@@ -250,7 +252,7 @@ def _mended(request: Request, candidate: Candidate) -> Ran:
     first = _in_own_calls(request, candidate, origin, planned)
     if first is not None:
         return first
-    ran = _in_stages(request, candidate, origin, chosen)
+    ran = _in_stages(request, candidate, origin, planned)
     uses = compiled_uses(texts_changed(request.params["texts"], candidate["texts"]), chosen.probes)
     if ran.failed is not None or not uses:
         return ran
@@ -284,12 +286,29 @@ def _in_own_calls(request: Request, candidate: Candidate, origin: Origin, planne
     return Ran((seen,)) if raises or is_wrong((planned.trial,), (seen,)) else None
 
 
-def _in_stages(request: Request, candidate: Candidate, origin: Origin, chosen: Plan) -> Ran:
+def _is_only(request: Request) -> bool:
+    """Whether nothing but an only candidate's verdict needs the runs, of a program that torch.compile takes as it is."""
+    before = request.params.get("before")
+    return len(request.params["candidates"]) == 1 and before is not None and not before["refused"]
+
+
+def _enough(request: Request, planned: Planned) -> Enough | None:
+    """What ends the runs of an only mended program, once it is known not to be a mend to offer."""
+    before = request.params.get("before")
+    if not _is_only(request) or before is None:
+        return None
+    raised = tuple(one.raised is not None for one in planned.trial.observations)
+    vain = partial(cuts_no_less, before) if request.params.get("alone") else None
+    return Enough(request.folder, raised, vain)
+
+
+def _in_stages(request: Request, candidate: Candidate, origin: Origin, planned: Planned) -> Ran:
     """Every way; what costs most only of what is neither wrong by then nor gains nothing.
 
     Of several candidates most are declined: those are compiled with a second backend only when it may matter. One alone
     is probably right, and its ways fill the machine.
     """
+    chosen, enough = planned.plan, _enough(request, planned)
     first: tuple[Way, ...] = ("eager", "uncompiled")
     several = len(request.params["candidates"]) > 1
     stages: list[tuple[Way, ...]] = (
@@ -300,7 +319,8 @@ def _in_stages(request: Request, candidate: Candidate, origin: Origin, chosen: P
     for number, ways in enumerate(stages):
         if number and _is_settled(request, ran):
             break
-        more = _ways(request, {way: partial(run, origin, way, chosen, (), candidate["changed"]) for way in ways})
+        jobs = {way: partial(run, origin, way, chosen, (), candidate["changed"], enough=enough) for way in ways}
+        more = _ways(request, jobs)
         trials = (*ran.trials, *more.trials)
         ran = replace(more, trials=tuple(sorted(trials, key=lambda one: WAYS.index(one.way))))
         if ran.failed is not None:
@@ -333,7 +353,8 @@ def _inductor(request: Request, texts: Mapping[str, str], chosen: Plan) -> Ran:
 def _is_decided(request: Request, original: Ran, mended: Ran) -> bool:
     """Whether an only mended program need not be run in more ways."""
     alone = request.params.get("alone") and gains_nothing(request.params.get("before"), mended.trials)
-    return bool(alone) or mended.failed is not None or is_wrong(original.trials, mended.trials)
+    ended = os.path.exists(os.path.join(request.folder, FLAG))
+    return bool(alone) or ended or mended.failed is not None or is_wrong(original.trials, mended.trials)
 
 
 def _is_settled(request: Request, ran: Ran) -> bool:
