@@ -11,6 +11,7 @@ import torch
 from graphmend_lsp.worker.altered import other_mode, other_weights
 from graphmend_lsp.worker.call_modes import modes_for, subject_in
 from graphmend_lsp.worker.observe import Subject, fresh_calls
+from graphmend_lsp.worker.plan import Plan
 from graphmend_lsp.worker.recipes import (
     Recipe,
     asks_gradients,
@@ -197,3 +198,14 @@ def test_call_modes_fit_what_they_change() -> None:
     under = subject_in("autocast", module, ((x,), {})).function
     assert under(x).dtype == torch.bfloat16 and layer(x).dtype == torch.float32
     assert subject_in("transposed", plain, ()) is plain
+    assert not subject_in("no_grad", module, ((x,), {})).function(x).requires_grad and layer(x).requires_grad
+
+
+def test_other_sizes_are_compiled_by_inductor_without_gradients() -> None:
+    """A graph with a backward pass takes several times as long to compile, once for each size."""
+    own, larger = Recipe(0, own=True), Recipe(0, resize=(3, 4), gradients=True)
+    chosen = Plan((own, larger), frozenset(), late=(Recipe(0, resize=(3, 1)),))
+    first, *others = chosen.of_every_size()
+    assert (first, [one.resize for one in others]) == (own, [(3, 4), (3, 1)])
+    assert all(one.call_mode == "no_grad" and not one.gradients for one in others)
+    assert set(others) <= set(chosen.everything(every_size=True))

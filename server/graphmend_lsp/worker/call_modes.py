@@ -15,12 +15,13 @@ import torch
 from .observe import Subject
 from .snapshot import tensors_of
 
-CallMode = Literal["", "autocast", "twice", "transposed"]
+CallMode = Literal["", "autocast", "twice", "transposed", "no_grad"]
 WORDS: dict[CallMode, str] = {
     "": "",
     "autocast": " under autocast to bfloat16",
     "twice": ", called twice before one backward pass",
     "transposed": " with tensors transposed in memory",
+    "no_grad": " without gradients",
 }
 
 
@@ -44,6 +45,8 @@ def subject_in(mode: CallMode, subject: Subject, call: Any) -> Subject:
         return replace(subject, function=_under_autocast(subject.function, _device(subject, call)))
     if mode == "twice":
         return replace(subject, function=_twice(subject.function))
+    if mode == "no_grad":
+        return replace(subject, function=torch.no_grad()(subject.function))
     return subject
 
 

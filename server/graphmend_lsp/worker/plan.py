@@ -110,12 +110,14 @@ class Plan:
         return tuple(dict.fromkeys(kept))
 
     def of_every_size(self) -> tuple[Recipe, ...]:
-        """All calls, also those with smaller inputs; gradients in one of them only, because each form is compiled anew."""
+        """All calls, also those with smaller inputs; gradients in one of them only, and none at other sizes, because each form
+        is compiled anew."""
         smaller = [one for one in self.late if one.resize is not None and not (one.raises or one.call_mode)]
         kept = [
             one if one == gradient_of(Recipe(one.base)) else replace(one, gradients=False)
             for one in (*self.recipes, *smaller)
         ]
+        kept = [replace(one, call_mode="no_grad") if one.resize is not None else one for one in kept]
         return tuple(dict.fromkeys(kept))
 
     def everything(self, every_size: bool = False) -> tuple[Recipe, ...]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .trials import Trial
 
 NEVER_ENDED = "TooLongError"
-_KIND_OF_MODE = {"autocast": "dtype", "twice": "backward", "transposed": "layout", "": ""}
+_KIND_OF_MODE = {"autocast": "dtype", "twice": "backward", "transposed": "layout", "no_grad": "", "": ""}
 
 
 def assumed(recipe: Recipe) -> str:
