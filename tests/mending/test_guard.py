@@ -13,7 +13,7 @@ from graphmend_lsp.mending.rules.guard import rule as guard
 from graphmend_lsp.mending.rules.guard import truth as guard_truth
 from graphmend_lsp.text import apply_edits
 
-from .conftest import PATH, mended, unmark
+from .conftest import PATH, mended, seen_in, unmark
 from .test_defer import candidates, outcome
 
 
@@ -274,3 +274,31 @@ def test_checks_of_one_function_raise_at_its_end_in_their_order() -> None:
         "    if failed:\n        raise ValueError(f'far too small {x}')\n"
         "    if failed_2:\n        raise KeyError('too small')\n    assert holds, f'never {y.shape}'\n    return result\n"
     )
+
+
+_GIVEN = """\
+import torch
+
+
+class Model(torch.nn.Module):
+    def get_input_embeddings(self):
+        return self.embed
+
+    def forward(self, ids, features):
+        x = self.get_input_embeddings()(ids)
+        n = (ids == 3).sum()
+        many = features.shape[0]
+        if ⟦n != many⟧:
+            raise ValueError(f"{n} places for {many} features")
+        return x.masked_scatter((ids == 3).unsqueeze(-1), features)
+"""
+
+
+@pytest.mark.parametrize(("kind", "raises"), [("module", True), ("other", False)])
+def test_a_module_that_a_method_gave_stores_nothing_before_the_check(kind: str, raises: bool) -> None:
+    """What else a method may give, and what calling it does, is not known."""
+    source, site = unmark(_GIVEN)
+    mends = propose(site, {PATH: source}, ["guard"], seen_in(source, [("self.get_input_embeddings()", kind)])).mends
+    found = [one for one in mends if "ValueError in the graph" in one.title]
+    assert bool(found) is raises
+    assert not raises or 'ValueError(f"{n} places for {many} features")' in apply_edits(source, found[0].edits)

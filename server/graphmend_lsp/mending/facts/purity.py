@@ -19,6 +19,7 @@ from graphmend_lsp.mending.facts.operators import (
     operator_of_function,
     operator_of_method,
 )
+from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.facts.static_loops import is_in_range
 from graphmend_lsp.mending.rule import SUPPORT
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
@@ -118,8 +119,18 @@ def _of_call(source: Source, node: ast.Call) -> Iterator[Hazard]:
             yield from _of_builtin(node, operator_of_builtin(_builtin(source, node.func)))
     elif isinstance(node.func, ast.Attribute):
         yield from _of_method(node, node.func)
+    elif _is_given_module(source, node.func):
+        yield Hazard("compute", node, "is computed in every call")
     else:
         yield Hazard("effect", node, "calls something whose effects are not known")
+
+
+def _is_given_module(source: Source, callee: ast.expr) -> bool:
+    """Whether what is called is a module that a method of ``self`` gave: ``self.get_input_embeddings()(ids)``."""
+    if not isinstance(callee, ast.Call) or not isinstance(callee.func, ast.Attribute):
+        return False
+    fact = Seen(source).of(callee)
+    return _through_self(callee.func) and fact is not None and fact.kinds == ("module",)
 
 
 def _is_own_module(source: Source, name: ast.Name) -> bool:
