@@ -333,21 +333,21 @@ def _by_inductor(request: Request, candidate: Candidate, original: Ran, mended: 
 
     Inductor takes long, and nearly always the original must be compiled by it as well.
     """
-    assert original.planned is not None
-    texts = request.params["texts"]
-    sides = ({**texts, **candidate["texts"]}, texts)
-    jobs = [partial(_inductor, request, side, original.planned.plan) for side in sides]
+    planned, texts = original.planned, request.params["texts"]
+    assert planned is not None
+    sides = (({**texts, **candidate["texts"]}, _enough(request, planned)), (texts, Enough(request.folder)))
+    jobs = [partial(_inductor, request, side, planned.plan, enough) for side, enough in sides]
     new, old = _side_by_side(request, jobs)
     return replace(mended, trials=(*mended.trials, *new.trials), failed=new.failed), old.trials
 
 
-def _inductor(request: Request, texts: Mapping[str, str], chosen: Plan) -> Ran:
-    """In a process of one program: its trial under inductor."""
+def _inductor(request: Request, texts: Mapping[str, str], chosen: Plan, enough: Enough | None) -> Ran:
+    """In a process of one program: its trial under inductor. Where the mended one raises, neither goes on."""
     try:
         origin = _origin(request, texts)
     except FailedError as error:
         return Ran((), failed=error.failure)
-    return _ways(request, {"inductor": partial(run, origin, "inductor", chosen)})
+    return _ways(request, {"inductor": partial(run, origin, "inductor", chosen, enough=enough)})
 
 
 def _is_decided(request: Request, original: Ran, mended: Ran) -> bool:
