@@ -22,6 +22,7 @@ from .trial import Trouble, attempt, trouble_of
 from .values import New, describe, draw
 
 _SECONDS = 45.0
+_NARROW_SECONDS = 8.0  # of them for the smallest model, which few cannot be made as
 _SEED = 20240917
 
 
@@ -97,7 +98,7 @@ def _find_pretrained(kind: Any, mode: str) -> Recipe:
             pretrained.refuse_large(kind, config)
             model = pretrained.filled(partial(kind, config))
         except Exception as error:
-            first = first or (trouble_of(error), "")
+            first = first or ((trouble_of(error), "") if level else None)
             continue
         model.train(mode == "train")
         made = pretrained.Inputs(kind, config, mode)
@@ -110,10 +111,12 @@ def _find_pretrained(kind: Any, mode: str) -> Recipe:
                 return trouble_of(error)
             return attempt(model, (), values, gradients=mode == "train")
 
-        found = search(call, made.first(), made.allowed, made.guess, left)
+        found = search(call, made.first(), made.allowed, made.guess, left if level else min(left, _NARROW_SECONDS))
         if found.trouble is None:
             return Recipe(found.inputs, level)
-        if level > 1 and first is not None and first[0].words == found.trouble.words:
+        if not level:
+            continue  # heads that are narrower may not fit; what is missing is told of the next
+        if level > 2 and first is not None and first[0].words == found.trouble.words:
             break  # the configuration's size is not what is wrong
         name = kind.__name__
         first = first or (found.trouble, f"model = {name}({name}.config_class())\n{_told(found.inputs)}")

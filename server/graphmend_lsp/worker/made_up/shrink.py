@@ -11,7 +11,7 @@ import inspect
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 VOCABULARY = 256
@@ -19,7 +19,7 @@ LAYERS = 2
 MOST_LAYERS = 8
 MOST_PARAMETERS = 400_000_000
 _IMAGE = 224
-_NARROWEST = 32
+_NARROWEST, _NARROW = 32, 256  # no width becomes less than the first; of the second, none needs to be less
 _EXPERTS, _QUERIES = 4, 50
 
 _HEADS = re.compile(
@@ -55,15 +55,19 @@ _OTHER_LAYER = {  # what says which layer is of another kind, and how much more 
 
 @dataclass(frozen=True)
 class Level:
-    """How far a configuration is shrunk. `apart`: each part of it by a factor of its own."""
+    """How far a configuration is shrunk. `apart`: each part of it by a factor of its own. `narrow`: heads are narrower, too,
+    by that number, where widths stay large without.
+    """
 
     layers: bool = True
     widths: bool = True
     words: bool = True
     apart: bool = False
+    narrow: int = 1
 
 
 LEVELS = (
+    Level(narrow=2),
     Level(),
     Level(apart=True),
     Level(widths=False),
@@ -77,6 +81,8 @@ def shrunk(config: Any, level: Level, told: Mapping[str, Any] | None = None) -> 
     """A new configuration of the same class, shrunk; `told` are values by dotted name that are set last."""
     everything = list(every_part(config))
     factor = _factor(everything) if level.widths and not level.apart else 1
+    if level.narrow > 1 and _widest(everything) // factor <= _NARROW:
+        level = replace(level, narrow=1)
     words = _new_ids(everything) if level.words else {}
     result = _rebuilt(config, level, factor, words)
     for name, value in (told or {}).items():
@@ -117,7 +123,7 @@ def _numbers(config: Any) -> dict[str, int]:
 
 def _factor(configs: list[Any]) -> int:
     """The power of two by which all widths and counts of heads are divided."""
-    common, widest = 0, 0
+    common, fewest = 0, 1 << 30
     for config in configs:
         for name, value in vars(config).items():
             if not _HEADS.search(name) or _KV.search(name):
@@ -126,18 +132,20 @@ def _factor(configs: list[Any]) -> int:
             if not all(isinstance(count, int) for count in counts):
                 continue
             for count in counts:
-                common = math.gcd(common, count)
-        for name, number in _numbers(config).items():
-            if _is_width(name):
-                widest = max(widest, number)
+                common, fewest = math.gcd(common, count), min(fewest, count)
+    widest = _widest(configs)
     factor = 1
-    while common % (factor * 2) == 0 and factor * 2 <= max(common // 2, 1) and factor < 16 and widest // factor > 256:
+    while common % (factor * 2) == 0 and factor * 2 <= max(fewest // 2, 1) and factor < 16 and widest // factor > 256:
         factor *= 2
     while common == 0 and factor < 16 and widest // factor > 512:  # no heads to divide
         factor *= 2
     if factor == 1 and common > 2 and widest > 1024:  # an odd count of heads
         return common
     return factor
+
+
+def _widest(configs: list[Any]) -> int:
+    return max((number for one in configs for name, number in _numbers(one).items() if _is_width(name)), default=0)
 
 
 def _is_width(name: str) -> bool:
@@ -207,8 +215,8 @@ def _changes(config: Any, level: Level, factor: int, words: dict[int, int]) -> d
     for name, number in numbers.items():
         if factor > 1 and _HEADS.search(name):
             changes[name] = max(number // factor, 1)
-        elif factor > 1 and _is_width(name) and number % factor == 0 and number // factor >= min(_NARROWEST, number):
-            changes[name] = number // factor
+        elif factor * level.narrow > 1 and _is_width(name) and (smaller := _divided(number, factor, level.narrow)):
+            changes[name] = smaller
         elif level.words and "vocab_size" in name and number > VOCABULARY and "type" not in name:
             changes[name] = VOCABULARY
     if getattr(config, "num_key_value_heads", 0) is None and "num_attention_heads" in numbers:
@@ -224,6 +232,14 @@ def _changes(config: Any, level: Level, factor: int, words: dict[int, int]) -> d
             elif isinstance(value, list) and value and all(isinstance(one, int) for one in value):
                 changes[name] = [words.get(one, one) for one in value]
     return changes
+
+
+def _divided(number: int, factor: int, narrow: int) -> int:
+    """A width divided by both where that is one, else by the first alone; 0 where neither is."""
+    for by in (factor * narrow, factor):
+        if by > 1 and number % by == 0 and number // by >= min(_NARROWEST, number):
+            return number // by
+    return 0
 
 
 def _fewer_layers(config: Any, numbers: dict[str, int]) -> dict[str, Any]:
