@@ -54,10 +54,11 @@ class Both(Config):
         return {"text_config": Text(), "vision_config": Vision(), "image_token_id": 31998, "projection_dim": 512}
 
 
-def test_a_text_model_is_small_and_consistent() -> None:
-    small = shrunk(Text(), LEVELS[0])
+@pytest.mark.parametrize(("level", "narrow"), [(0, 2), (1, 1)])
+def test_a_text_model_is_small_and_consistent(level: int, narrow: int) -> None:
+    small = shrunk(Text(), LEVELS[level])
     assert small.hidden_size % small.num_attention_heads == 0
-    assert small.hidden_size // small.num_attention_heads == 4096 // 32
+    assert small.hidden_size // small.num_attention_heads == 4096 // 32 // narrow
     assert small.num_attention_heads % small.num_key_value_heads == 0
     assert small.hidden_size <= 512 and small.vocab_size <= 256 and small.num_hidden_layers == 2
     assert small.layer_types == ["sliding", "full"]
@@ -75,6 +76,13 @@ def test_parts_are_shrunk_alike_and_share_their_tokens() -> None:
     assert small.image_token_id < small.text_config.vocab_size
     assert small.image_token_id != small.text_config.pad_token_id
     assert (both.text_config.hidden_size, both.image_token_id) == (4096, 31998)
+
+
+def test_what_few_heads_of_one_part_allow_is_enough_for_all_parts() -> None:
+    """12 and 16 heads: a quarter of both, 3 and 4."""
+    both = Both(text_config=Text(num_attention_heads=12, num_key_value_heads=12, hidden_size=768))
+    small = shrunk(both, LEVELS[1])
+    assert (small.text_config.num_attention_heads, small.vision_config.num_attention_heads) == (3, 4)
 
 
 @pytest.mark.parametrize("level", LEVELS)
