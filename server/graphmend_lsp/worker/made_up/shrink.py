@@ -20,7 +20,7 @@ MOST_LAYERS = 8
 MOST_PARAMETERS = 400_000_000
 _IMAGE = 224
 _NARROWEST, _NARROW = 32, 256  # no width becomes less than the first; of the second, none needs to be less
-_EXPERTS, _QUERIES = 4, 50
+_EXPERTS, _QUERIES, _CHUNK = 4, 50, 16
 
 _HEADS = re.compile(
     r"(^|_)(n_?heads?|num_heads|attention_heads|key_value_heads|kv_heads|n_head_kv|query_heads)$|^n_head$"
@@ -281,6 +281,8 @@ def _fewer_experts(numbers: dict[str, int]) -> dict[str, Any]:
     for name, number in numbers.items():
         if _EXPERT.search(name) and number > _EXPERTS:
             changes[name] = max(_EXPERTS, 2 * groups)
+        elif name in ("chunk_size", "mamba_chunk_size") and number > _CHUNK:
+            changes[name] = _CHUNK  # a state space computes chunk by chunk: the square of it, whatever the length
         elif name == "num_queries" and number > _QUERIES:
             changes[name] = _QUERIES
         elif _TOP.search(name) and number > LAYERS:
