@@ -195,6 +195,8 @@ DECEIVING = [
         "number-range",
     ),
     ("with integers in uint8", "", counted, counted_as_tensor, (X, IDS), "number-range"),
+    ("with integers in int64", "", counted, counted_as_tensor, (X, IDS.to(torch.uint8)), "number-range"),
+    ("with an integer at the upper end of its dtype", "", counted, counted_as_tensor, (X, IDS), "number-range"),
     ("with integers that float32 cannot hold", "", halved, halved_as_tensor, (X, IDS), "float64"),
     ("with the flags of its modules set to the opposite", "", flagged, flagged_late, (X,), "settings"),
     ("with active dropout", "one NaN", checked, drawn_late, (X,), "settings"),
@@ -212,7 +214,9 @@ DECEIVING = [
 
 
 @pytest.mark.parametrize(
-    ("words", "floats", "original", "mended", "call", "kind"), DECEIVING, ids=[one[0] for one in DECEIVING]
+    ("words", "floats", "original", "mended", "call", "kind"),
+    DECEIVING,
+    ids=[f"{one[0]} {at}" for at, one in enumerate(DECEIVING)],
 )
 def test_a_probe_finds_what_deceives_the_entry(
     words: str, floats: str, original: Program, mended: Program, call: tuple[Any, ...], kind: AssumptionKind

@@ -1,7 +1,7 @@
 """Integers at the ends of their dtype, in narrower dtypes, and too large for float32.
 
-Catches ``labels.max().item() + 1``, which is 256 of uint8 as a number and 0 as a tensor; ``abs(q.min().item())`` of int8;
-``step.item() / 64``, which Python divides in float64.
+Catches ``labels.max().item() + 1``, which is 256 of uint8 as a number and 0 as a tensor, and 2 ** 63 of int64;
+``abs(q.min().item())`` of int8; ``step.item() / 64``, which Python divides in float64.
 """
 
 from __future__ import annotations
@@ -38,17 +38,22 @@ def _has_wide(_subject: Subject, call: Arguments) -> bool:
     return any(tensor.dtype in (torch.int32, torch.int64) for tensor in _integers(call))
 
 
+def _clamped(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """In that dtype, as far as it has the numbers; in int64 first, because an end may be none of the tensor's own dtype."""
+    return tensor.detach().long().clamp(torch.iinfo(dtype).min, torch.iinfo(dtype).max).to(dtype)
+
+
 def _ended(tensor: torch.Tensor, dtype: torch.dtype, *, largest: bool) -> torch.Tensor:
     """In that dtype, with one number at an end of it."""
-    made = tensor.detach().clamp(torch.iinfo(dtype).min, torch.iinfo(dtype).max).to(dtype)
+    made = _clamped(tensor, dtype)
     made = made.clone(memory_format=torch.contiguous_format)
     made.view(-1)[made.numel() // 2] = torch.iinfo(dtype).max if largest else torch.iinfo(dtype).min
     return made
 
 
 def _at_ends(call: Arguments, *, largest: bool) -> Arguments:
-    """Integers of 8 and 16 bits; wider ones would be sizes that no machine has."""
-    made = {id(one): _ended(one, one.dtype, largest=largest) for one in _integers(call) if one.dtype in _NARROW}
+    """Integers of 32 bits would be sizes that few machines have; of 64 bits none has them, and the program says so at once."""
+    made = {id(one): _ended(one, one.dtype, largest=largest) for one in _integers(call) if _has_end(one)}
     args, kwargs = substitute(call, made)
     return args, kwargs
 
@@ -60,8 +65,7 @@ def _in(dtype: torch.dtype, call: Arguments) -> Arguments:
 
 def _as_they_are(dtype: torch.dtype, call: Arguments) -> Arguments:
     """The same numbers in that dtype, as far as it has them: what is an index in one is a mask in another."""
-    limits = torch.iinfo(dtype)
-    made = {id(one): one.detach().clamp(limits.min, limits.max).to(dtype) for one in _integers(call)}
+    made = {id(one): _clamped(one, dtype) for one in _integers(call)}
     args, kwargs = substitute(call, made)
     return args, kwargs
 
@@ -73,8 +77,18 @@ def _beyond_float32(call: Arguments) -> Arguments:
     return args, kwargs
 
 
-def _narrow(_subject: Subject, call: Arguments) -> bool:
-    return any(one.dtype in _NARROW for one in _integers(call))
+def _has_end(tensor: torch.Tensor) -> bool:
+    """Whether numbers at the end of its dtype can be tried: on CUDA an index out of range ends the process."""
+    return tensor.dtype in _NARROW or (tensor.dtype is torch.int64 and tensor.device.type == "cpu")
+
+
+def _has_ends(_subject: Subject, call: Arguments) -> bool:
+    return any(_has_end(one) for one in _integers(call))
+
+
+def _can_widen(_subject: Subject, call: Arguments) -> bool:
+    integers = _integers(call)
+    return any(one.dtype is not torch.int64 for one in integers) and all(one.device.type == "cpu" for one in integers)
 
 
 def _computes_narrow(subject: Subject, call: Arguments) -> bool:
@@ -107,13 +121,14 @@ def _huge(call: Arguments) -> Arguments:
 
 
 PROBES = (
-    Probe("with an integer at the upper end of its dtype", "number-range", _narrow,
+    Probe("with an integer at the upper end of its dtype", "number-range", _has_ends,
           lambda call: _at_ends(call, largest=True)),
-    Probe("with an integer at the lower end of its dtype", "number-range", _narrow,
+    Probe("with an integer at the lower end of its dtype", "number-range", _has_ends,
           lambda call: _at_ends(call, largest=False)),
     Probe("with sizes whose product exceeds int32", "number-range", _computes_narrow, _huge),
     Probe("with integers in uint8", "number-range", _has_integers, lambda call: _in(torch.uint8, call)),
     Probe("with integers in int8", "number-range", _has_integers, lambda call: _in(torch.int8, call)),
+    Probe("with integers in int64", "number-range", _can_widen, lambda call: _in(torch.int64, call)),
     Probe("with the same integers in uint8", "dtype", _has_integers, lambda call: _as_they_are(torch.uint8, call)),
     Probe("with the same integers in int8", "dtype", _has_integers, lambda call: _as_they_are(torch.int8, call)),
     Probe("with integers that float32 cannot hold", "float64", _has_wide, _beyond_float32),

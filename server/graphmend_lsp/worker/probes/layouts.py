@@ -35,15 +35,16 @@ def _transposed(call: Arguments) -> Arguments:
     return args, kwargs
 
 
-def _middles(call: Arguments) -> list[torch.Tensor]:
-    return [one for one in _plain(call) if one.dim() > 1 and one.numel() and one.is_leaf]
+def _repeatable(call: Arguments) -> list[torch.Tensor]:
+    return [one for one in _plain(call) if one.dim() and one.numel() and one.is_leaf]
 
 
 def _expanded(call: Arguments) -> Arguments:
-    """Every tensor with dimensions repeats the first element of its second one, without a memory of its own for it."""
+    """Every tensor with dimensions repeats the first element of its second one, or of its only one, without a memory of its own
+    for it."""
     made = {
-        id(one): one.detach().narrow(1, 0, 1).expand(one.shape).requires_grad_(one.requires_grad)
-        for one in _middles(call)
+        id(one): one.detach().narrow(min(1, one.dim() - 1), 0, 1).expand(one.shape).requires_grad_(one.requires_grad)
+        for one in _repeatable(call)
     }
     args, kwargs = substitute(call, made)
     return args, kwargs
@@ -87,7 +88,7 @@ def _inference(subject: Subject, _call: Arguments) -> Iterator[Subject]:
 
 PROBES = (
     Probe("with tensors transposed in memory", "layout", _turns, _transposed, refusals=True),
-    Probe("with expanded tensors", "layout", lambda _subject, call: bool(_middles(call)), _expanded, refusals=True),
+    Probe("with expanded tensors", "layout", lambda _subject, call: bool(_repeatable(call)), _expanded, refusals=True),
     Probe(CHANNELS_LAST, "layout", _is_image, _channels_last, _model_channels_last, refusals=True),
     Probe("in inference mode", "settings", lambda _subject, _call: True, around=_inference, refusals=True),
 )
