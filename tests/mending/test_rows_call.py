@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,8 +10,9 @@ import pytest
 from graphmend_lsp.mending import propose
 from graphmend_lsp.model import Mend
 from graphmend_lsp.text import apply_edits
+from graphmend_lsp.values import Facts, FileFacts
 
-from .conftest import PATH, unmark
+from .conftest import PATH, seen_in, unmark
 
 _SPLINE = """\
 import torch
@@ -159,3 +161,49 @@ def test_a_test_for_more_than_rows_stays() -> None:
         _marked("torch.any(inside)").replace("        y[inside], lad", "        bound = 2.0\n        y[inside], lad")
     )
     assert not propose(site, {PATH: value}, ["rows"]).mends
+
+
+_LOOKED_UP = """\
+import torch
+
+SCALE = torch.ones(3)
+MOST = 2
+
+
+def taken(x, low):
+    at = x.long().clamp(low, MOST)
+    return x.gather(-1, at){more}
+
+
+def fn(x, m, low):
+    y = x.clone()
+    y[m] = taken(⟦x[m]⟧, low)
+    return y
+"""
+_SEEN = [("x", "float32 4 3"), ("m", "bool 4"), ("y", "float32 4 3"), ("low", "int")]
+
+
+@pytest.mark.parametrize(("value", "kinds"), [(None, ["cost", "layout", "raised-between"]), (0, ["cost", "layout"])])
+def test_a_function_that_may_raise_for_filled_rows_rests_on_its_python_values(
+    value: int | None, kinds: list[str]
+) -> None:
+    """Rows of zeros give the same in every call only where all else that the function gets is the same."""
+    source, site = unmark(_LOOKED_UP.format(more=""), gb_id="GB0036")
+    facts = seen_in(source, _SEEN)
+    if value is not None:
+        values = facts.files[PATH].values
+        fixed = {
+            span: replace(one, constant=(value,)) if one.kinds == ("int",) else one for span, one in values.items()
+        }
+        facts = Facts({PATH: FileFacts(source, fixed)})
+    (mend,) = propose(site, {PATH: source}, ["rows"], facts).mends
+    assert ([one.kind for one in mend.assumes], mend.cautions) == (kinds, ())
+    assert ("`low` was 0 in every call that was seen" in mend.rests_on) is (value is not None)
+
+
+def test_a_tensor_of_the_file_gets_a_gradient_of_filled_rows() -> None:
+    source, site = unmark(_LOOKED_UP.format(more=" * SCALE"), gb_id="GB0036")
+    (mend,) = propose(site, {PATH: source}, ["rows"], seen_in(source, _SEEN)).mends
+    assert mend.cautions == (
+        "`taken` must not raise for rows of zeros beside any `SCALE`, and must have finite gradients there.",
+    )

@@ -1,4 +1,5 @@
-"""A call made in another mode than the entry makes it: under autocast, twice before its backward pass, laid out otherwise.
+"""A call made otherwise than the entry makes it: under autocast, without gradients, twice before its backward pass, laid out
+in another way.
 
 What these show no other values show: sides of one dtype that autocast gives two, a buffer that is written although an
 earlier result still needs it, a side that takes one layout in memory only. For children that run user code.

@@ -129,8 +129,12 @@ def _is_given_module(source: Source, callee: ast.expr) -> bool:
     """Whether what is called is a module that a method of ``self`` gave: ``self.get_input_embeddings()(ids)``."""
     if not isinstance(callee, ast.Call) or not isinstance(callee.func, ast.Attribute):
         return False
-    fact = Seen(source).of(callee)
-    return _through_self(callee.func) and fact is not None and fact.kinds == ("module",)
+    seen = Seen(source)
+    fact = seen.of(callee)
+    if not _through_self(callee.func) or fact is None or fact.kinds != ("module",):
+        return False
+    seen.believe(callee, "a module")
+    return True
 
 
 def _is_own_module(source: Source, name: ast.Name) -> bool:

@@ -22,7 +22,7 @@ from .trial import Trouble, attempt, trouble_of
 from .values import New, describe, draw
 
 _SECONDS = 45.0
-_NARROW_SECONDS = 8.0  # of them for the smallest model, which few cannot be made as
+_NARROW_SECONDS = 8.0  # of them for the model with narrow heads; most models run so at once
 _SEED = 20240917
 
 

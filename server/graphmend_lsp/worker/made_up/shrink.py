@@ -19,7 +19,7 @@ LAYERS = 2
 MOST_LAYERS = 8
 MOST_PARAMETERS = 400_000_000
 _IMAGE = 224
-_NARROWEST, _NARROW = 32, 256  # no width becomes less than the first; of the second, none needs to be less
+_NARROWEST, _NARROW = 32, 256  # no width becomes less than the first; one of the second is small enough
 _EXPERTS, _QUERIES, _CHUNK = 4, 50, 16
 
 _HEADS = re.compile(
@@ -210,7 +210,7 @@ def _changes(config: Any, level: Level, factor: int, words: dict[int, int]) -> d
     numbers = _numbers(config)
     if level.layers:
         changes.update(_fewer_layers(config, numbers))
-        changes.update(_fewer_experts(numbers))
+        changes.update(_smaller_counts(numbers))
         changes.update(_smaller_images(config))
     for name, number in numbers.items():
         if factor > 1 and _HEADS.search(name):
@@ -275,7 +275,8 @@ def _fewer_layers(config: Any, numbers: dict[str, int]) -> dict[str, Any]:
     return changes
 
 
-def _fewer_experts(numbers: dict[str, int]) -> dict[str, Any]:
+def _smaller_counts(numbers: dict[str, int]) -> dict[str, Any]:
+    """Fewer experts and queries, and smaller chunks of a sequence."""
     changes: dict[str, Any] = {}
     groups = numbers.get("n_group", 1)
     for name, number in numbers.items():

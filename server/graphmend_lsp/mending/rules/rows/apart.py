@@ -28,7 +28,7 @@ from graphmend_lsp.mending.rules.rows.rank import (
 from graphmend_lsp.mending.syntax.formatting import render
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
-from graphmend_lsp.mending.syntax.source import Function, Source
+from graphmend_lsp.mending.syntax.source import Function, Source, assigned
 
 _ABOUT = frozenset(("dtype", "device", "ndim", "is_cuda", "requires_grad"))
 _ASKING = frozenset(("torch.is_tensor", "torch.is_floating_point", "torch.is_complex"))
@@ -40,13 +40,16 @@ class Apart:
     """Calls being followed; `trusted` are the functions and modules that could not be read.
 
     `front` are expressions that count dimensions from the front, and so are about rows of one dimension only; `products` are
-    products of matrices, which another number of rows may round otherwise.
+    products of matrices, which another number of rows may round otherwise; `raising` is what may raise for the values of a
+    row; `outside` are names of the file, no constants, that are computed with.
     """
 
     source: Source
     trusted: list[str] = field(default_factory=list)
     front: list[ast.expr] = field(default_factory=list)
     products: list[ast.expr] = field(default_factory=list)
+    raising: list[ast.AST] = field(default_factory=list)
+    outside: list[str] = field(default_factory=list)
     depth: int = 0
 
     def __post_init__(self) -> None:
@@ -143,7 +146,8 @@ class Body:
         elif isinstance(statement, ast.If):
             self._if(statement)
         elif isinstance(statement, ast.Assert):
-            self._is_one(statement.test)
+            if self._is_one(statement.test) is not None:
+                self.apart.raising.append(statement)
         elif isinstance(statement, ast.Return):
             values = statement.value.elts if isinstance(statement.value, ast.Tuple) else [statement.value]
             self.returned.append(tuple(self._of(one) if one is not None else None for one in values))
@@ -194,6 +198,7 @@ class Body:
         if self._is_one(statement.test) is not None:
             if statement.orelse or not all(isinstance(one, ast.Raise) for one in statement.body):
                 raise Refused(f"{line_of(statement)}: which way is taken depends on all rows at once.")
+            self.apart.raising.append(statement)
             return
         before, ends = dict(self.env), []
         for block in (statement.body, statement.orelse):
@@ -215,6 +220,8 @@ class Body:
     def _of(self, node: ast.expr) -> Rank:
         if isinstance(node, ast.Name):
             rank = self.env.get(node.id)
+            if node.id not in self.env and self._is_outside(node):
+                self.apart.outside.append(node.id)
             if rank == DIFFERS:
                 raise Refused(
                     f"{line_of(node)}: `{node.id}` is not known to have rows, or how many dimensions they have."
@@ -251,9 +258,18 @@ class Body:
         self._harmless(node)
         return None
 
+    def _is_outside(self, name: ast.Name) -> bool:
+        """Whether a name is the file's, and may hold a tensor: it is bound, and to something else than a constant."""
+        bound = [one for one in self.source.tree.body if name.id in assigned(one)]
+        made = [one for one in bound if isinstance(one, (ast.Assign, ast.AnnAssign, ast.AugAssign))]
+        return any(not isinstance(one.value, ast.Constant) for one in made) or len(made) > 1
+
     def _binary(self, node: ast.BinOp) -> Rank:
         if not isinstance(node.op, ast.MatMult):
-            return self.together(node, [node.left, node.right])
+            rank = self.together(node, [node.left, node.right])
+            if isinstance(node.op, (ast.FloorDiv, ast.Mod)) and self._of(node.right) is not None:
+                self.apart.raising.append(node)  # integers by zero
+            return rank
         left, right = self._of(node.left), self._of(node.right)
         if right is not None or left in (0, 1):
             self.refuse(node)

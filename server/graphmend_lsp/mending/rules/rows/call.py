@@ -28,7 +28,7 @@ from graphmend_lsp.model import Assumption, TextEdit
 
 _TRUST = "`{}` must treat each row for itself, without random numbers, statistics of a batch or attention between rows."
 _PRODUCTS = "`{}` may round differently for another number of rows."
-_OTHERS = "`{}` must not raise, and have finite gradients, for rows of zeros beside any `{}`."
+_OTHERS = "`{}` must not raise for rows of zeros beside any `{}`, and must have finite gradients there."
 _NOTHING = (
     "Where the mask chooses nothing, `{}` runs all the same: it may raise, results ask for gradients, and gradients are "
     "zeros and not None."
@@ -61,15 +61,21 @@ def through(source: Source, node: ast.AST) -> list[Form]:
     cautions = [_TRUST.format(one) for one in apart.trusted]
     cautions += [_PRODUCTS.format(render(source, one)) for one in apart.products[:1]]
     given = {one.node for one in found.rows}
-    others = [one for one in arguments(found.call) if bare(one) not in given and not writer.is_python(one)]
-    cautions += [_OTHERS.format(name, render(source, one)) for one in others[:1]]
+    plain = [one for one in arguments(found.call) if bare(one) not in given]
+    others = [render(source, one) for one in plain if not writer.is_python(one)]
+    cautions += [_OTHERS.format(name, one) for one in [*others, *apart.outside][:1]]
     whole = writer.edits(ranks)
     if writer.unsure:
         cautions.append(_SIZES.format(", ".join(f"`{one}`" for one in writer.unsure)))
     place = ((source.path, source.span(found.call)),)
     assumes = [Assumption("cost", "computing all rows, and not only those that the mask chooses, is affordable", place)]
+    assumes.append(Assumption("layout", places=place))
     if writer.interval is not None:
         assumes.append(Assumption("dtype", places=place))
+    varying = [one for one in plain if not writer.is_fixed(one)] if apart.raising else []
+    if varying:
+        words = f"`{name}` does not raise for the filled rows, whatever `{render(source, varying[0])}` is"
+        assumes.append(Assumption("raised-between", words, place))
     gone = [found.test.test] if found.test is not None else []
     form = Form(whole, [*cautions, *(_NOTHING.format(name) for _ in gone)], gone, tuple(assumes))
     if found.test is None:
@@ -168,6 +174,16 @@ class Writer:
         if fact is None or not fact.is_plain:
             return False
         self.seen.believe(node, "a Python value")
+        return True
+
+    def is_fixed(self, node: ast.expr) -> bool:
+        """Whether an argument is a constant, or was one and the same Python value in every call of the run."""
+        if isinstance(bare(node), ast.Constant):
+            return True
+        fact = self.seen.of(node)
+        if fact is None or not fact.same_in_every_call:
+            return False
+        self.seen.believe(node, repr(fact.constant[0]))
         return True
 
     def _filled(self, one: Chosen) -> str:

@@ -66,7 +66,7 @@ def fn(x, w):
 """,
         run=_INSIDE,
         gb_id=_ID,
-        assumes=("cost", "dtype"),
+        assumes=("cost", "layout", "dtype"),
     ),
     Example(
         "rows with a name that are put back later",
@@ -100,7 +100,7 @@ def fn(x, m):
 """,
         run=_ROWS,
         gb_id=_ID,
-        assumes=("cost",),
+        assumes=("cost", "layout"),
     ),
     Example(
         "rows that are put back in another dtype",
@@ -143,7 +143,7 @@ outs = [torch.ones(3, 4), torch.ones(3, 4, dtype=torch.float64)]
 calls = [(torch.arange(12.0).reshape(3, 4), m, y, 0.5) for m in masks for y in outs]
 """,
         gb_id=_ID,
-        assumes=("cost",),
+        assumes=("cost", "layout"),
         seen=(("x", "float32 3 4"), ("m", "bool 3"), ("y", "float32 3 4"), ("eps", "float")),
     ),
 )

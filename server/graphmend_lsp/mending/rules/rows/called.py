@@ -38,6 +38,7 @@ def rank_of(body: Body, node: ast.Call, name: str, tensors: list[ast.expr]) -> R
         return rank
     if name == "gather" and len(tensors) == 3:
         body.apart_from_rows(node, rank, tensors[1])
+        body.apart.raising.append(node)
         return body.together(node, [tensors[0], tensors[2]])
     if name == "searchsorted" and len(tensors) == 2 and rank not in (None, 0, 1) and len(others) == 1:
         return body.together(node, tensors)

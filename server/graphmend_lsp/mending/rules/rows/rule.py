@@ -22,8 +22,9 @@ More work: each expert of a mixture computes every token. Rows that are left out
 is passed on, and are dropped again where the rows are put back. Into a function of the file they enter as zeros too, or as
 the lower end where the mask chooses an interval (``(x >= a) & (x <= b)``).
 Such a function may be safe: where it holds no product of matrices, gets rows and Python values alone, the run showed how
-many dimensions they have, and all rows cost less than ten times as much. Where a test for any row goes, the function runs
-for no rows, too, which is never safe; another mend keeps the test, and its break.
+many dimensions they have, and all rows cost less than ten times as much. Where it looks up or checks values, the filled rows
+may make it raise, so that the Python values must be the same in every call of the run. A mend that removes a test for any
+row runs the function for no rows, too, and is never safe; another mend keeps the test, and its break.
 Through modules and arithmetic it is never safe: what a module gives for one row must not depend on the other rows, and
 products of matrices of another size may round differently. A program that would rather keep the sizes of the data can set
 `torch._dynamo.config.capture_dynamic_output_shape_ops`, with which Dynamo takes lists of rows into the graph where nothing
