@@ -12,7 +12,7 @@ from dataclasses import replace
 from graphmend_lsp.engine.verdicts import worst
 from graphmend_lsp.mending import LAST_RESORT, RISKS, SECOND_CHOICE
 from graphmend_lsp.mending.rule import SUPPORT
-from graphmend_lsp.model import AssumptionKind, Candidate, Declined, Finding, Mend, Safety, Verdict
+from graphmend_lsp.model import AssumptionKind, Candidate, Declined, Finding, Mend, Safety, Span, Verdict
 
 _SAFETY = ("safe", "unverified", "unsafe", "wrong")
 _LIKENESS = ("bit-equal", "close", "not compared", "different")
@@ -56,28 +56,28 @@ def first_of(finding: Finding) -> Candidate:
 
 
 def exchanged(findings: Sequence[Finding], chosen: Sequence[Candidate], verdict: Verdict | None) -> list[Candidate]:
-    """The choice with the next candidates in place of those that bring an assumption which the verdict leaves open.
+    """The choice with the next candidates in place of those that the verdict leaves open.
 
-    Where the verdict is safe and breaks stay, the next stands in place of each that is not its break's first.
-    `chosen` holds one candidate of each finding, or less. A break has none where no other candidate is without the assumption.
+    Those bring an assumption which nothing discharges, or a condition of which one side never ran. Where the verdict is safe and
+    breaks stay, the next stands in place of each that is not its break's first.
+    `chosen` holds one candidate of each finding, or less. A break has none where every other candidate brings the same.
     Empty where nothing else can be chosen, or something else makes the mends unsafe.
     """
-    if (
-        verdict is None
-        or verdict.results not in ("safe", "unsafe")
-        or not (verdict.assumes or verdict.safety == "safe")
-    ):
+    if verdict is None or verdict.results not in ("safe", "unsafe"):
         return []
     kinds = {one.kind for one in verdict.assumes}
+    unreached = {span for span, _ in verdict.unreached}
+    if not (kinds or unreached or verdict.safety == "safe"):
+        return []
     known = {one.mend for one in chosen}
     now: list[Candidate] = []
     for finding in findings:
         here = next((one for one in finding.candidates if one.mend in known), None)
         if here is None:
             continue
-        if _brings(here.mend, kinds) if kinds else here != first_of(finding):
+        if _brings(here.mend, kinds, unreached) if kinds or unreached else here != first_of(finding):
             later = finding.candidates[finding.candidates.index(here) + 1 :]
-            fit = [one for one in later if _may_be_safe(one) and not _brings(one.mend, kinds)]
+            fit = [one for one in later if _may_be_safe(one) and not _brings(one.mend, kinds, unreached)]
             now += fit[:1]
         else:
             now.append(here)
@@ -95,9 +95,13 @@ def _may_be_safe(candidate: Candidate) -> bool:
     return not candidate.mend.cautions and candidate.mend.rule not in LAST_RESORT
 
 
-def _brings(mend: Mend, kinds: Collection[AssumptionKind]) -> bool:
-    """Whether a mend takes something of these kinds for granted, or may by what it does."""
-    return any(one.kind in kinds for one in mend.assumes) or not RISKS.get(mend.rule, frozenset()).isdisjoint(kinds)
+def _brings(mend: Mend, kinds: Collection[AssumptionKind], unreached: Collection[Span]) -> bool:
+    """Whether a mend has one of these conditions, takes something of these kinds for granted, or may by what it does."""
+    return (
+        any(span in unreached for _, span in mend.conditions)
+        or any(one.kind in kinds for one in mend.assumes)
+        or not RISKS.get(mend.rule, frozenset()).isdisjoint(kinds)
+    )
 
 
 def rank(candidate: Candidate, judged: Sequence[Verdict]) -> tuple[int, ...]:

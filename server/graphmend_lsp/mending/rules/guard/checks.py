@@ -300,11 +300,14 @@ def without_item(source: Source, test: ast.expr) -> tuple[str, bool] | str:
             return f"`{source.code(test)}` computes with a tensor's value in Python."
         if all(bare[i] is not sides[i] for i in (0, 1)):
             return f"`{source.code(test)}` compares two values read from tensors, whose types the comparison would mix."
+        known = Kinds(source)
+        if bare != list(sides) and any(known.of(one) == "tensor" for one in bare if one in sides):
+            return f"`{source.code(test)}` compares a number with a tensor, whose types the comparison would mix."
         start, end = source.range(test)
         text = source.text.value[start:end]
         for old, new in reversed(list(zip(sides, bare, strict=True))):
             first, last = source.range(old)
-            exact = new is not old and any(map(_is_rounded, sides))  # Python compares in float64
+            exact = new is not old and not all(_is_exact(one) for one in sides if one is not old)  # Python: float64
             spelt = f"{_operand(source, new)}.double()" if exact else source.code(new)
             text = text[: first - start] + spelt + text[last - start :]
         return text, True
@@ -314,13 +317,19 @@ def without_item(source: Source, test: ast.expr) -> tuple[str, bool] | str:
     return source.code(bare_one), False
 
 
-def _is_rounded(node: ast.expr) -> bool:
-    """Whether an expression is a number that narrow floating dtypes cannot hold: a tensor of these is compared with another."""
+def _is_exact(node: ast.expr) -> bool:
+    """Whether an expression is a number that every dtype holds as it is, so that a tensor of any dtype is compared with it.
+
+    A tensor of integers is compared with an integer in its own dtype, in which a number that it cannot hold wraps: of a uint8
+    44, torch says that it is 300 (torch 2.13).
+    """
     value = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)) else node
-    if not isinstance(value, ast.Constant) or not isinstance(value.value, float):
+    if not isinstance(value, ast.Constant) or not isinstance(value.value, (int, float)):
         return False
+    if isinstance(value.value, int):
+        return value.value <= (0 if value is not node else 127)
     mantissa, exponent = math.frexp(value.value)
-    return math.isfinite(value.value) and not ((mantissa * 256).is_integer() and -13 <= exponent <= 16)
+    return (mantissa * 256).is_integer() and -13 <= exponent <= 7 if math.isfinite(value.value) else True
 
 
 def _bare(node: ast.expr) -> ast.expr:
