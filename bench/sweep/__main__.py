@@ -18,6 +18,7 @@ import argparse
 import asyncio
 import contextlib
 import re
+import runpy
 import subprocess
 import sys
 import time
@@ -117,7 +118,7 @@ def targets(package: str, python: str) -> tuple[list[Target], str]:
     own = HERE / f"{package}_models.py"
     if not own.exists():
         sys.exit(f"there is no bench/sweep/{own.name}")
-    names = re.findall(r"^def (graphmend_entry_\w+)", own.read_text("utf-8"), re.M)
+    names = [name for name in runpy.run_path(str(own)) if name.startswith("graphmend_entry_")]
     return [Target(number, name, (Entry(str(own), name),)) for number, name in enumerate(names, 1)], version
 
 
