@@ -33,6 +33,8 @@ def test_a_number_that_a_narrow_dtype_rounds_is_compared_in_float64(test: str, t
     (statement,) = [node for node in ast.walk(source.tree) if isinstance(node, ast.Assert)]
     assert without_item(source, statement.test) == (tensors, True)
     for value in (1.1, -1e-6, 1e30, 1.5, -0.25, 0.1, 112, 144, 255):
-        for dtype in (None, torch.bfloat16, torch.uint8, torch.int8, torch.int64)[: 2 if isinstance(value, float) else 5]:
+        for dtype in (None, torch.bfloat16, torch.uint8, torch.int8, torch.int64)[
+            : 2 if isinstance(value, float) else 5
+        ]:
             y = torch.tensor(value).to(dtype) if dtype else torch.tensor(value)
             assert bool(eval(test, {"y": y, "limit": 1.1})) == bool(eval(tensors, {"y": y, "limit": 1.1}))

@@ -15,6 +15,7 @@ from graphmend_lsp.engine.breaks import is_within
 from graphmend_lsp.engine.choice import settle
 from graphmend_lsp.engine.config import CheckRequest, OnProgress
 from graphmend_lsp.engine.files import Sources
+from graphmend_lsp.engine.noted_moved import moved
 from graphmend_lsp.engine.prove import Known
 from graphmend_lsp.engine.rounds import Place, Prover, Round, next_round, place_of_function, reaches, wanted_safety
 from graphmend_lsp.engine.runs import Key, Run
@@ -127,7 +128,11 @@ async def _to_fixpoint(
             rounds.append(step)
             texts = {**texts, **step.texts}
             after = replace(request, texts=texts)
-            ran.append(step.runs or await prover.run(after, on_progress))
+            noted = {key: moved(run.noted, step.old, step.texts) for key, run in ran[-1].items()}
+            ran.append(
+                {key: replace(run, noted=run.noted or noted.get(key, ())) for key, run in step.runs.items()}
+                or await prover.run(after, on_progress)
+            )
             reports.append(await prover.report(after, ran[-1]))
         elif len(rounds) > _gained(request, reports, rounds):
             # Made in hope, and nothing came of it: back to what else there was.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from graphmend_lsp.mending.syntax.source import Function, Source
+from graphmend_lsp.mending.syntax.source import Function, Source, assigned
 from graphmend_lsp.values import FunctionFact, TensorFact, ValueFact
 
 
@@ -20,13 +20,31 @@ class Seen:
     source: Source
 
     def of(self, node: ast.AST) -> ValueFact | None:
-        """What an expression gave, or what was bound to a target or parameter. None: not evaluated, or not noted."""
+        """What an expression gave, or what was bound to a target or parameter. None: not evaluated, or not noted.
+
+        A parameter that its function never binds anew is what it was bound to, also where no call came.
+        """
         if self.source.noted is None:
             return None
         try:
-            return self.source.noted.values.get(self.source.span(node))
+            found = self.source.noted.values.get(self.source.span(node))
         except ValueError:
             return None
+        bound = self._parameter(node) if found is None and isinstance(node, ast.Name) else None
+        return found if bound is None else self.of(bound)
+
+    def _parameter(self, name: ast.Name) -> ast.arg | None:
+        """The parameter that a name always is; None where it is another name, or something binds it anew."""
+        function = self.source.function(name)
+        statement = self.source.statement(name)
+        if function is None or statement is function or not isinstance(name.ctx, ast.Load):
+            return None
+        if any(name.id in assigned(one) for one in function.body):
+            return None
+        if any(isinstance(one, (ast.Lambda, ast.ClassDef)) for one in self.source.ancestors(name)):
+            return None
+        given = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
+        return next((one for one in given if one.arg == name.id), None)
 
     def tensor(self, node: ast.AST) -> TensorFact | None:
         """What is known of the tensor that an expression gave; None where it gave anything else, or nothing is known."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from graphmend_lsp.mending.facts.bindings import operator_called
 from graphmend_lsp.mending.facts.effects import is_logger, is_static
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.purity import hazards
@@ -203,6 +204,14 @@ def _has_no_gradient(source: Source, node: ast.expr) -> bool:
     called = node.func if isinstance(node, ast.Call) else None
     if isinstance(called, ast.Attribute) and called.attr == "detach":
         return True
+    operator = operator_called(source, node) if isinstance(node, ast.Call) else None
+    if operator is not None and operator.gives == "tensor" and not operator.carries_gradient:
+        return True
+    if isinstance(node, ast.Call) and operator is not None and operator.dtype == "same" and operator.is_tensor:
+        of_method = isinstance(called, ast.Attribute) and dotted(source, called) is None
+        operands = [called.value] if of_method and isinstance(called, ast.Attribute) else node.args[:1]
+        if operands and Seen(source).of(node) is None:
+            return _has_no_gradient(source, operands[0])
     if Kinds(source).is_bool(node):
         return True
     seen = Seen(source)
