@@ -237,6 +237,7 @@ def entry(module: str, name: str, inputs: Inputs, settings: Mapping[str, Any]) -
     found = getattr(import_module(module), name)
     if isinstance(found, type):
         return found(**settings).eval(), [tuple(inputs().values()) for _ in range(2)]
+    found(**inputs(), **settings)  # some look installed packages up in their first call, which torch.compile refuses
     return found, [{**inputs(), **settings} for _ in range(2)]
 
 

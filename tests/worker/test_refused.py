@@ -90,3 +90,10 @@ def test_an_error_of_the_program_itself_stays_its_error(worker: Worker, tmp_path
     result = worker.analyse(tmp_path / "model.py", text=HEAD + function + ENTRY)
     assert result["failure"] is not None and "ValueError: no" in result["failure"]["message"]
     assert all(event["outcome"] != "refused" for event in result["events"])
+
+
+def test_what_only_a_first_compiled_call_raises_is_said(worker: Worker, tmp_path: Path) -> None:
+    known = "KNOWN = []\n\n\ndef f(x):\n    if not KNOWN:\n        try:\n            y = x[7]\n        except IndexError:\n            KNOWN.append(0)\n    return x * 2\n"
+    failure = worker.analyse(tmp_path / "model.py", text=HEAD + known + ENTRY)["failure"]
+    assert failure is not None and "index 7 is out of bounds" in failure["message"]
+    assert "only a first call that is compiled raises. Call it once before" in failure["remedy"]

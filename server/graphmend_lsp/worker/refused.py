@@ -23,6 +23,11 @@ Make = Callable[[], Program]
 Calls = Callable[[Program, Recorder, Callable[..., Any] | None], FailureData | None]
 """Makes a program's calls with a function in place of the compiled one, or compiled; what failed."""
 
+_ONCE = (
+    "Uncompiled the program runs, and compiled after that, too: only a first call that is compiled raises. "
+    "Call it once before it is compiled."
+)
+
 Handled = dict[str, list[FrameData]]
 """Where an exception of this text was raised in the program's own code, and handled: the chain of calls."""
 
@@ -49,7 +54,7 @@ def record_refusal(failed: FailureData, make: Make, calls: Calls, recorder: Reco
     if again is not None:
         _refuse(recorder, again, handled)
     elif not any(event["outcome"] == "refused" for event in recorder.events):
-        return failed  # it fails once in a while
+        return FailureData(**{**failed, "remedy": _ONCE})
     return None
 
 

@@ -48,7 +48,9 @@ class Arithmetic:
                 if not isinstance(operator, _RAISING) or (isinstance(operator, ast.Pow) and whole):
                     continue
                 either = isinstance(operator, (ast.Pow, ast.LShift, ast.RShift)) and self._comes(left, names)
-                if (either or self._comes(right, names)) and not (self._is_tensor(left) or self._is_tensor(right)):
+                if not (either or self._comes(right, names)) or self._is_tensor(left) or self._is_tensor(right):
+                    continue
+                if not (self._was_tensor(left) or self._was_tensor(right)):
                     return node
         return None
 
@@ -153,6 +155,15 @@ class Arithmetic:
             known = all(value is not None and self._is_tensor(value, seen | {node.id}) for value in values)
             return known and node.id not in seen and (bool(values) or Kinds(self.source).of(node) == "tensor")
         return False
+
+    def _was_tensor(self, node: ast.AST) -> bool:
+        """Whether it was a tensor in every call of a run."""
+        seen = Seen(self.source)
+        fact = seen.of(node)
+        if fact is None or not fact.is_tensor:
+            return False
+        seen.believe(node, "a tensor")
+        return True
 
     def _values(self, name: str) -> Iterator[ast.expr | None]:
         """What a name is given in this function; None for anything but a plain assignment."""
