@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 
+from graphmend_lsp.mending.facts.elsewhere import Elsewhere
 from graphmend_lsp.mending.facts.own import is_own
 from graphmend_lsp.mending.facts.purity import hazards
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
@@ -20,8 +21,13 @@ _KEPT_NOWHERE = ("torch.distributions.", "torch.nn.Module")
 """Classes whose constructors store in their own object only."""
 
 
-def stored_before(source: Source, function: Function, statement: ast.stmt) -> int | None:
-    """The line of the first statement in front of a statement, or around it in a loop, that others can see the effect of."""
+def stored_before(
+    source: Source, function: Function, statement: ast.stmt, elsewhere: Elsewhere | None = None
+) -> int | None:
+    """The line of the first statement in front of a statement, or around it in a loop, that others can see the effect of.
+
+    Functions that are called are read where `elsewhere` knows them.
+    """
     end = source.range(statement)[0]
     for up in source.ancestors(statement):
         if up is function:
@@ -43,6 +49,7 @@ def stored_before(source: Source, function: Function, statement: ast.stmt) -> in
             isinstance(one, ast.Call)
             and not _is_arithmetic(source, one)
             and any(hazard.node is one and hazard.kind == "effect" for hazard in hazards(source, one))
+            and not (elsewhere is not None and elsewhere.only_gives(source, one))
         )
         if stores or acts or isinstance(one, (ast.Global, ast.Nonlocal)):
             return source.span(one).start.line

@@ -10,8 +10,10 @@ from __future__ import annotations
 import ast
 import builtins
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
+from graphmend_lsp.mending.facts.elsewhere import Elsewhere
 from graphmend_lsp.mending.facts.later import later
 from graphmend_lsp.mending.facts.stored_before import stored_before
 from graphmend_lsp.mending.lowering.capture import capture
@@ -30,12 +32,17 @@ from graphmend_lsp.model import TextEdit
 _DOC = '"""Raises where it does not hold; `torch._assert_async` of the value keeps the operator in the graph."""'
 
 
-def raise_in_operator(source: Source, function: Function, check: Check) -> InGraph | str:
-    """The check as an operator of its own that raises what the check raises, or why it cannot be one."""
+def raise_in_operator(
+    source: Source, function: Function, check: Check, sources: Mapping[str, str] = MappingProxyType({})
+) -> InGraph | str:
+    """The check as an operator of its own that raises what the check raises, or why it cannot be one.
+
+    `sources` are the texts of the files that functions may be read in.
+    """
     statement = check.statement
     if isinstance(check, Raise) and check.statement.body[0] is not check.error:
         return "The check has a condition around it inside; mend the inner one."
-    if (stored := stored_before(source, function, statement)) is not None:
+    if (stored := stored_before(source, function, statement, Elsewhere(sources))) is not None:
         return f"Line {stored} stores a value before the check, and a failing check would lose it."
     parts = must_hold(source, statement.test, isinstance(check, Raise))
     if isinstance(parts, str):

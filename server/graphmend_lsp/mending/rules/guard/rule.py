@@ -117,7 +117,7 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
     reasons = [late] if isinstance(late, str) else []
     answers: list[Mend | Declined] = []
     catching = caught(request, source, place.function)
-    operator = catching if catching is not None else raise_in_operator(source, place.function, check)
+    operator = catching if catching is not None else raise_in_operator(source, place.function, check, request.sources)
     if isinstance(operator, InGraph):
         what = "AssertionError" if isinstance(check, Assertion) else _error_name(source, check)
         answers.append(_mend(request, source, check, f"raise {what} in the graph", operator))

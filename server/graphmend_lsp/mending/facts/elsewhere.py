@@ -1,0 +1,115 @@
+"""What functions do that a function calls: those of its file, and those that it imports from files of its package. Pure reading.
+
+The texts of these files come with the request. Of a function that none of them defines, once and without decorators, nothing is
+known.
+"""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from graphmend_lsp.mending.facts.effects import own_nodes
+from graphmend_lsp.mending.facts.own import is_own
+from graphmend_lsp.mending.facts.purity import hazards
+from graphmend_lsp.mending.syntax.imports import is_bound
+from graphmend_lsp.mending.syntax.source import Source, Unreadable, parameters, read
+
+_DEEP = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """The files whose functions may be read, by path."""
+
+    sources: Mapping[str, str]
+
+    def only_gives(self, source: Source, call: ast.Call, deep: int = _DEEP) -> bool:
+        """Whether a call runs a function that gives a value or raises, and changes nothing that others can see."""
+        found = self._definition(source, call.func)
+        if found is None or not deep:
+            return False
+        file, function = found
+        raised = {id(one) for each in own_nodes(function) if isinstance(each, ast.Raise) for one in ast.walk(each)}
+        return all(id(one) in raised or self._is_quiet(file, function, one, deep - 1) for one in own_nodes(function))
+
+    def _is_quiet(self, source: Source, function: ast.FunctionDef, node: ast.AST, deep: int) -> bool:
+        if isinstance(node, (ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom, ast.Try, ast.With)):
+            return False
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name):
+            statement = source.statement(node)
+            return statement is not None and is_own(source, node.value.id, statement)
+        if isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load):
+            return False
+        if isinstance(node, ast.AugAssign):
+            return getattr(node.target, "id", "") not in parameters(function)
+        acts = any(one.node is node and one.kind == "effect" for one in hazards(source, node))
+        return not acts or (isinstance(node, ast.Call) and self.only_gives(source, node, deep))
+
+    def _definition(self, source: Source, called: ast.expr) -> tuple[Source, ast.FunctionDef] | None:
+        if not isinstance(called, ast.Name):
+            return None
+        name = called.id
+        own = _defined(source, name)
+        if own is not None:
+            return (source, own) if _is_outer(source, called) else None
+        for statement in source.tree.body:
+            if not isinstance(statement, ast.ImportFrom) or not _is_outer(source, called):
+                continue
+            original = next((one.name for one in statement.names if (one.asname or one.name) == name), None)
+            if original is not None and (file := self._file(source, statement)) is not None:
+                function = _defined(file, original)
+                return None if function is None else (file, function)
+        return None
+
+    def _file(self, source: Source, statement: ast.ImportFrom) -> Source | None:
+        """The file that an import takes names from, if its text is here."""
+        end = (statement.module or "__init__").replace(".", "/") + ".py"
+        folder = source.path.replace("\\", "/")
+        for _ in range(statement.level):
+            folder = posixpath.dirname(folder)
+        for path, text in self.sources.items():
+            here = path.replace("\\", "/")
+            top = here.removesuffix(f"/{end}")
+            inside = here == f"{folder}/{end}" if statement.level else top != here and folder.startswith(f"{top}/")
+            if inside:
+                found = read(path, text)
+                return None if isinstance(found, Unreadable) else found
+        return None
+
+
+def _defined(source: Source, name: str) -> ast.FunctionDef | None:
+    """The one undecorated function of that name at the top of a file; None where anything else may bind the name."""
+    bound = [one for one in source.tree.body if name in _binds(one)]
+    only = bound[0] if len(bound) == 1 else None
+    changed = any(isinstance(one, ast.Global) and name in one.names for one in source.nodes)
+    return only if isinstance(only, ast.FunctionDef) and not only.decorator_list and not changed else None
+
+
+def _binds(statement: ast.stmt) -> set[str]:
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return {statement.name}
+    stored = {one.id for one in ast.walk(statement) if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)}
+    inner = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    stored |= {one.name for one in ast.walk(statement) if isinstance(one, inner)}
+    return stored | {
+        (alias.asname or alias.name).partition(".")[0]
+        for one in ast.walk(statement)
+        if isinstance(one, (ast.Import, ast.ImportFrom))
+        for alias in one.names
+    }
+
+
+def _is_outer(source: Source, name: ast.Name) -> bool:
+    """Whether a name is the module's, not one that a function around it binds."""
+    function = source.function(name)
+    while function is not None:
+        if any(
+            isinstance(one, ast.Name) and one.id == name.id and isinstance(one.ctx, ast.Store)
+            for one in own_nodes(function)
+        ) or name.id in parameters(function):
+            return False
+        function = source.function(function)
+    return is_bound(source, name.id, name)
