@@ -1,7 +1,8 @@
 """One round of a mend-all: the next mends of a report that are verified together.
 
-The first candidate of every break together; where that leaves an assumption open, the next ones in the place of those that bring
-it; where that is not safe either, each alone, and the good ones together again.
+The first candidate of every break together, those that inductor must compile in a round behind the others; where that leaves an
+assumption open, the next ones in the place of those that bring it; where that is not safe either, each alone, and the good ones
+together again.
 """
 
 from __future__ import annotations
@@ -102,11 +103,23 @@ async def next_round(
             chosen = chosen[: len(chosen) // 2]
         return None
 
+    async def of_use_alone(chosen: Sequence[Candidate], step: Round) -> Round:
+        kept = await of_use(prover, request, report, chosen)
+        less_of_it = await together(report, kept) if len(kept) < len(chosen) else step
+        if less_of_it.verdict is None or less_of_it.verdict.safety != "safe":
+            return step
+        return replace(less_of_it, vain=in_vain(report, chosen, kept, sources))
+
     wanted = wanted_safety(request)
     second = _second_choices(report)
     if not again:
         chosen = [first_of(finding) for finding in real]
         is_dear = any(one.mend.inductor for one in chosen)
+        cheap = [one for one in chosen if not one.mend.inductor]
+        if is_dear and cheap:  # inductor's verdict may take longer than there is time
+            sooner = await together(report, cheap)
+            if sooner.verdict is not None and sooner.verdict.safety == "safe":
+                return await of_use_alone(cheap, sooner)
         if is_dear and len(kept := await of_use(prover, request, report, chosen)) < len(chosen):
             vain = in_vain(report, chosen, kept, sources)
             less = replace(report, findings=tuple(without(finding, vain, sources) for finding in report.findings))
@@ -116,11 +129,7 @@ async def next_round(
         if first.verdict is not None and first.verdict.safety == "safe":
             if is_dear or is_whole(real, chosen, first.verdict):
                 return first
-            kept = await of_use(prover, request, report, chosen)
-            less_of_it = await together(report, kept) if len(kept) < len(chosen) else first
-            if less_of_it.verdict is None or less_of_it.verdict.safety != "safe":
-                return first
-            return replace(less_of_it, vain=in_vain(report, chosen, kept, sources))
+            return await of_use_alone(chosen, first)
         verdict = first.verdict
         for _ in range(_EXCHANGES):
             chosen = exchanged(real, chosen, verdict)
