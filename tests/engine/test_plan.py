@@ -61,7 +61,8 @@ class Words:
     """A program of lines: in each the first letter of ``abc`` breaks it, and its whole line is one frame.
 
     `mends` say what each letter may become; ``x`` computes another result, ``u`` one that is close. ``i`` is a boundary: the
-    break stays, and the frame is no longer lost. ``m`` is a message in a graph that may raise, ``b`` in a mend leaves a break.
+    break stays, and the frame is no longer lost. ``m`` is a message in a graph that may raise, ``b`` in a mend leaves a break, and
+    ``o`` has a condition of which no call ran one side.
     """
 
     text: str
@@ -93,6 +94,7 @@ class Words:
                         word,
                         {"i": "isolate", "m": "message"}.get(word, "where"),
                         inductor=word in self.dear,
+                        conditions=((PATH, Span.of(number, at, number, at + 1)),) if word == "o" else (),
                     )
                     for word in self.mends.get(line[at - 1], ())
                 ]
@@ -128,11 +130,13 @@ class Words:
         for mends in programs:
             new = (texts or combine(mends, sources)[1])[PATH]
             self.asked.append((old, new))
-            results: Safety = "wrong" if "x" in new else "unsafe" if "u" in new or "m" in new else "safe"
+            results: Safety = "wrong" if "x" in new else "unsafe" if set("umo") & set(new) else "safe"
             assumes = (Assumption("raised-between"),) if "m" in new else ()
             first, then = self.counts(old), self.counts(new)
             safety = results if gains(first, then) else "wrong"
-            found.append((Verdict(safety, ("as told",), first, then, results=results, assumes=assumes), Run()))
+            unreached = tuple((span, True) for one in mends for _, span in one.conditions)
+            judged = Verdict(safety, ("as told",), first, then, unreached=unreached, results=results, assumes=assumes)
+            found.append((judged, Run()))
         return found, None
 
 
@@ -252,15 +256,24 @@ async def test_nothing_is_proven_twice() -> None:
         ({"a": "m1", "c": "3"}, "1\n3\n", ["m\n3\n", "1\n3\n"]),  # the next candidate, together with the others
         ({"a": "m", "c": "3"}, "a\n3\n", ["m\n3\n", "a\n3\n", "m\n3\n"]),  # without it; alone in a round of its own
         ({"a": "mb1", "c": "3"}, "1\n3\n", ["m\n3\n", "b\n3\n", "1\n3\n"]),  # not one that leaves its break
+        ({"a": "o1", "c": "3"}, "1\n3\n", ["o\n3\n", "1\n3\n"]),
+        ({"a": "o", "c": "3"}, "a\n3\n", ["o\n3\n", "a\n3\n", "o\n3\n"]),
     ],
 )
-async def test_a_mend_that_brings_an_open_assumption_makes_way(
+async def test_a_mend_that_leaves_something_open_makes_way(
     mends: Mapping[str, Sequence[str]], after: str, asked: list[str]
 ) -> None:
     new, plan, words = await mended("a\nc\n", mends)
     assert new == after and plan.verdict is not None and plan.verdict.safety == "safe"
     assert [new for _, new in words.asked[: len(asked)]] == asked
     assert len(words.asked) == len(asked)  # no candidate was judged alone
+
+
+async def test_what_inductor_must_compile_is_verified_behind_the_others() -> None:
+    words = Words("a\nc\n", {"a": "1", "c": "3"}, dear="1")
+    plan = await mend_all(cast(Any, words), CheckRequest((PATH,), {PATH: "a\nc\n"}))
+    assert plan.texts == {PATH: "1\n3\n"}
+    assert [new for _, new in words.asked] == ["a\n3\n", "1\n3\n", "1\n3\n"]  # the last: both rounds together
 
 
 async def test_hope_is_given_up_once() -> None:

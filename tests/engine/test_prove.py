@@ -21,6 +21,9 @@ OPERATOR, BOUNDARY, AT_END = mend(1, 1, "3", "opaque"), mend(1, 1, "4", "isolate
 SAFE = Verdict("safe", (), BROKEN, WHOLE, results="safe")
 UNSAFE = replace(SAFE, safety="unsafe", results="unsafe")
 WRONG = replace(SAFE, safety="wrong", results="wrong")
+_CONDITION = ((PATH, site(1, 1).span),)
+HALF, OTHER = mend(1, 1, "6", conditions=_CONDITION), mend(1, 1, "7", "capture", inductor=True, conditions=_CONDITION)
+NEVER = replace(UNSAFE, unreached=((site(1, 1).span, True),))
 STAYS = replace(SAFE, after=Counts(1, 1, 0))  # a graph less, and the break at its end
 
 
@@ -59,6 +62,11 @@ def report(*mends: Mend) -> Report:
         ({CAPTURE: SAFE}, [["capture"]], ["capture"]),
         ({CAPTURE: WRONG, OPERATOR: SAFE}, [["capture"], ["opaque"]], ["opaque"]),
         ({OPERATOR: SAFE}, [["opaque"]], ["opaque"]),
+        (
+            {HALF: NEVER, OTHER: SAFE, OPERATOR: SAFE},
+            [["where"], ["opaque"]],
+            ["opaque", "where"],
+        ),  # as little of OTHER
     ],
 )
 async def test_what_costs_more_is_judged_where_nothing_else_is_safe(

@@ -18,7 +18,7 @@ from graphmend_lsp.engine.side_by_side import in_order
 from graphmend_lsp.engine.unproven import judge_each, unproven
 from graphmend_lsp.engine.verdicts import worst
 from graphmend_lsp.mending import LAST_RESORT, THIRD_CHOICE
-from graphmend_lsp.model import Candidate, EntryResult, Failure, Finding, Mend, Report, Verdict
+from graphmend_lsp.model import Candidate, EntryResult, Failure, Finding, Mend, Report, Span, Verdict
 
 _STAGES = 3
 Known = dict[Mend, list[Verdict]]  # what the entries asked so far say of mends
@@ -77,6 +77,14 @@ class _Proof:
         self.broken |= other.broken
         self.failures += other.failures
 
+    def unreached(self) -> frozenset[Span]:
+        """The conditions of mends of which no entry ran both sides: no other mend of these can be safe."""
+        return frozenset(
+            span
+            for judged in filter(None, self.verdicts.values())
+            for span in frozenset.intersection(*(frozenset(one for one, _ in each.unreached) for each in judged))
+        )
+
     def may_hold(self, mend: Mend) -> bool:
         """Whether it was judged, and is not wrong by what it gives."""
         judged = self.verdicts.get(mend, ())
@@ -95,14 +103,18 @@ async def prove(
     """The report with its candidates judged; `runs` are those of the very same request, as far as they are at hand.
 
     What each entry says of a mend is put into `known` as it comes, so that it is there when this is cancelled.
-    What costs most is judged, and kept, only where nothing before it is safe: first what inductor must compile, then third
-    choices.
+    What costs most is judged, and kept, only where nothing before it is safe, and where it may be: first what inductor must
+    compile, then third choices.
     """
     proof = _Proof() if known is None else _Proof(known)
     sources = Sources(request.texts)
     kept = tuple(replace(finding, candidates=()) for finding in report.findings)
     for stage in range(_STAGES):
-        asked = [_at_stage(finding, stage) for finding in report.findings]
+        dead = proof.unreached() if stage else frozenset()
+        asked = [
+            tuple(one for one in _at_stage(finding, stage) if dead.isdisjoint(span for _, span in one.mend.conditions))
+            for finding in report.findings
+        ]
         later = [
             replace(finding, candidates=() if _is_safe(finding, proof) else more)
             for finding, more in zip(kept, asked, strict=True)
