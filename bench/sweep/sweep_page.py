@@ -25,7 +25,7 @@ python bench/sweep{option} --page docs/sweep/{package}.md
 ```
 
 **whole**: the run met no break; **mended**: no break is left after safe mends; **fewer**: fewer are left; **stays**: as many as before;
-**fails**: the run raises; **no input**: GraphMend found nothing to run. A break behind `torch.compiler.disable` counts as left. Files are
+**fails**: the run raises; **no input**: GraphMend found nothing to run; **out of time**: mending ended at its limit, with what was proven by then. A break behind `torch.compiler.disable` counts as left. Files are
 numbered in order of their names; rules were written while looking at the odd-numbered half only.
 
 """
@@ -34,7 +34,21 @@ numbered in order of their names; rules were written while looking at the odd-nu
 def totals(rows: Iterable[Swept]) -> str:
     """A table of counts: each half, and both."""
     rows = list(rows)
-    lines = [_line(["half", "models", *_OUTCOMES, "breaks met", "left", "gone", "no break left", "seconds a model"])]
+    lines = [
+        _line(
+            [
+                "half",
+                "models",
+                *_OUTCOMES,
+                "breaks met",
+                "left",
+                "gone",
+                "no break left",
+                "out of time",
+                "seconds a model",
+            ]
+        )
+    ]
     halves = [(half, [row for row in rows if row.half == half]) for half in ("odd", "even")]
     sums = [_sums(half, chosen) for half, chosen in (*halves, ("both", rows))]
     return "\n".join([*lines, _line(["---"] * len(sums[0])), *map(_line, sums)])
@@ -49,6 +63,7 @@ def _sums(half: str, rows: list[Swept]) -> list[str]:
         half, str(len(rows)), *(str(counts[outcome]) for outcome in _OUTCOMES), str(before), str(after),
         f"{(before - after) / before:.0%}" if before else "-",
         f"{(counts['whole'] + counts['mended']) / len(ran):.0%}" if ran else "-",
+        str(sum(row.late for row in ran)),
         f"{seconds[len(seconds) // 2]:.0f}" if seconds else "-",
     ]  # fmt: skip
 
