@@ -98,7 +98,7 @@ def main() -> int:
     asyncio.run(sweep(arguments.python, todo, version, arguments.seconds, arguments.check, keep))
     rows = [kept[one.name] for one in chosen if one.name in kept]
     if arguments.page:
-        arguments.page.write_text(page(arguments.package, version, rows, len(every)))
+        arguments.page.write_text(page(arguments.package, version, rows, len(every), arguments.seconds))
     print(totals(rows))
     return 1 if any(row.row.differs for row in rows) else 0
 

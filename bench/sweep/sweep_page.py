@@ -21,12 +21,13 @@ HEAD = """\
 Every model of the package, run with inputs that GraphMend makes up, and mended by safe mends only. Made by
 
 ```
-python bench/sweep{option} --page docs/sweep/{package}.md
+python bench/sweep{option} --seconds {seconds:g} --page docs/sweep/{package}.md
 ```
 
 **whole**: the run met no break; **mended**: no break is left after safe mends; **fewer**: fewer are left; **stays**: as many as before;
-**fails**: the run raises; **no input**: GraphMend found nothing to run; **out of time**: mending ended at its limit, with what was proven by then. A break behind `torch.compiler.disable` counts as left. Files are
-numbered in order of their names; rules were written while looking at the odd-numbered half only.
+**fails**: the run raises; **no input**: GraphMend found nothing to run; **out of time**: mending ended at its limit,
+with what was proven by then. A break behind `torch.compiler.disable` counts as left. Files are numbered in order of their names; rules were
+written while looking at the odd-numbered half only.
 
 """
 
@@ -68,10 +69,10 @@ def _sums(half: str, rows: list[Swept]) -> list[str]:
     ]  # fmt: skip
 
 
-def page(package: str, version: str, rows: list[Swept], count: int) -> str:
-    """The whole page; `count` is how many files the package has."""
+def page(package: str, version: str, rows: list[Swept], count: int, seconds: float) -> str:
+    """The whole page; `count` is how many files the package has, `seconds` the time limit for one."""
     option = "" if package == "transformers" else f" --package {package}"
-    lines = [HEAD.format(package=package, version=version, option=option) + totals(rows)]
+    lines = [HEAD.format(package=package, version=version, option=option, seconds=seconds) + totals(rows)]
     if words := sizes(row.row for row in rows):
         lines.append(f"\n{words}.")
     if len(rows) < count:
