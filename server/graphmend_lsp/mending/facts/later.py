@@ -12,7 +12,7 @@ from graphmend_lsp.mending.facts.effects import bindings, is_static, own_nodes, 
 from graphmend_lsp.mending.syntax.imports import is_builtin
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned, parameters
 
-_CONTAINERS = frozenset(
+CONTAINERS = frozenset(
     [
         "append",
         "extend",
@@ -30,6 +30,7 @@ _CONTAINERS = frozenset(
         "appendleft",
     ]
 )
+"""The methods that change a container of Python."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ def later(source: Source, function: Function, after: ast.stmt | None) -> Later:
             method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
             if name and method.endswith("_") and not method.startswith("_"):
                 mutated.add(name)
-            elif name and method in _CONTAINERS and isinstance(node.func, ast.Attribute):
+            elif name and method in CONTAINERS and isinstance(node.func, ast.Attribute):
                 containers.add(name)
             for keyword in node.keywords:
                 value = keyword.value

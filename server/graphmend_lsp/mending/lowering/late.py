@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from graphmend_lsp.mending.facts.between import Between, is_own, values_of
 from graphmend_lsp.mending.facts.effects import Effect, is_static
-from graphmend_lsp.mending.facts.later import changed_in
+from graphmend_lsp.mending.facts.later import CONTAINERS, changed_in, root
 from graphmend_lsp.mending.lowering.capture import reads
 from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.source import Function, Source, local_names
@@ -44,6 +44,7 @@ def assumed(
     if (stream := _stream(source, effect)) is not None:
         words = f"nothing else uses `{source.code(stream)}` before"
         found.append(Assumption("message-order", words, _places(source, stream)))
+    found += kept_for_itself(source, effect.call, between)
     spoken = Between(source).first(list(between), "foreign speech" if collected else "speech")
     if spoken is not None:
         words = f"`{source.code(spoken)}` says nothing"
@@ -97,6 +98,46 @@ def _changing(source: Source, value: ast.expr, between: Sequence[ast.stmt]) -> a
             return call
         if not isinstance(value, ast.Name) and judged.is_method(call) and judged.acts(call, "trace"):
             return call
+    return None
+
+
+def kept_for_itself(source: Source, call: ast.Call, statements: Sequence[ast.stmt]) -> tuple[Assumption, ...]:
+    """That no handler or stream looks at what the statements store of the file itself: a global, what a container holds.
+
+    Statements that ran before the text run behind it, or the other way round. What a module stores in itself is not meant.
+    """
+    function = source.function(call)
+    stored = None if function is None else _stored_outside(source, function, statements)
+    if stored is None:
+        return ()
+    words = f"nothing that shows the text reads `{source.code(stored)}`"
+    return (Assumption("message-order", words, _places(source, stored)),)
+
+
+def before(source: Source, call: ast.Call) -> list[ast.stmt]:
+    """The statements of the function that may run in front of what a call says: what stands there, and all of a loop around it.
+
+    What they store is stored behind the graph, so behind a text that the graph itself says.
+    """
+    function, site = source.function(call), source.site(source.span(call))
+    if function is None or site is None:
+        return []
+    end = max((source.range(one)[1] for one in site.loops), default=source.range(call)[0])
+    return [one for one in function.body if source.range(one)[0] < end]
+
+
+def _stored_outside(source: Source, function: Function, statements: Sequence[ast.stmt]) -> ast.expr | None:
+    outside = {name for one in ast.walk(function) if isinstance(one, ast.Global) for name in one.names}
+    local = local_names(function) - outside
+    for node in (part for one in statements for part in ast.walk(one)):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in outside:
+            return node
+        stored = isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load)
+        grows = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CONTAINERS
+        if isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)) and (stored or grows):
+            name = root(node)
+            if name is not None and name not in local and dotted(source, node) is None:
+                return node
     return None
 
 

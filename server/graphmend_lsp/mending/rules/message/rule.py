@@ -35,6 +35,7 @@ from graphmend_lsp.mending.facts.later import later
 from graphmend_lsp.mending.lowering.capture import Captured, capture
 from graphmend_lsp.mending.lowering.deferral import as_lambda, condition_of, expressions, is_deferred, unsuited
 from graphmend_lsp.mending.lowering.in_graph import is_known, maps, require_given
+from graphmend_lsp.mending.lowering.late import before, kept_for_itself
 from graphmend_lsp.mending.rules.message import RULE
 from graphmend_lsp.mending.rules.message.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.syntax.break_site import Place
@@ -74,7 +75,10 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
             path=source.path,
             span=place.request.site.span,
             edits=(*found[1], *as_lambda(source, effect, captured, holder, opening, closing)),
-            assumes=(Assumption("warning-filters"),) if effect.kind == "warn" else (),
+            assumes=(
+                *((Assumption("warning-filters"),) if effect.kind == "warn" else ()),
+                *kept_for_itself(source, effect.call, before(source, effect.call)),
+            ),
         ),
     )
 

@@ -32,6 +32,7 @@ from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.purity import hazards
 from graphmend_lsp.mending.facts.scalars import Scalars
 from graphmend_lsp.mending.lowering.in_graph import PRINTS, maps, may_raise_before
+from graphmend_lsp.mending.lowering.late import before, kept_for_itself
 from graphmend_lsp.mending.rules.printed import RULE
 from graphmend_lsp.mending.rules.printed.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.syntax import edits
@@ -141,6 +142,7 @@ def _mend(source: Source, call: ast.Call, said: _Said) -> Mend:
         path=source.path,
         span=source.span(call),
         edits=tuple(spots),
+        assumes=kept_for_itself(source, call, before(source, call)),
         inductor=True,
     )
 
