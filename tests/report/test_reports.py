@@ -118,11 +118,20 @@ def test_text_of_a_plan() -> None:
 
 
 @pytest.mark.parametrize(("old", "word"), [("", "creates"), ("VERSION = 0\n", "updates")])
-def test_the_support_module_is_one_line(old: str, word: str) -> None:
-    path = "/a/graphmend_support.py"
-    plan = replace(PLAN, texts={**PLAN.texts, path: "VERSION = 1\n"}, old={**PLAN.old, path: old})
+@pytest.mark.parametrize(
+    ("path", "use"),
+    [
+        ("/a/graphmend_support.py", "from which mended files import"),
+        ("/a/graphmend_overlay/__init__.py", "which imports the mended copies"),
+    ],
+)
+def test_what_graphmend_writes_for_itself_is_one_line_behind_the_users_files(
+    path: str, use: str, old: str, word: str
+) -> None:
+    plan = replace(PLAN, texts={path: "VERSION = 1\n", **PLAN.texts}, old={**PLAN.old, path: old})
     words = shown(lambda console: print_plan(console, plan, diffs=True, written=False), terminal=True)
-    assert f"--write {word} this file" in words and "VERSION" not in words and "-old" in words
+    assert f"--write {word} this file, {use}" in words and "VERSION" not in words
+    assert 0 <= words.index("-old") < words.index("--write")
 
 
 @pytest.mark.parametrize("below", ["", "pkg"])

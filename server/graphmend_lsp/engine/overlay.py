@@ -17,9 +17,10 @@ from pathlib import Path, PurePath
 
 from graphmend_lsp.engine.breaks import is_installed
 from graphmend_lsp.engine.files import UnreadableSourceError, read_source
+from graphmend_lsp.mending.rule import OVERLAY
 from graphmend_lsp.model import Plan
 
-NAME = "graphmend_overlay"
+NAME = OVERLAY
 IMPORT = f"import {NAME}  # isort: skip  # noqa: F401  mended copies of installed modules; keep this first"
 _TABLE = re.compile(r"^COPIES = (\{.*?^\})$", re.MULTILINE | re.DOTALL)
 

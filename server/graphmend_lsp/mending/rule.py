@@ -51,6 +51,8 @@ class Declaration:
 
 SUPPORT = "graphmend_support"
 """The module that mended files import what they need besides from."""
+OVERLAY = "graphmend_overlay"
+"""The package that mended copies of installed modules lie in."""
 
 
 @dataclass(frozen=True, slots=True)

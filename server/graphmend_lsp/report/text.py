@@ -9,7 +9,7 @@ from pathlib import PurePath
 from rich.console import Console, Group, RenderableType
 from rich.text import Text as Line
 
-from graphmend_lsp.mending.rule import SUPPORT
+from graphmend_lsp.mending.rule import OVERLAY, SUPPORT
 from graphmend_lsp.model import EntryResult, Failure, Finding, Measurement, Plan, Report
 from graphmend_lsp.report.record import counts, diff
 from graphmend_lsp.report.words import compared, cost, difference, for_terminal, inside, listed, plain_title, speed
@@ -66,18 +66,28 @@ def print_plan(console: Console, plan: Plan, *, diffs: bool, written: bool) -> N
 
 
 def _print_diffs(console: Console, plan: Plan) -> None:
-    """Write what changes: a terminal gets one line for the support module, a pipe all that a patch needs, unchanged."""
-    for path, text in plan.texts.items():
+    """Write what changes, the user's own files first.
+
+    A terminal gets one line for the support module and for the overlay's own file, a pipe all that a patch needs, unchanged.
+    """
+    for path, text in sorted(plan.texts.items(), key=lambda item: bool(_is_for(item[0]))):
         change = diff(_short(path), plan.old.get(path, ""), text)
         if not console.is_terminal:
             console.file.write(change)
-        elif PurePath(path).stem == SUPPORT:
+        elif use := _is_for(path):
             how = "updates" if plan.old.get(path) else "creates"
-            words = f"{_short(path)}: --write {how} this file, from which mended files import"
+            words = f"{_short(path)}: --write {how} this file, {use}"
             console.print(Line(words, style="bold"), soft_wrap=True)
         else:
             for line in change.splitlines():
                 console.print(Line(line, style=_DIFF.get(line[:1], "")), soft_wrap=True)
+
+
+def _is_for(path: str) -> str:
+    """What a file that GraphMend writes besides the user's own is for; empty for others."""
+    if PurePath(path).stem == SUPPORT:
+        return "from which mended files import"
+    return "which imports the mended copies" if PurePath(path).parts[-2:] == (OVERLAY, "__init__.py") else ""
 
 
 def print_speed(console: Console, measured: Sequence[Measurement]) -> None:
