@@ -56,8 +56,9 @@ def test_both_halves_are_summed_and_only_the_odd_half_is_shown() -> None:
     mended = replace(_with(left=(), after=(1, 0, 0), rules=("item",)), name="c.py")
     sums = [line.split(" | ") for line in totals([KEPT, even, mended]).splitlines()[2:]]
     assert [line[8:12] for line in sums] == [["2", "1", "50%", "50%"], ["1", "1", "0%", "0%"], ["3", "2", "33%", "33%"]]
-    text = page("transformers", "1", [KEPT, even, mended], 5)
+    text = page("transformers", "1", [KEPT, even, replace(mended, late=True)], 5, 200.0)
     assert "secret" not in text and "x.item()" in text and "This page has 3 of 5 files." in text
+    assert "--seconds 200 " in text and "2, out of time |" in text
 
 
 def test_shards_of_one_command_share_no_file_and_lose_none() -> None:
