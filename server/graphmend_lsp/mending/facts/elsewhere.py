@@ -15,7 +15,7 @@ from graphmend_lsp.mending.facts.effects import own_nodes
 from graphmend_lsp.mending.facts.own import is_own
 from graphmend_lsp.mending.facts.purity import hazards
 from graphmend_lsp.mending.syntax.imports import is_bound
-from graphmend_lsp.mending.syntax.source import Source, Unreadable, parameters, read
+from graphmend_lsp.mending.syntax.source import Source, Unreadable, assigned, local_names, parameters, read
 
 _DEEP = 4
 
@@ -82,34 +82,17 @@ class Elsewhere:
 
 def _defined(source: Source, name: str) -> ast.FunctionDef | None:
     """The one undecorated function of that name at the top of a file; None where anything else may bind the name."""
-    bound = [one for one in source.tree.body if name in _binds(one)]
+    bound = [one for one in source.tree.body if name in assigned(one)]
     only = bound[0] if len(bound) == 1 else None
     changed = any(isinstance(one, ast.Global) and name in one.names for one in source.nodes)
     return only if isinstance(only, ast.FunctionDef) and not only.decorator_list and not changed else None
-
-
-def _binds(statement: ast.stmt) -> set[str]:
-    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        return {statement.name}
-    stored = {one.id for one in ast.walk(statement) if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)}
-    inner = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    stored |= {one.name for one in ast.walk(statement) if isinstance(one, inner)}
-    return stored | {
-        (alias.asname or alias.name).partition(".")[0]
-        for one in ast.walk(statement)
-        if isinstance(one, (ast.Import, ast.ImportFrom))
-        for alias in one.names
-    }
 
 
 def _is_outer(source: Source, name: ast.Name) -> bool:
     """Whether a name is the module's, not one that a function around it binds."""
     function = source.function(name)
     while function is not None:
-        if any(
-            isinstance(one, ast.Name) and one.id == name.id and isinstance(one.ctx, ast.Store)
-            for one in own_nodes(function)
-        ) or name.id in parameters(function):
+        if name.id in local_names(function):
             return False
         function = source.function(function)
     return is_bound(source, name.id, name)
