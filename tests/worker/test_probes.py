@@ -269,10 +269,16 @@ def test_the_state_that_a_program_was_loaded_with_is_put_back() -> None:
 
 def test_probes_fit_the_program_and_take_its_calls() -> None:
     subject = Subject(lambda x: x, {}, ())
-    names = {one.probe for one in probing(subject, [Recipe(0, own=True)], [((IDS,), {})], gradients=False)}
+    names = {
+        one.probe for one in probing(subject, [Recipe(0, own=True)], [((IDS,), {})], gradients=False, history=False)
+    }
     assert "with integers in uint8" in names and "with hooks on every submodule" not in names
     assert not any("cast" in name for name in names)
-    assert all(one.odd and not one.own for one in probing(subject, [Recipe(0, own=True)], [((X,), {})], gradients=True))
+    made = probing(subject, [Recipe(0, own=True)], [((X,), {})], gradients=False, history=True)
+    assert all(one.odd and not one.own for one in made)
+    computed = {one.probe for one in made if one.history}
+    assert computed == {"with inputs that take gradients changed in place before the backward pass"}
+    assert all(one.gradients == one.history for one in made)
 
 
 def test_a_size_that_no_machine_has_is_refused() -> None:

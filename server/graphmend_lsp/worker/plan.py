@@ -169,6 +169,7 @@ class _Search:
         self.untried: list[str] = []
         self.probed = 0
         self.gradients = False
+        self.history = False  # whether inputs that are no leaves may ask for gradients
         self.started = time.monotonic()
         self.longest = 0.0  # seconds; the first call pays what is set up once
         self.latest = 0.0
@@ -220,7 +221,7 @@ class _Search:
         near = (*(Recipe(base) for base in bases[:MOST_NEAR]), *self.near(bases))
         near = tuple(one for one in dict.fromkeys(near) if not one.weights and one.floats in PROBED)[:MOST_PROBED]
         near = tuple(dict.fromkeys((*near, *map(Recipe, self.reaching(bases)))))
-        wanted = probing(self.subject, near, self.pristine, gradients=self.gradients)
+        wanted = probing(self.subject, near, self.pristine, gradients=self.gradients, history=self.history)
         chosen: list[Recipe] = []
         for one in (*self.fresh, *wanted):
             self.probed = len(chosen)
@@ -322,7 +323,8 @@ class _Search:
         if not asks_gradients(self.pristine[bases[0]]):
             return ()
         one = replace(gradient_of(Recipe(bases[0])), history=True)
-        return (one,) if self.observe(one).raised is None else ()
+        self.history = self.observe(one).raised is None
+        return (one,) if self.history else ()
 
     def with_gradients(self, bases: Sequence[int]) -> tuple[Recipe, ...]:
         """Calls that take gradients where the entry's first does not: a side that changes an input in place is not theirs."""

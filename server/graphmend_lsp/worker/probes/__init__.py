@@ -48,9 +48,12 @@ ROOM = 2 << 30  # bytes that a probe may take beyond what the process has: a siz
 
 
 def probing(
-    subject: Subject, recipes: Sequence[Recipe], calls: Sequence[Arguments], *, gradients: bool
+    subject: Subject, recipes: Sequence[Recipe], calls: Sequence[Arguments], *, gradients: bool, history: bool
 ) -> list[Recipe]:
-    """The probes that fit, of each of these calls, all calls of one probe together."""
+    """The probes that fit, of each of these calls, all calls of one probe together.
+
+    `gradients` says whether inputs may ask for gradients, `history` whether those may that are no leaves.
+    """
     found: list[Recipe] = []
     for words, probe in PROBES.items():
         for recipe in recipes:
@@ -60,7 +63,9 @@ def probing(
                 if floats and recipe.floats:
                     continue
                 one = replace(recipe, own=False, again=False, floats=floats or recipe.floats, ints=ints or recipe.ints)
-                found.append(replace(one, probe=words, gradients=probe.gradients and gradients))
+                computed = probe.throughout and history
+                asked = probe.gradients and (gradients or computed)
+                found.append(replace(one, probe=words, gradients=asked, history=asked and computed))
     return list(dict.fromkeys(found))
 
 
