@@ -18,7 +18,7 @@ STORES = {
     "an item of a container of its own": "own = {}\n    own['last'] = 1",
     "a name": "LAST = x.shape[0]",
 }
-OUTSIDE = ("a global", "a container's method", "an item")
+OUTSIDE = ("a global", "a container's method", "an item", "an attribute of an object")
 
 
 @pytest.mark.parametrize("store", STORES)

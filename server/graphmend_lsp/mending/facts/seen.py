@@ -41,7 +41,8 @@ class Seen:
             return None
         if any(name.id in assigned(one) for one in function.body):
             return None
-        if any(isinstance(one, (ast.Lambda, ast.ClassDef)) for one in self.source.ancestors(name)):
+        inner = (ast.Lambda, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+        if any(isinstance(one, inner) for one in self.source.ancestors(name)):
             return None
         given = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
         return next((one for one in given if one.arg == name.id), None)

@@ -136,7 +136,8 @@ def _stored_outside(source: Source, function: Function, statements: Sequence[ast
         grows = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CONTAINERS
         if isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)) and (stored or grows):
             name = root(node)
-            if name is not None and name not in local and dotted(source, node) is None:
+            called = node.func if isinstance(node, ast.Call) else None  # ``np.append`` changes nothing
+            if name is not None and name not in local and (called is None or dotted(source, called) is None):
                 return node
     return None
 

@@ -116,6 +116,20 @@ REFUSALS: tuple[Refusal, ...] = (
         gb_id="GB0036",
     ),
     Refusal(
+        "a tensor that changes for the next turn of a loop",
+        _BEFORE.replace("    other =", "    for turn in range(2):\n        other =").replace(
+            "    return", "        x.mul_(2)\n    return"
+        ),
+        "may change what the distinct values are of",
+        gb_id="GB0036",
+    ),
+    Refusal(
+        "a name that is deleted",
+        _BEFORE.replace("    return", "    del values\n    return"),
+        "changes or deletes `values`",
+        gb_id="GB0036",
+    ),
+    Refusal(
         "another tensor of that name",
         _BEFORE.replace("    other", "    x = x.cos()\n    other"),
         "is something else before the last use",

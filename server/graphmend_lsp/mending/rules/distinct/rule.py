@@ -39,7 +39,7 @@ from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.refused import Refused
-from graphmend_lsp.mending.syntax.source import Function, Source
+from graphmend_lsp.mending.syntax.source import Function, Source, assigned
 from graphmend_lsp.model import Declined, Mend, TextEdit
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
@@ -123,6 +123,9 @@ def _uses(source: Source, function: Function, statement: ast.Assign, name: str) 
     """
     end = source.range(statement)[1]
     for one in ast.walk(function):
+        changed = isinstance(one, (ast.AugAssign, ast.Delete)) and name in assigned(one)
+        if changed and isinstance(one, ast.stmt) and source.range(one)[0] > end:
+            raise Refused(f"Line {source.span(one).start.line} changes or deletes `{name}`; use another name there.")
         if not (isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Load)):
             continue
         value = value_at(source, one)
@@ -137,7 +140,10 @@ def _require_same(
     source: Source, function: Function, statement: ast.Assign, tensor: ast.Name | None, uses: list[ast.Name]
 ) -> None:
     """Refuse a tensor that changes, or whose name does, before the last use."""
-    start, end = source.range(statement)[1], max(source.range(one)[1] for one in uses)
+    around = set(source.ancestors(statement))
+    loops = [one for use in uses for one in source.ancestors(use) if isinstance(one, (ast.For, ast.While))]
+    again = [one for one in loops if one not in around]  # a later turn uses what an earlier one has changed
+    start, end = source.range(statement)[1], max(source.range(one)[1] for one in (*uses, *again))
     between = [
         one
         for one in ast.walk(function)
