@@ -307,8 +307,10 @@ def without_item(source: Source, test: ast.expr) -> tuple[str, bool] | str:
         text = source.text.value[start:end]
         for old, new in reversed(list(zip(sides, bare, strict=True))):
             first, last = source.range(old)
-            exact = new is not old and not all(_is_exact(one) for one in sides if one is not old)  # Python: float64
-            spelt = f"{_operand(source, new)}.double()" if exact else source.code(new)
+            spelt = source.code(new)
+            if new is not old and not all(_is_exact(one) for one in sides if one is not old):
+                other = sides[sides[0] is old]
+                spelt = f"{_operand(source, new)}{'.long()' if _are_whole(source, new, other) else '.double()'}"
             text = text[: first - start] + spelt + text[last - start :]
         return text, True
     bare_one = _bare(test)
@@ -330,6 +332,20 @@ def _is_exact(node: ast.expr) -> bool:
         return value.value <= (0 if value is not node else 127)
     mantissa, exponent = math.frexp(value.value)
     return (mantissa * 256).is_integer() and -13 <= exponent <= 7 if math.isfinite(value.value) else True
+
+
+def _are_whole(source: Source, tensor: ast.expr, number: ast.expr) -> bool:
+    """Whether integers are compared with an integer, which int64 does as Python; others are compared in float64."""
+    seen = Seen(source)
+    fact, other = seen.tensor(tensor), seen.of(number)
+    of_tensor = fact is not None and not any(one.startswith(("float", "bfloat", "complex")) for one in fact.dtypes)
+    literal = isinstance(number, ast.Constant) and isinstance(number.value, int)
+    if not of_tensor or not (literal or (other is not None and other.kinds == ("int",))):
+        return False
+    seen.believe(tensor, f"of dtype {' or '.join(fact.dtypes if fact is not None else ())}")
+    if not literal:
+        seen.believe(number, "an integer")
+    return True
 
 
 def _bare(node: ast.expr) -> ast.expr:
