@@ -39,7 +39,8 @@ def moved(noted: Iterable[NotedFunction], old: Mapping[str, str], new: Mapping[s
         if file is None or line is None or function is None:
             continue
         names = file.unlike(function, other | given)
-        values = [value for each in one["values"] if (value := file.value(each, function, names)) is not None]
+        places = {place: node for node in ast.walk(function) if (place := _place(node)) is not None}
+        values = [value for each in one["values"] if (value := file.value(each, places, names)) is not None]
         found.append({**one, "line": line, "callers": callers, "values": values})
     return tuple(found)
 
@@ -94,7 +95,9 @@ class _File:
             found |= {name for one in of_those for name in _names(one, stored=True)}
         return frozenset(found)
 
-    def value(self, noted: NotedValue, function: _Function, names: frozenset[str]) -> NotedValue | None:
+    def value(
+        self, noted: NotedValue, places: Mapping[tuple[int, int, int, int], ast.AST], names: frozenset[str]
+    ) -> NotedValue | None:
         """A note where it is now; None where it is of a line that changed, or may be of another kind."""
         first, column, last, end = noted["at"]
         line = self.lines.get(first)
@@ -103,7 +106,7 @@ class _File:
         if noted["name"]:
             return None if noted["name"] in names else {**noted, "at": [line, column, line + last - first, end]}
         place = (line, column, line + last - first, end)
-        node = next((one for one in ast.walk(function) if _place(one) == place), None)
+        node = places.get(place)
         if node is None or not names.isdisjoint({*_names(node), *_names(node, stored=True)}):
             return None
         return {**noted, "at": list(place)}

@@ -128,11 +128,10 @@ async def _to_fixpoint(
             rounds.append(step)
             texts = {**texts, **step.texts}
             after = replace(request, texts=texts)
-            noted = {key: moved(run.noted, step.old, step.texts) for key, run in ran[-1].items()}
-            ran.append(
-                {key: replace(run, noted=run.noted or noted.get(key, ())) for key, run in step.runs.items()}
-                or await prover.run(after, on_progress)
-            )
+            shown = {
+                key: _with_notes(run, ran[-1].get(key), step.old, step.texts) for key, run in step.runs.items()
+            }
+            ran.append(shown or await prover.run(after, on_progress))
             reports.append(await prover.report(after, ran[-1]))
         elif len(rounds) > _gained(request, reports, rounds):
             # Made in hope, and nothing came of it: back to what else there was.
@@ -157,6 +156,13 @@ async def _to_fixpoint(
     return Plan(
         before, reports[len(rounds)], applied, changed, verdict, {path: old[path] for path in changed}, limit.told
     )
+
+
+def _with_notes(run: Run, last: Run | None, old: Mapping[str, str], new: Mapping[str, str]) -> Run:
+    """A run of a mended program with the notes of the last one, where it shows breaks that rules may ask about."""
+    if run.noted or not run.events or last is None:
+        return run
+    return replace(run, noted=moved(last.noted, old, new))
 
 
 def _in_original(candidate: Candidate, old: Mapping[str, str], now: Mapping[str, str]) -> Candidate:
