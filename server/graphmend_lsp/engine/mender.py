@@ -7,6 +7,7 @@ The child runs only our own code, sees no import path but ours, and ends with it
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import pickle
 import signal
@@ -89,6 +90,7 @@ def serve() -> None:
     from graphmend_lsp.mending import THIRD_CHOICE, propose, rules_by_name
 
     rules_by_name()  # imports them
+    importlib.import_module("libcst")  # which the first mend would wait for
     while True:
         try:
             site, sources, rules, facts, styles = _read(source)

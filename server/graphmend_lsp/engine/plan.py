@@ -128,9 +128,7 @@ async def _to_fixpoint(
             rounds.append(step)
             texts = {**texts, **step.texts}
             after = replace(request, texts=texts)
-            shown = {
-                key: _with_notes(run, ran[-1].get(key), step.old, step.texts) for key, run in step.runs.items()
-            }
+            shown = {key: _with_notes(run, ran[-1].get(key), step.old, step.texts) for key, run in step.runs.items()}
             ran.append(shown or await prover.run(after, on_progress))
             reports.append(await prover.report(after, ran[-1]))
         elif len(rounds) > _gained(request, reports, rounds):

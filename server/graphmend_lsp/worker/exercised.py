@@ -15,6 +15,20 @@ from .places import same_file
 from .wire import Place
 
 
+@contextmanager
+def unwatched() -> Iterator[None]:
+    """What runs meanwhile is not the program's: nothing watches its frames, which would make it slow."""
+    before = sys.gettrace()
+    if before is None:
+        yield
+        return
+    sys.settrace(None)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+
+
 class Exercised:
     """The places, and which of them the latest watched call ran, by number."""
 

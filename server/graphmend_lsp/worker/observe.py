@@ -21,6 +21,7 @@ from typing import Any
 import torch
 
 from .effects import Effect, Listener
+from .exercised import unwatched
 from .snapshot import (
     MAX_NODES,
     TEXTS,
@@ -83,9 +84,10 @@ def observe(
     All calls of one `luck` begin with the same state of the random generators.
     """
     inputs = (tuple(args), dict(kwargs))
-    leaves = _leaves(subject, inputs)
-    for _, leaf in leaves:
-        leaf.grad = None
+    with unwatched():
+        leaves = _leaves(subject, inputs)
+        for _, leaf in leaves:
+            leaf.grad = None
     seed(_SEED + luck)
     listener.take()
     raised: Raised | None = None
@@ -93,18 +95,20 @@ def observe(
     stage = "call"
     try:
         output = subject.function(*args, **kwargs)
-        parts["output"] = take(output, store)
+        with unwatched():
+            parts["output"] = take(output, store)
         stage = "backward"
         if _backward(output):
-            for name, leaf in leaves:
-                if leaf.grad is not None:
-                    take_into(parts["gradient"], leaf.grad, store, name, {})
+            with unwatched():
+                for name, leaf in leaves:
+                    if leaf.grad is not None:
+                        take_into(parts["gradient"], leaf.grad, store, name, {})
     except Exception as error:
         raised = _raised(error, stage)
     effects = listener.take()
     for _, leaf in leaves:
         leaf.grad = None
-    with listener.unheard():
+    with listener.unheard(), unwatched():
         parts["input"] = take(inputs, store)
         parts["random state"] = _random_state()
         parts["state"] = store.once("state", state_of(subject, store))

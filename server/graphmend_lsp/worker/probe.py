@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import copy
 import gc
 import os
 import types
@@ -218,12 +217,12 @@ def exchange(file: str, source: Callable[[str], str], wrapper: Wrapper) -> bool:
     """Give the living functions of a file the code of its wrapped text; whether that could be done."""
     try:
         text = source(file)
-        tree = ast.parse(text, file)
+        tree = wrapper.visit(ast.parse(text, file))
+        if not wrapper.found:
+            return False
         plain = compile(text, file, "exec", dont_inherit=True)
-        wrapped = compile(wrapper.visit(copy.deepcopy(tree)), file, "exec", dont_inherit=True)
+        wrapped = compile(tree, file, "exec", dont_inherit=True)
     except (OSError, SyntaxError, ValueError, UnicodeError):
-        return False
-    if not wrapper.found:
         return False
     pairs: dict[types.CodeType, types.CodeType] = {}
     _pair(plain, wrapped, pairs)

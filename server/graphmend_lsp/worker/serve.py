@@ -25,7 +25,7 @@ from .own_folder import new_folder, own_folder
 from .preloads import Grown, Preloads
 from .processes import Process, can_fork, reap_strangers
 from .spare import Spare
-from .tasks import carry_out, hello, passing_folder, rehearse, uncollected, warm_up
+from .tasks import carry_out, hello, passing_folder, rehearse, uncollected, warm_up, warm_up_later
 from .wire import AnalyseParams, AnalyseResult, FailureData, Hello, Limits, MeasureParams, MeasureResult, VerifyParams
 
 STDIN = "stdin"
@@ -78,6 +78,7 @@ class Server:
     ending: list[tuple[Process, str]] = field(default_factory=list)
     analyses: int = 0  # that were begun so far
     compiled: str = ""
+    is_warm: bool = False  # whether what only a verdict needs is warmed up
 
     def handle(self, line: bytes) -> None:
         """One line of input.
@@ -133,6 +134,8 @@ class Server:
         while self.waiting and len(self.running) < self.at_once:
             number, method, params = self.waiting.popleft()
             self.analyses += method == "analyse"
+            if method == "verify":
+                self.warm()
             grown = None if number in self.cold else self.preloads.pick(params)
             plain = grown is None and number not in self.cold
             spare = self.spare if plain and self.spare is not None and self.spare.is_ready() else None
@@ -173,6 +176,12 @@ class Server:
     def descriptors(self) -> tuple[int, ...]:
         """What no child needs."""
         return (*self.private, *self.preloads.descriptors, *([self.spare.fileno()] if self.spare is not None else []))
+
+    def warm(self) -> None:
+        """Warm up what a verdict needs and an analysis does not, beside the first analysis or while nobody asks."""
+        if not self.is_warm and self.refusal is None and can_fork():
+            self.is_warm = True
+            warm_up_later()
 
     def prepare(self) -> None:
         """While nobody waits for an analysis: have a child ready for the next one, also beside a proof.
@@ -305,7 +314,7 @@ def _serve(path: list[str]) -> int:
             say({"hello": said})
             refusal = _refusal(said)
             if refusal is None:
-                warm_up()
+                warm_up(rest=not can_fork())
         cores = os.cpu_count() or 1
         pipes = (incoming, outgoing)
         server = Server(say, pipes, refusal, 2 if cores <= 4 else 4, reader, Preloads(reader, pipes))
@@ -350,11 +359,17 @@ def problem_with(method: object, params: object) -> str | None:
 def _loop(server: Server, reader: Any) -> None:
     parent = os.getppid()
     rest = bytearray()
+    listened = False
     while True:
         server.start()
-        server.prepare()
+        if listened and not server.waiting:  # the first request does not wait for what it does not need
+            server.warm()
+        if listened:
+            server.prepare()
         children = [*(request.child for request in server.running.values()), *server.preloads.children]
-        for _, data in step(reader, children, TICK if server.ending else IDLE):
+        seconds = (TICK if server.ending else IDLE) if listened else 0.0
+        listened = True
+        for _, data in step(reader, children, seconds):
             if not data:
                 return
             rest += data

@@ -167,16 +167,26 @@ def hello() -> Hello:
     return said
 
 
-def warm_up() -> None:
-    """Compile something small, so that children find Dynamo's modules imported, its caches filled and its registry read."""
+def warm_up(*, first: bool = True, rest: bool = True) -> None:
+    """Compile something small, so that children find Dynamo's modules imported, its caches filled and its registry read.
+
+    An analysis needs the `first` part only; a verdict compiles with a backward pass, too.
+    """
     from . import analyse, recorder, verify, warming  # noqa: F401
 
     try:
-        recorder.gb_id("Call to `torch._dynamo.graph_break()`")
-        warming.warm()
+        if first:
+            recorder.gb_id("Call to `torch._dynamo.graph_break()`")
+        warming.warm((*warming.RUNS[:1],) * first + (*warming.RUNS[1:],) * rest)
     except Exception as error:
         print(f"graphmend worker: warming up failed: {type(error).__name__}: {error}", file=sys.stderr)
     gc.freeze()  # collections in children then leave the shared pages alone
+
+
+def warm_up_later() -> None:
+    """The rest of warming up, while a first analysis runs in a child."""
+    with passing_folder(), uncollected():
+        warm_up(first=False)
 
 
 def rehearse(folder: str) -> None:

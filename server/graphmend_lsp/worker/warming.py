@@ -65,9 +65,9 @@ def forks_can_differentiate() -> bool:
     return torch.version.cuda is None and torch.version.hip is None
 
 
-def warm() -> None:
+def warm(runs: Sequence[tuple[str, bool]] = RUNS) -> None:
     """Compile and run it as in `RUNS`; Dynamo is reset behind each. Leaves no thread behind that was not there before."""
-    _run(RUNS)
+    _run(runs)
     bars: Any = getattr(sys.modules.get("tqdm.std"), "tqdm", None)  # torch shows progress with it; it watches its bars
     if (monitor := getattr(bars, "monitor", None)) is not None:
         monitor.exit()

@@ -49,8 +49,11 @@ def explained(source: Source, edits: Sequence[TextEdit]) -> tuple[TextEdit, ...]
 
 def _found(new: Source, regions: Sequence[Region]) -> Iterator[tuple[int, str]]:
     """What the edits wrote that is not plain: where the line begins that it is explained above, and the comment."""
-    for node in ast.walk(new.tree):
+    lines = [(new.text.position(first).line, new.text.position(last).line) for first, last in regions]
+    for node in new.nodes:
         if not isinstance(node, (ast.Call, ast.Subscript)):
+            continue
+        if not any(first <= node.lineno <= last for first, last in lines):
             continue
         start = new.range(node)[0]
         if not any(first <= start < last for first, last in regions):

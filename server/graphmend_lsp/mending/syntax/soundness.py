@@ -82,14 +82,14 @@ def new_regions(text: Text, edits: Iterable[TextEdit]) -> Iterable[Region]:
 
 
 def _rest(source: Source, regions: Sequence[Region]) -> list[tuple[str, str]]:
-    """The statements that no region touches, outermost only, each with the statements and blocks around it."""
+    """The texts of the statements that no region touches, outermost only, each with the statements and blocks around it."""
     found: list[tuple[str, str]] = []
 
     def visit(block: Iterable[ast.stmt], scope: str) -> None:
         for statement in block:
             start, end = whole(source, statement)
             if not any(touches(region, start, end) for region in regions):
-                found.append((scope, ast.dump(statement)))
+                found.append((scope, source.text.value[start:end]))
                 continue
             inner = f"{scope}/{type(statement).__name__} {getattr(statement, 'name', '')}"
             for name in ("body", "orelse", "finalbody"):

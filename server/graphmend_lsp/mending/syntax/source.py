@@ -55,6 +55,14 @@ class Bound(NamedTuple):
     others: frozenset[str]
 
 
+@dataclass
+class _Known:
+    """What was worked out of a file's text once, for every view of it."""
+
+    nodes: tuple[ast.AST, ...] = ()
+    names: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True)
 class Source:
     """A parsed file. `text` is the whole text, a byte order mark included; node offsets count in it.
@@ -71,11 +79,15 @@ class Source:
     rested: dict[str, None] = field(default_factory=dict, compare=False)
     style: Style = DEFAULT_STYLE
     bound: dict[ast.AST, Bound] = field(default_factory=dict, compare=False, repr=False)  # `imports.bound_in`, by scope
+    sites: dict[Span, Site | None] = field(default_factory=dict, compare=False, repr=False)  # `site`
+    known: _Known = field(default_factory=_Known, compare=False, repr=False)
 
-    @cached_property
+    @property
     def nodes(self) -> tuple[ast.AST, ...]:
         """Every node, in the order of `ast.walk`."""
-        return (self.tree, *self.parents)
+        if not self.known.nodes:
+            self.known.nodes = (self.tree, *self.parents)
+        return self.known.nodes
 
     # -- places ---------------------------------------------------------------------------------------------------
 
@@ -204,6 +216,11 @@ class Source:
 
     def site(self, span: Span) -> Site | None:
         """The node at a break with what is around it; None when nothing of the file stands there."""
+        if span not in self.sites:
+            self.sites[span] = self._site(span)
+        return self.sites[span]
+
+    def _site(self, span: Span) -> Site | None:
         node = self.node_at(span)
         statement = self.statement(node) if node is not None else None
         if node is None or statement is None:
@@ -225,9 +242,14 @@ class Source:
 
     # -- names ----------------------------------------------------------------------------------------------------
 
-    @cached_property
+    @property
     def names(self) -> frozenset[str]:
         """Every identifier of the file, attributes and keywords included."""
+        if not self.known.names:
+            self.known.names = self._names()
+        return self.known.names
+
+    def _names(self) -> frozenset[str]:
         found: set[str] = set()
         for node in self.nodes:
             found |= {
@@ -258,12 +280,23 @@ def read(path: str, value: str) -> Source | Unreadable:
         return Unreadable("The file contains a line end that is a lone carriage return; save it with \\n line ends.")
     try:
         tree = ast.parse(body)
-        parents = {child: parent for parent in ast.walk(tree) for child in ast.iter_child_nodes(parent)}
+        parents = _parents(tree)
     except SyntaxError as error:
         return Unreadable(f"The file has a syntax error in line {error.lineno}: {error.msg}.")
     except (ValueError, RecursionError, MemoryError) as error:
         return Unreadable(f"The file cannot be parsed: {error}.")
     return Source(path, Text(value), tree, parents)
+
+
+def _parents(tree: ast.Module) -> dict[ast.AST, ast.AST]:
+    """The parent of each node, in the order of `ast.walk`."""
+    found: dict[ast.AST, ast.AST] = {}
+    waiting: list[ast.AST] = [tree]
+    for node in waiting:  # which grows
+        for child in ast.iter_child_nodes(node):
+            found[child] = node
+            waiting.append(child)
+    return found
 
 
 def loaded(node: ast.AST) -> frozenset[str]:

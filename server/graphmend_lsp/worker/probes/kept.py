@@ -15,10 +15,12 @@ from typing import Any
 
 import torch
 
+from ..exercised import unwatched
 from ..observe import Subject
 
 _LEAVES = (str, bytes, int, float, complex, type(None), type, types.ModuleType, types.FunctionType, types.MethodType)
 _MOST = 20_000  # things that are looked at
+_Dict = tuple[dict[Any, Any], dict[Any, Any], list[Any], list[Any]]  # it, its content, and that as lists
 
 
 class Kept:
@@ -30,6 +32,7 @@ class Kept:
     def __init__(self, subject: Subject) -> None:
         self.is_back = False
         self._undo: list[Callable[[], None]] = []
+        self._dicts: list[_Dict] = []
         self._alive: dict[int, Any] = {}
         for module in subject.modules.values():
             self._visit(module)
@@ -37,14 +40,24 @@ class Kept:
             for name, value in list(vars(file).items()):
                 if not name.startswith("__") and not isinstance(value, _LEAVES):
                     self._visit(value)
-            self._undo.append(_restoring(vars(file), dict(vars(file))))
+            self._keep_dict(vars(file))
 
     def put_back(self) -> None:
         """Make all of it what it was."""
         self.is_back = True
-        for undo in self._undo:
-            with contextlib.suppress(Exception):  # a frozen or odd object of the user's: it stays as it is
-                undo()
+        with unwatched():
+            for one, content, keys, values in self._dicts:
+                try:
+                    if len(one) != len(keys) or list(one) != keys or not all(map(is_, one.values(), values)):
+                        one.clear()
+                        one.update(content)
+                except Exception:  # an odd object of the user's: it stays as it is
+                    continue
+            for undo in self._undo:
+                try:
+                    undo()
+                except Exception:  # a frozen object of the user's: it stays as it is
+                    continue
 
     def _visit(self, value: Any) -> None:
         waiting = [value]
@@ -62,7 +75,7 @@ class Kept:
             self._undo.append(_tensor(one))
             return []
         if isinstance(one, dict):
-            self._undo.append(_restoring(one, dict(one)))
+            self._keep_dict(one)
             return list(one.values())
         if isinstance(one, (list, deque)):
             self._undo.append(_refilling(one, list(one)))
@@ -77,20 +90,13 @@ class Kept:
             return []
         inside = getattr(one, "__dict__", None)
         if isinstance(inside, dict):
-            self._undo.append(_restoring(inside, dict(inside)))
+            self._keep_dict(inside)
             return list(inside.values())
         return []
 
-
-def _restoring(one: dict[Any, Any], content: dict[Any, Any]) -> Callable[[], None]:
-    keys, values = list(content), list(content.values())
-
-    def undo() -> None:
-        if len(one) != len(keys) or list(one) != keys or not all(map(is_, one.values(), values)):
-            one.clear()
-            one.update(content)
-
-    return undo
+    def _keep_dict(self, one: dict[Any, Any]) -> None:
+        content = dict(one)
+        self._dicts.append((one, content, list(content), list(content.values())))
 
 
 def _refilling(one: list[Any] | deque[Any], content: list[Any]) -> Callable[[], None]:
