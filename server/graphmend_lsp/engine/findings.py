@@ -10,6 +10,7 @@ from graphmend_lsp.analysis.reasons import is_boundary
 from graphmend_lsp.analysis.suppress import is_suppressed
 from graphmend_lsp.engine.breaks import Scope, breaks_of, is_installed, merge_all
 from graphmend_lsp.engine.config import CheckRequest
+from graphmend_lsp.engine.entries import python_files
 from graphmend_lsp.engine.explored import fake_breaks, with_modes
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.mender import Mender
@@ -22,6 +23,8 @@ from graphmend_lsp.engine.support import Supports
 from graphmend_lsp.model import Break, Candidate, Declined, EntryResult, Finding, Mend, Report
 from graphmend_lsp.text import Text
 from graphmend_lsp.values import NOTHING
+
+_MOST_AHEAD = 20  # files that are read while a run goes on
 
 
 def unmet(report: Report, result: EntryResult, run: Run | None) -> list[Mend]:
@@ -113,6 +116,12 @@ def findings_of(
         mends, refusals = mender.propose(site, texts, request.rules, facts.only(texts), styles)
         found.append(Finding(site, tuple(Candidate(supports.completed(mend)) for mend in mends), refusals))
     return tuple(found)
+
+
+def read_ahead(request: CheckRequest) -> None:
+    """Look for static findings in the request's files, beside its runs: `findings_of` then finds what was found kept."""
+    sources = Sources(request.texts)
+    _static(tuple(dict.fromkeys(python_files(request.paths)))[:_MOST_AHEAD], (), sources)
 
 
 def overlay_folder(files: Iterable[str], request: CheckRequest) -> str | None:

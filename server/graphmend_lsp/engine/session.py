@@ -19,7 +19,7 @@ from graphmend_lsp.engine.declared import declared
 from graphmend_lsp.engine.entries import accepted_for, entries_in, excused, python_files
 from graphmend_lsp.engine.explored import shown_runs, too_large
 from graphmend_lsp.engine.files import Sources
-from graphmend_lsp.engine.findings import entry_results, findings_of, scope_of
+from graphmend_lsp.engine.findings import entry_results, findings_of, read_ahead, scope_of
 from graphmend_lsp.engine.live import Live
 from graphmend_lsp.engine.measuring import measurement
 from graphmend_lsp.engine.mender import Mender
@@ -231,7 +231,12 @@ class Session:
     ) -> dict[Key, Run]:
         """Every entry of the request under Dynamo, in each mode, but for those to `leave`; `live` hears of each break."""
         keys = [key for key in self._keys(request) if key not in leave]
-        return await self._run_all(request, keys, "real", on_progress, live)
+        reading = asyncio.create_task(asyncio.to_thread(read_ahead, request)) if keys else None
+        try:
+            return await self._run_all(request, keys, "real", on_progress, live)
+        finally:
+            if reading is not None:
+                await reading
 
     async def timed(self, request: CheckRequest, keys: Iterable[Key]) -> tuple[EntryResult, ...]:
         """How these entries are cut, with the share of a call's time that each graph takes: their calls are made again."""
