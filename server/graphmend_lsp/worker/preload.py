@@ -34,6 +34,7 @@ from .places import canonical, is_installed, kind_of
 from .processes import TEMPORARY, Job, Post, live
 
 SIGNED = re.compile(rb"^.*\bimport\s*\([^)]*\)|^.*(?:import|environ|putenv|chdir|sys\.).*", re.MULTILINE)
+SUPPORT = b"graphmend_support import"
 ADOPTION = 2.0  # seconds
 SIZE = struct.Struct("!Q")
 _SIGNALS = ("SigBlk", "SigIgn", "SigCgt")
@@ -187,8 +188,11 @@ class Learner:
 
 
 def signature(text: bytes) -> int:
-    """What a text says of imports and of the state that imports see, as a number of this process and its forks."""
-    return hash(tuple(SIGNED.findall(text)))
+    """What a text says of imports and of the state that imports see, as a number of this process and its forks.
+
+    Imports of the support module, which mends write, do not count: it imports nothing but Python's own modules and torch.
+    """
+    return hash(tuple(line for line in SIGNED.findall(text) if SUPPORT not in line))
 
 
 def read(file: str) -> bytes:
