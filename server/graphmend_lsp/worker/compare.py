@@ -5,7 +5,7 @@ Pure: data in, differences out; runs no user code and knows nothing of processes
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -188,6 +188,10 @@ def compare_leaves(
     return _compare_tensors(first, second, signed_zeros)
 
 
+_EQUAL: deque[tuple[Snapshot, Snapshot]] = deque(maxlen=16)
+"""States that were found equal, the latest ones: calls that leave the state alone share its snapshot (`Store.once`)."""
+
+
 def is_zero(leaf: Leaf, blobs: Mapping[str, bytes]) -> bool:
     """Whether it is a tensor of zeros."""
     tensor = read_back(leaf, blobs)
@@ -196,6 +200,8 @@ def is_zero(leaf: Leaf, blobs: Mapping[str, bytes]) -> bool:
 
 def _compare_part(part: str, label: str, original: Side, mended: Side) -> list[Difference]:
     old, new = original.seen.parts.get(part, {}), mended.seen.parts.get(part, {})
+    if any(one is old and other is new for one, other in _EQUAL):
+        return []
     found: list[Difference] = []
     for path, leaf in old.items():
         other = new.get(path)
@@ -222,6 +228,8 @@ def _compare_part(part: str, label: str, original: Side, mended: Side) -> list[D
                 continue
             said = "new" if part != "state" else "new, or made earlier than before"
             found.append(_difference(part, path, label, f"{said}: {_brief(leaf.text)}", severity))
+    if part == "state" and not found:
+        _EQUAL.append((old, new))
     if len(found) > MAX_DIFFERENCES:
         found.sort(key=lambda one: ("different", "exception", "close", "moved").index(one["severity"]))
         more = len(found) - MAX_DIFFERENCES

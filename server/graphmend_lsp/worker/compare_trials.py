@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from .compare import PARTS, Comparison, Shown, Side, compare_refusals
 from .effects import Effect
 from .observe import Observation
 from .recipes import Recipe, gradient_of
+from .snapshot import Snapshot
 from .trials import Trial, Way
 from .used import marked, probe_differences, refused_uses, tests
 from .wire import Difference
@@ -266,11 +268,20 @@ def _state(observation: Observation) -> Collection[str]:
     return observation.parts.get("state", {}).keys()
 
 
-def _without_state(observations: Sequence[Observation], paths: Collection[str]) -> tuple[Observation, ...]:
+def _without_state(observations: Sequence[Observation], paths: AbstractSet[str]) -> tuple[Observation, ...]:
+    """The observations without that of their state; snapshots that several share stay shared."""
+    if not paths:
+        return tuple(observations)
+    left: dict[int, Snapshot] = {}
     kept = []
     for each in observations:
-        state = {path: leaf for path, leaf in each.parts.get("state", {}).items() if path not in paths}
-        kept.append(replace(each, parts={**each.parts, "state": state}) if "state" in each.parts else each)
+        state = each.parts.get("state")
+        if state is None or paths.isdisjoint(state):
+            kept.append(each)
+            continue
+        if id(state) not in left:
+            left[id(state)] = {path: leaf for path, leaf in state.items() if path not in paths}
+        kept.append(replace(each, parts={**each.parts, "state": left[id(state)]}))
     return tuple(kept)
 
 
