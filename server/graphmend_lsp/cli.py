@@ -31,8 +31,8 @@ from graphmend_lsp.engine.notebook_files import (
 from graphmend_lsp.engine.path_map import BadPathMapError, parse_pair
 from graphmend_lsp.engine.shard import BadShardError, Shard, parse_shard
 from graphmend_lsp.engine.tree import usual_jobs
-from graphmend_lsp.engine.unread import with_unread
-from graphmend_lsp.model import Measurement, Mode, Plan, Progress, Report
+from graphmend_lsp.engine.unread import unread, with_unread
+from graphmend_lsp.model import Failure, Measurement, Mode, Plan, Progress, Report
 from graphmend_lsp.report.words import for_terminal
 
 DONE, BREAKS, ERROR = 0, 1, 2
@@ -74,7 +74,7 @@ def _check(arguments: argparse.Namespace) -> int:
         finally:
             await session.close()
 
-    report = with_unread(_run(work()), request.paths)
+    report = with_unread(*_run(_beside(work(), request.paths)))
     files = notebooks(request.texts)
     places = {"text": by_cell, "html": in_program}.get(arguments.format, by_line)
     _print(placed(report, files, places), arguments.format, sys.stdout, unreached=arguments.all, notebooks=files)
@@ -190,8 +190,8 @@ def _mend(arguments: argparse.Namespace) -> int:
         finally:
             await session.close()
 
-    plan, measured = _run(work())
-    plan = replace(plan, after=with_unread(plan.after, request.paths))
+    (plan, measured), failures = _run(_beside(work(), request.paths))
+    plan = replace(plan, after=with_unread(plan.after, failures))
     if arguments.overlay:
         from graphmend_lsp.engine.overlay import OverlayError, as_overlay
 
@@ -379,6 +379,12 @@ def _jobs(arguments: argparse.Namespace) -> int:
             raise _UsageError("--jobs must be 1 or more.")
         return told
     return 1 if arguments.worker_command else usual_jobs()
+
+
+async def _beside(work: Coroutine[Any, Any, _T], paths: Sequence[str]) -> tuple[_T, tuple[Failure, ...]]:
+    """What the work gives, and which files below `paths` cannot be read, found while it goes on."""
+    reading = asyncio.create_task(asyncio.to_thread(unread, paths))
+    return await work, await reading
 
 
 def _run(work: Coroutine[Any, Any, _T]) -> _T:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from graphmend_lsp.cli import run
-from graphmend_lsp.engine.unread import with_unread
+from graphmend_lsp.engine.unread import unread, with_unread
 from graphmend_lsp.model import Failure, Report
 
 NOTHING = Report(None, None, None, (), ())
@@ -25,7 +25,7 @@ def test_what_cannot_be_parsed_is_told_with_its_place(tmp_path: Path, name: str)
     data, words, line = UNREADABLE[name]
     (tmp_path / "bad.py").write_bytes(data)
     (tmp_path / "good.py").write_text("x = '\\d'\n")  # a warning of Python's is no error
-    (failure,) = with_unread(NOTHING, [str(tmp_path)]).failures
+    (failure,) = with_unread(NOTHING, unread([str(tmp_path)])).failures
     assert (failure.kind, failure.path) == ("syntax", str(tmp_path / "bad.py"))
     assert words in failure.message
     assert line is None or failure.line == line
@@ -36,7 +36,7 @@ def test_what_a_run_has_told_is_told_once(tmp_path: Path) -> None:
     path = tmp_path / "bad.py"
     path.write_text("def f(:\n")
     told = replace(NOTHING, failures=(Failure("load", "syntax", "SyntaxError", "", str(path), 1),))
-    assert with_unread(told, [str(path)]) == told
+    assert with_unread(told, unread([str(path)])) == told
 
 
 def test_the_command_ends_with_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -35,6 +35,7 @@ class Mender:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
+        self._facts: Facts | None = None  # that the child was told last
 
     def start(self) -> None:
         """Have the child started before it is needed: it reads the rules while a worker loads torch."""
@@ -55,12 +56,16 @@ class Mender:
         process = self._process
         assert process.stdin is not None
         assert process.stdout is not None
+        again = facts == self._facts  # to write thousands of them takes a tenth of a second
+        self._facts = None
         try:
-            _write(process.stdin, (site, dict(sources), tuple(rules), facts, dict(styles)))
+            _write(process.stdin, (site, dict(sources), tuple(rules), None if again else facts, dict(styles)))
+            self._facts = facts
             answer: Proposed = _read(process.stdout)
         except (OSError, EOFError, pickle.UnpicklingError):
             process.kill()
             process.wait()
+            self._facts = None
             return (), (_UNKNOWN,)
         return answer
 
@@ -75,6 +80,7 @@ class Mender:
         # Not the working folder: a file there must not be imported in the place of one of ours.
         path = [part for part in sys.path if part and Path(part).absolute() != Path.cwd()]
         command = [sys.executable, "-I", "-c", _START, str(Path(__file__).absolute().parents[2]), *path]
+        self._facts = None
         return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=None)
 
 
@@ -91,11 +97,13 @@ def serve() -> None:
 
     rules_by_name()  # imports them
     importlib.import_module("libcst")  # which the first mend would wait for
+    facts = NOTHING
     while True:
         try:
-            site, sources, rules, facts, styles = _read(source)
+            site, sources, rules, told, styles = _read(source)
         except EOFError:
             return
+        facts = facts if told is None else told
         proposals = propose(site, sources, rules, facts, styles)
         declined = proposals.declined
         if not proposals.mends and all(one.rule in THIRD_CHOICE for one in declined):  # which are asked about each kind

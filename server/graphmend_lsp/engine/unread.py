@@ -15,12 +15,15 @@ from graphmend_lsp.model import Failure, Report
 REMEDY = "Correct it, leave it out of the paths, or run graphmend-lsp with a Python that reads it."
 
 
-def with_unread(report: Report, paths: Sequence[str]) -> Report:
-    """The report with a failure for each file below `paths` that cannot be parsed, unless a run has told it already."""
+def unread(paths: Sequence[str]) -> tuple[Failure, ...]:
+    """A failure for each file below `paths` that cannot be parsed."""
+    return tuple(failure for path in python_files(paths) if (failure := _failure(path)) is not None)
+
+
+def with_unread(report: Report, failures: Sequence[Failure]) -> Report:
+    """The report with these failures, but for files of which a run has told one already."""
     told = {failure.path for failure in report.failures if failure.kind == "syntax"}
-    more = tuple(
-        failure for path in python_files(paths) if path not in told and (failure := _failure(path)) is not None
-    )
+    more = tuple(failure for failure in failures if failure.path not in told)
     return replace(report, failures=(*report.failures, *more)) if more else report
 
 
