@@ -135,7 +135,7 @@ class Server:
             number, method, params = self.waiting.popleft()
             self.analyses += method == "analyse"
             if method == "verify":
-                self.warm()
+                self.warm_now()
             grown = None if number in self.cold else self.preloads.pick(params)
             plain = grown is None and number not in self.cold
             spare = self.spare if plain and self.spare is not None and self.spare.is_ready() else None
@@ -177,8 +177,13 @@ class Server:
         """What no child needs."""
         return (*self.private, *self.preloads.descriptors, *([self.spare.fileno()] if self.spare is not None else []))
 
-    def warm(self) -> None:
-        """Warm up what a verdict needs and an analysis does not, beside the first analysis or while nobody asks."""
+    def warm(self, *, idle: bool) -> None:
+        """Warm up what a verdict needs and an analysis does not: beside a first request, or while `idle`."""
+        if not self.waiting and (idle or self.running):
+            self.warm_now()
+
+    def warm_now(self) -> None:
+        """Do it, if that was not done."""
         if not self.is_warm and self.refusal is None and can_fork():
             self.is_warm = True
             warm_up_later()
@@ -359,17 +364,17 @@ def problem_with(method: object, params: object) -> str | None:
 def _loop(server: Server, reader: Any) -> None:
     parent = os.getppid()
     rest = bytearray()
-    listened = False
+    listened, idle = False, False
     while True:
         server.start()
-        if listened and not server.waiting:  # the first request does not wait for what it does not need
-            server.warm()
-        if listened:
+        if listened:  # before that, nothing may wait for what the first request does not need
+            server.warm(idle=idle)
             server.prepare()
         children = [*(request.child for request in server.running.values()), *server.preloads.children]
         seconds = (TICK if server.ending else IDLE) if listened else 0.0
-        listened = True
-        for _, data in step(reader, children, seconds):
+        news = step(reader, children, seconds)
+        listened, idle = True, listened and not news and not server.ending
+        for _, data in news:
             if not data:
                 return
             rest += data
