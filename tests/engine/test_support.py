@@ -148,7 +148,7 @@ def test_the_style_of_a_project(
 def test_another_text_has_another_version() -> None:
     """A project that has an older text gets the new one by its number: change both together."""
     digest = hashlib.sha256(support_text().encode()).hexdigest()[:16]
-    assert (version_of(support_text()), digest) == (5, "a294a6673aaffec8")
+    assert (version_of(support_text()), digest) == (6, "abbef841d5c534e5")
     assert version_of("VERSION = 1\n") is None
 
 
@@ -297,6 +297,96 @@ print(graphs.frame_count, len(said["MainThread"]))
 )
 
 
+_HANDLERS = (
+    _LOAD
+    + """
+import contextlib
+
+class Own(ValueError):
+    pass
+
+ALIAS = (ImportError, Own)
+
+def inner(x):
+    one.check((x < 9).all(), Own, "own")
+    return x.sin()
+
+def message(x):
+    one.check((x < 9).all(), lambda x: Own(x.sum().item()), x)
+    return x.sin()
+
+def as_given(x):
+    try:
+        return inner(x)
+    except (KeyError, ValueError):
+        return x.cos()
+
+def other(x):
+    try:
+        return inner(x)
+    except (KeyError, TypeError):
+        return x.cos()
+
+def alias(x):
+    try:
+        return inner(x)
+    except ALIAS:
+        return x.cos()
+
+def suppressed(x):
+    with contextlib.suppress(ValueError):
+        return inner(x)
+    return x.cos()
+
+def of_message(x):
+    try:
+        return message(x)
+    except Own:
+        return x.cos()
+
+def not_of_message(x):
+    try:
+        return message(x)
+    except OSError:
+        return x.cos()
+
+def finally_(x):
+    try:
+        return inner(x)
+    finally:
+        x = x + 1
+
+try:
+    import nowhere
+except ImportError:
+    def defined(x):
+        return inner(x)
+
+def in_handler(x):
+    try:
+        x = x + 1
+    except ValueError:
+        pass
+    else:
+        return inner(x)
+
+def call(function, x):
+    try:
+        return repr(function(x))
+    except ValueError as error:
+        return repr(error)
+
+for program in (as_given, other, alias, suppressed, of_message, not_of_message, finally_, defined, in_handler):
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    compiled = torch.compile(program, backend="aot_eager")
+    same = [call(compiled, x) == call(program, x) for x in (torch.ones(2), torch.full((2,), 10.0))]
+    broken = sum(torch._dynamo.utils.counters["unimplemented"].values())
+    print(program.__name__, broken, same == [True, True])
+"""
+)
+
+
 def _ran(tmp_path: Path, text: str) -> list[str]:
     spec = importlib.util.find_spec("graphmend_lsp.support.graphmend_support")
     assert spec is not None and spec.origin is not None
@@ -319,6 +409,15 @@ def test_each_thread_has_its_own_effects(tmp_path: Path) -> None:
     lines = _ran(tmp_path, _THREADS)[1:]
     assert lines[:-4] == ["['first', 'inner', 'last']"] * 8
     assert lines[-4:] == ["{'a': ['mine'], 'b': ['mine']}", "['other']", "['MainThread', 'other'] None None", "1 5"]
+
+
+def test_a_handler_that_is_traced_gets_the_exception_of_a_check(tmp_path: Path) -> None:
+    """The graph breaks there, and only there: what another handler would catch, or one in another function, raises in the graph."""
+    found = dict(line.split(" ", 1) for line in _ran(tmp_path, _HANDLERS)[1:])
+    caught = dict.fromkeys(("as_given", "alias", "suppressed", "of_message"))
+    assert {name for name, said in found.items() if not said.startswith("0 ")} == set(caught)
+    assert {said.rpartition(" ")[2] for said in found.values()} == {"True"}
+    assert len(found) == 9
 
 
 def test_a_file_that_an_editor_has_just_created_is_not_foreign(tmp_path: Path) -> None:

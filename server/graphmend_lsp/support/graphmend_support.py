@@ -10,10 +10,14 @@ GraphMend writes this file once, and writes it anew when it has a newer one. Do 
 
 from __future__ import annotations
 
+import ast
+import builtins
 import functools
 import importlib
 import inspect
 import json
+import linecache
+import os
 import re
 import threading
 import types
@@ -30,7 +34,7 @@ __all__ = [
     "runs_deferred", "state_operator", "while_tracing",
 ]
 
-VERSION = 5
+VERSION = 6
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Never change what is in here: copies of other versions use it, too.
@@ -51,8 +55,9 @@ def check(holds: Any, error: Callable[..., BaseException], *arguments: Any) -> b
 
     `error` is an exception's class, and `arguments` are texts, numbers, True, False and None; or a function that makes the
     exception, of what `call_in_graph` takes. What it gives is True, so that it can stand in an `assert`.
+    A graph raises past a handler that was traced; where one is, this breaks the graph, and the handler gets the exception.
     """
-    if not torch.compiler.is_compiling() or not isinstance(holds, torch.Tensor):
+    if not torch.compiler.is_compiling() or not isinstance(holds, torch.Tensor) or _may_be_caught(error):
         if not holds:
             raise error(*arguments)
     else:  # an operator whose value nobody uses would be left out
@@ -65,6 +70,62 @@ def check(holds: Any, error: Callable[..., BaseException], *arguments: Any) -> b
             made = torch.ops.graphmend.check_2(holds, _called(error, pattern, False), numbers, tensors)
         torch._assert_async(made, "graphmend_support.check")
     return True
+
+
+def _may_be_caught(error: Any) -> bool:
+    """Whether one of the functions that Dynamo traces right now calls from inside a `try` that may catch the exception."""
+    try:
+        frames = torch._guards.TracingContext.extract_stack()
+    except AttributeError:  # another torch
+        return False
+    inside = os.path.dirname(torch.__file__), __file__  # what torch catches it raises again
+    return any(_is_handled(one.filename, one.lineno, error) for one in frames if not one.filename.startswith(inside))
+
+
+_may_be_caught._dynamo_marked_constant = True
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_handled(file: str, line: Any, error: Any) -> bool:
+    lines = linecache.getlines(file)
+    if line is None or not any("except" in one or "suppress" in one for one in lines):
+        return False
+    try:
+        waiting: Any = [(ast.parse("".join(lines)), False)]
+    except SyntaxError:
+        return True
+    while waiting:
+        node, handled = waiting.pop()
+        for name, value in ast.iter_fields(node):
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, ast.AST) and getattr(child, "lineno", line) <= line <= getattr(child, "end_lineno", line):
+                    inner = handled or (name == "body" and _handles(node, error))
+                    if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+                        inner = False  # it is called elsewhere
+                    if inner and isinstance(child, ast.stmt):
+                        return True
+                    waiting.append((child, inner))
+    return False
+
+
+def _handles(node: Any, error: Any) -> bool:
+    if isinstance(node, (ast.With, ast.AsyncWith)):
+        return any("suppress" in ast.dump(one.context_expr) for one in node.items)
+    kinds = [error] if isinstance(error, type) else _named_in(error)
+    known = {base.__name__ for kind in kinds for base in kind.__mro__}
+    for handler in getattr(node, "handlers", ()):
+        wanted = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+        names = [getattr(one, "attr", getattr(one, "id", None)) for one in wanted]
+        if not kinds or any(one is None or one in known or not hasattr(builtins, one) for one in names):
+            return True
+    return False
+
+
+def _named_in(function: Any) -> Any:
+    """The classes of exceptions that a function names."""
+    names = {**vars(builtins), **function.__globals__}
+    found = [names.get(one) for one in function.__code__.co_names]
+    return [one for one in found if isinstance(one, type) and issubclass(one, BaseException)]
 
 
 def _raised(error: Type[BaseException], arguments: Any) -> str:
