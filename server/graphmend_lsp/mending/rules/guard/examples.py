@@ -574,6 +574,70 @@ def f(x):
         outermost="f",
     ),
     Example(
+        "a check of a module that another call has in a `try`",
+        """\
+import torch
+from torch import nn
+
+
+class Check(nn.Module):
+    def __init__(self, name):
+        super().__init__()
+        self.name = name
+
+    def forward(self, x):
+        if ⟦torch.isnan(x).any()⟧:
+            raise ValueError(self.name)
+        return x
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gate = Check("a")
+
+    def forward(self, x, skip_bad=False):
+        if not skip_bad:
+            return self.gate(x.sin())
+        try:
+            return self.gate(x.sin())
+        except ValueError:
+            return torch.zeros_like(x)
+""",
+        """\
+import torch
+from torch import nn
+
+from graphmend_support import check
+
+
+class Check(nn.Module):
+    def __init__(self, name):
+        super().__init__()
+        self.name = name
+
+    def forward(self, x):
+        check(~torch.isnan(x).any(), lambda name: ValueError(name), self.name)
+        return x
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gate = Check("a")
+
+    def forward(self, x, skip_bad=False):
+        if not skip_bad:
+            return self.gate(x.sin())
+        try:
+            return self.gate(x.sin())
+        except ValueError:
+            return torch.zeros_like(x)
+""",
+        run="fn = Net()\ncalls = [(torch.ones(4),), (torch.zeros(4),)]",
+        outermost="forward",
+    ),
+    Example(
         "an assertion that a list holds something",
         """\
 import torch
@@ -620,40 +684,6 @@ def fn(x, counts):
 """,
         "Python compares `list(x.size())` as a list",
         gb_id="GB6622",
-    ),
-    Refusal(
-        "a check of a module that another call has in a `try`",
-        """\
-import torch
-from torch import nn
-
-
-class Check(nn.Module):
-    def __init__(self, name):
-        super().__init__()
-        self.name = name
-
-    def forward(self, x):
-        if ⟦torch.isnan(x).any()⟧:
-            raise ValueError(self.name)
-        return x
-
-
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.check = Check("a")
-
-    def forward(self, x, skip_bad=False):
-        if not skip_bad:
-            return self.check(x)
-        try:
-            return self.check(x)
-        except ValueError:
-            return torch.zeros_like(x)
-""",
-        "A call in line 25 may catch the exception",
-        outermost="forward",
     ),
     Refusal(
         "a check that stands at the end",

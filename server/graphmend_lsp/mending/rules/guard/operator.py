@@ -33,11 +33,16 @@ _DOC = '"""Raises where it does not hold; `torch._assert_async` of the value kee
 
 
 def raise_in_operator(
-    source: Source, function: Function, check: Check, sources: Mapping[str, str] = MappingProxyType({})
+    source: Source,
+    function: Function,
+    check: Check,
+    sources: Mapping[str, str] = MappingProxyType({}),
+    caught: str | None = None,
 ) -> InGraph | str:
     """The check as an operator of its own that raises what the check raises, or why it cannot be one.
 
-    `sources` are the texts of the files that functions may be read in.
+    `sources` are the texts of the files that functions may be read in. `caught` is why a caller may catch the exception:
+    the support module's check sees to that itself.
     """
     statement = check.statement
     if isinstance(check, Raise) and check.statement.body[0] is not check.error:
@@ -60,6 +65,8 @@ def raise_in_operator(
     found = _in_support(source, function, check, parts)
     if isinstance(found, InGraph):
         return found
+    if caught is not None:
+        return caught
     if local is not None:
         return found or words.format(local)
     operator, added = spell(source, "torch.library.custom_op", source.tree)

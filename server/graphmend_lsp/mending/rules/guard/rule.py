@@ -35,10 +35,11 @@ numbers or keep statistics (dropout, batch norm, what is not known), the mend as
 
 When it is refused
 ------------------
-Inside a `try` that may catch the exception, or where a call of the file that may lead there is in such a `try`. When the
-condition has an effect, or cannot be computed earlier or later; when it compares lists, which Python does. When the
-exception shows a whole tensor, whose text tells of its gradient, or an object (for the operator), has a cause
-(`raise ... from`) or several arguments (for the assertion). When the check is at the end already, and costs no graph there.
+Inside a `try` that may catch the exception, or where a caller has such a `try` in the run. (In other uses `check` looks for one
+when TorchDynamo traces it, and breaks the graph there, so that the handler gets the exception.) When the condition has an effect,
+or cannot be computed earlier or later; when it compares lists, which Python does. When the exception shows a whole tensor, whose
+text tells of its gradient, or an object (for the operator), has a cause (`raise ... from`) or several arguments (for the
+assertion). When the check is at the end already, and costs no graph there.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ import ast
 from dataclasses import replace
 
 from graphmend_lsp.mending.facts.between import Between
-from graphmend_lsp.mending.facts.caught import catching as caught
+from graphmend_lsp.mending.facts.caught import catching, handling
 from graphmend_lsp.mending.facts.effects import effect_of, statements_in
 from graphmend_lsp.mending.facts.later import later
 from graphmend_lsp.mending.lowering.deferral import is_deferred
@@ -116,17 +117,17 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
     late = at_edge if late is None else late
     reasons = [late] if isinstance(late, str) else []
     answers: list[Mend | Declined] = []
-    catching = caught(request, source, place.function)
-    operator = catching if catching is not None else raise_in_operator(source, place.function, check, request.sources)
+    what = "AssertionError" if isinstance(check, Assertion) else _error_name(source, check)
+    caught = catching(request, source, place.function)
+    operator = handling(request, what) or raise_in_operator(source, place.function, check, request.sources, caught)
     if isinstance(operator, InGraph):
-        what = "AssertionError" if isinstance(check, Assertion) else _error_name(source, check)
         answers.append(_mend(request, source, check, f"raise {what} in the graph", operator))
     else:
         reasons.append(operator)
     answers += [] if isinstance(late, str) else [late]
     graph = raise_in_graph(source, check) if isinstance(check, Raise) else assert_in_graph(source, check)
     if isinstance(graph, InGraph):
-        if catching is not None:
+        if caught is not None:
             graph = replace(graph, assumes=(*graph.assumes, Assumption("caught")))
         title = "assert a tensor, in the graph" if isinstance(check, Assertion) else "check in the graph"
         answers.append(_mend(request, source, check, title, graph))
