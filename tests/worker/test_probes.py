@@ -143,6 +143,35 @@ def turned(net: Any, x: torch.Tensor) -> Any:
     return (x.flip(0) if x.sum() > 100 else x).view(-1)
 
 
+def marked(net: Any, x: torch.Tensor) -> Any:
+    rows = x[:, 0] > 100
+    x[rows, 0] = x[rows, 1] * 2
+    return x + 1
+
+
+def marked_by_where(net: Any, x: torch.Tensor) -> Any:
+    first = x.select(1, 0)
+    first.copy_(torch.where(first > 100, x.select(1, 1) * 2, first))
+    return x + 1
+
+
+def tripled(net: Any, x: torch.Tensor) -> Any:
+    return x * (3 if x.sum() > 100 else 2)
+
+
+def tripled_by_where(net: Any, x: torch.Tensor) -> Any:
+    return x * torch.where(x.sum() > 100, 3, 2)
+
+
+def limited_by(net: Any, x: torch.Tensor, ids: torch.Tensor) -> Any:
+    most = ids.max().item()
+    return x.clamp(-most, most)
+
+
+def limited_as_given(net: Any, x: torch.Tensor, ids: torch.Tensor) -> Any:
+    return x.clamp(-ids.max(), ids.max()).to(x.dtype)
+
+
 def turned_by_where(net: Any, x: torch.Tensor) -> Any:
     return torch.where(x.sum() > 100, x.flip(0), x).contiguous().view(-1)
 
@@ -186,6 +215,8 @@ def rooted_otherwise(net: Any, x: torch.Tensor) -> Any:
 IDS = torch.tensor([1, 3, 2])
 DECEIVING = [
     ("with model and inputs cast to bfloat16", "", chosen, chosen_by_where, (X,), "dtype"),
+    ("with integers of 16 bits without dimensions", "", tripled, tripled_by_where, (X,), "dtype"),
+    ("with integers and floating numbers exchanged", "", limited_by, limited_as_given, (X, IDS), "dtype"),
     (
         "with an integer at the upper end of its dtype",
         "",
@@ -207,6 +238,7 @@ DECEIVING = [
     ("with second gradients", "zero", rooted, rooted_otherwise, (X,), "backward"),
     ("with tensors transposed in memory", "", turned, turned_by_where, (X,), "layout"),
     ("with expanded tensors", "", turned, turned_by_where, (X,), "layout"),
+    ("with rows that are one row expanded", "", marked, marked_by_where, (X,), "layout"),
     ("as the first call, with shared tensors", "", same, same_by_where, (X,), "identity"),
     ("as the first call", "", built, built_always, (X,), "inside-effects"),
     ("with a large batch", "", sized, sized_late, (X,), "shapes"),

@@ -50,6 +50,21 @@ def _expanded(call: Arguments) -> Arguments:
     return args, kwargs
 
 
+def _has_rows(_subject: Subject, call: Arguments) -> bool:
+    return any(one.dim() > 1 and len(one) > 1 for one in _repeatable(call))
+
+
+def _of_one_row(call: Arguments) -> Arguments:
+    """Every tensor with several dimensions repeats its first row, without a memory of its own for the others."""
+    made = {
+        id(one): one.detach()[:1].expand(one.shape).requires_grad_(one.requires_grad)
+        for one in _repeatable(call)
+        if one.dim() > 1
+    }
+    args, kwargs = substitute(call, made)
+    return args, kwargs
+
+
 def _is_image(_subject: Subject, call: Arguments) -> bool:
     return any(one.dim() == 4 for one in _plain(call))
 
@@ -89,6 +104,7 @@ def _inference(subject: Subject, _call: Arguments) -> Iterator[Subject]:
 PROBES = (
     Probe("with tensors transposed in memory", "layout", _turns, _transposed, refusals=True),
     Probe("with expanded tensors", "layout", lambda _subject, call: bool(_repeatable(call)), _expanded, refusals=True),
+    Probe("with rows that are one row expanded", "layout", _has_rows, _of_one_row, refusals=True),
     Probe(CHANNELS_LAST, "layout", _is_image, _channels_last, _model_channels_last, refusals=True),
     Probe("in inference mode", "settings", lambda _subject, _call: True, around=_inference, refusals=True),
 )

@@ -400,6 +400,35 @@ def fn(x, m):
         gb_id=_ID,
     ),
     Example(
+        "a column of an argument, whose rows may share memory",
+        before="""\
+import torch
+
+
+def fn(x, m):
+    x[m, 0] = ⟦x[m, 1]⟧ * 2
+    return x + 1
+""",
+        after="""\
+import torch
+
+
+def fn(x, m):
+    mask = (
+        m.bool()
+        .reshape(m.shape + (1,) * (x.select(m.dim(), 0).dim() - m.dim()))
+        .expand_as(x.select(m.dim(), 0))
+    )
+    x.select(m.dim(), 0).copy_(
+        torch.where(mask, x.select(m.dim(), 1) * 2, x.select(m.dim(), 0))
+    )
+    return x + 1
+""",
+        run=_ROWS,
+        gb_id=_ID,
+        assumes=("layout",),
+    ),
+    Example(
         "rows that are listed and updated",
         before="""\
 import torch

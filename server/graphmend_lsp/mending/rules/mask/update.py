@@ -13,7 +13,7 @@ from graphmend_lsp.mending.syntax.formatting import layout, line_limit, operand,
 from graphmend_lsp.mending.syntax.imports import spell
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source
-from graphmend_lsp.model import Mend, TextEdit
+from graphmend_lsp.model import Assumption, Mend, TextEdit
 
 NAME = "mask"
 _TITLE = "Update all elements under the mask"
@@ -64,7 +64,19 @@ def updated(source: Source, kinds: Kinds, statement: ast.Assign | ast.AugAssign,
     lines = [*masked.setup, *lines]
     spots: list[TextEdit] = [imported] if imported is not None else []
     spots.append(edits.replace(source, statement, statement, lines))
-    return Mend(NAME, _TITLE, source.path, source.span(statement), tuple(spots))
+    assumes = () if own or _is_made_here(source, kinds, place.tensor) else (_apart(source, place.tensor),)
+    return Mend(NAME, _TITLE, source.path, source.span(statement), tuple(spots), assumes=assumes)
+
+
+def _apart(source: Source, tensor: ast.expr) -> Assumption:
+    """That elements of the tensor share no memory: an index may be written to such a one (torch warns), `copy_` raises."""
+    return Assumption("layout", places=((source.path, source.span(tensor)),))
+
+
+def _is_made_here(source: Source, kinds: Kinds, tensor: ast.expr) -> bool:
+    scalars = Scalars(source, kinds)
+    values = scalars.values(tensor) if isinstance(tensor, ast.Name) else None
+    return bool(values) and all(scalars.is_fresh(value) for value in values or ())
 
 
 def _keeps_dtype(masked: Masked, place: Chosen, statement: ast.Assign | ast.AugAssign) -> bool:

@@ -239,7 +239,7 @@ def fn(x):
         run=_FLOATS,
         outermost="fn",
         gb_id="GB0124",
-        assumes=("shapes",),
+        assumes=("shapes", "dtype"),
         seen=(("y", "float32 4"), ("steps", "int"), ("y + steps", "float32 4")),
     ),
     Example(
@@ -275,7 +275,7 @@ def _fn_operator(x: torch.Tensor) -> torch.Tensor:
 ''',
         run=_FLOATS,
         gb_id="GB8985",
-        assumes=("shapes",),
+        assumes=("shapes", "dtype"),
         seen=(("x", "float32 4"), ("slope", "float32 4")),
     ),
     Example(
@@ -328,7 +328,7 @@ calls = [
 ]
 """,
         gb_id="GB0124",
-        assumes=("shapes",),
+        assumes=("shapes", "dtype"),
         seen=(
             ("x", "float32 4 3"),
             ("weight", "float32 2 3 2"),
@@ -398,7 +398,7 @@ fn = Net()
 ''',
         run=_FLOATS,
         gb_id="GB0109",
-        assumes=("shapes",),
+        assumes=("shapes", "dtype"),
         seen=(
             ("x", "float32 4"),
             ("self.scale", "float32 3"),

@@ -137,11 +137,17 @@ def _of_region(request: Request, source: Source, function: Function, region: Reg
             f"{where.capitalize()} run uncompiled, as one operator that the compiler cannot fuse; "
             "the backward pass runs them again.",
         ),
-        assumes=() if region.alike else (Assumption("shapes", "", ((source.path, source.span(region.first)),)),),
+        assumes=() if region.alike else _assumed(source, region),
         cautions=_cautions(region),
         conditions=region.conditions,
         inductor=True,
     )
+
+
+def _assumed(source: Source, region: Region) -> tuple[Assumption, ...]:
+    """What is said of the results rests on a run: which sizes they follow, and that they have the dtype of what they are like."""
+    place = ((source.path, source.span(region.first)),)
+    return Assumption("shapes", places=place), Assumption("dtype", places=place)
 
 
 def _cautions(region: Region) -> tuple[str, ...]:
