@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import multiprocessing
 import linecache
+import multiprocessing
 import os
 import shutil
 import subprocess
