@@ -137,6 +137,8 @@ class Between:
         return self._module_acts(owner, called.attr, act, seen)
 
     def _module_acts(self, owner: ast.ClassDef, attribute: str, act: Act, seen: frozenset[Function]) -> bool:
+        if act in ("speech", "foreign speech"):
+            return True  # a hook of it may speak, or another module that is put in its place
         made = values_of(owner, attribute)
         return not made or any(self._made_acts(one, act, seen) for one in made)
 

@@ -13,6 +13,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from graphmend_lsp.mending.facts.between import Between
 from graphmend_lsp.mending.facts.effects import Effect, blames_caller, effects_in, is_static, own_nodes
 from graphmend_lsp.mending.facts.later import later
 from graphmend_lsp.mending.facts.reach import called_within
@@ -78,6 +79,7 @@ def collect(
         return deferred
     edits, copied = deferred
     told: list[str] = []
+    waiting: list[Assumption] = []
     for other_source, other in _others(source, effect, outer_source, outer, between):
         also = _deferred(other_source, inner_of(other_source, other), other, from_support)
         if isinstance(also, str):
@@ -85,6 +87,9 @@ def collect(
             told.append(f"`{other.label}` in line {line} stays where it is and now comes earlier than this one.")
             continue
         edits, copied = [*edits, *also[0]], [*copied, *also[1]]
+        waiting += assumed(
+            other_source, other, _behind(other_source, inner_of(other_source, other), other), collected=True
+        )
     uses_defer = any(edit.path == outer_source.path for edit in edits)
     wrapped = (
         _wrapped_by_support(source, outer_source, outer, uses_defer, above=bool(wrappers))
@@ -105,7 +110,18 @@ def collect(
         changes.append(f"When several threads run `{outer.name}` at the same time their texts are kept in one list.")
     around = (*wrappers, (outer_source, outer), *between) if outer is not inner or wrappers else ()
     said = assumed(source, effect, _behind(source, inner, effect), collected=True, outer=around)
-    return Collected((*edits, *wrapped), (*changes, *dict.fromkeys(told)), (*said, *_warned(effect)))
+    said += tuple(one for one in waiting if one.kind == "message-order")
+    said += _passed(around)
+    return Collected((*edits, *wrapped), (*changes, *dict.fromkeys(told)), (*dict.fromkeys(said), *_warned(effect)))
+
+
+def _passed(around: Sequence[tuple[Source, Function]]) -> tuple[Assumption, ...]:
+    """That what the functions around call before they end says nothing, the hooks of a module that is called among it."""
+    for source, function in around:
+        if (spoken := Between(source).first(list(function.body), "foreign speech")) is not None:
+            words = f"`{source.code(spoken)}` says nothing"
+            return (Assumption("message-order", words, ((source.path, source.span(spoken)),)),)
+    return ()
 
 
 def _behind(source: Source, function: Function, effect: Effect) -> list[ast.stmt]:

@@ -530,6 +530,7 @@ class Net(torch.nn.Module):
         run="fn = Net()\ncalls = [(torch.arange(4.0),), (torch.arange(4.0) - 2,), (torch.arange(4.0),)]",
         outermost="Net.forward",
         gb_id="GB0059",
+        assumes=("message-order", "message-order"),
     ),
     Example(
         "a message that is logged once",
