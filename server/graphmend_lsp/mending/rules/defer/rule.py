@@ -19,9 +19,9 @@ No message is lost, each has the values of its own place, and their order stays;
 value that changes in place afterwards is copied, and the mend says so. Compilation drops no message, as
 `reorderable_logging_functions` and `is_compiling()` guards do. What a message reads, it reads where the statement is. What it
 gets by reference (a container of the object, a tensor that a layer may change) appears as it is at the end. Where a call
-in between may change it, the mend assumes that it does not. Where a call in between may print or log, the
-mend assumes that it does not; that of a module may, as a hook can be put on it, or another module in its place. It assumes the same
-where the stream is the program's own. For a warning it assumes that no filter makes an error of it.
+in between may change it, the mend assumes that it does not. Where a call in between may print or log, the mend assumes that it
+does not; a call of a module may, as a hook can be put on it, or another module in its place. It assumes the same where the stream
+is the program's own. For a warning it assumes that no filter makes an error of it.
 
 When it is refused
 ------------------
