@@ -98,6 +98,14 @@ def collect(
     )
     if isinstance(wrapped, str):
         return wrapped
+    changes = _changes(outer, effect, copied, from_support)
+    around = (*wrappers, (outer_source, outer), *between) if outer is not inner or wrappers else ()
+    said = (*_assumed_behind(source, effect, around), *waiting, *_passed(around), *_warned(effect))
+    return Collected((*edits, *wrapped), (*changes, *dict.fromkeys(told)), tuple(dict.fromkeys(said)))
+
+
+def _changes(outer: Function, effect: Effect, copied: Sequence[str], from_support: bool) -> list[str]:
+    """What is other than before, in words."""
     changes = [f"The text appears when `{outer.name}` returns or raises, not in the middle of it."]
     if effect.kind == "log":
         named = "" if from_support else ", and `<lambda>` as their function name"
@@ -108,11 +116,13 @@ def collect(
     ]
     if not from_support:
         changes.append(f"When several threads run `{outer.name}` at the same time their texts are kept in one list.")
-    around = (*wrappers, (outer_source, outer), *between) if outer is not inner or wrappers else ()
-    said = assumed(source, effect, _behind(source, inner, effect), collected=True, outer=around)
-    said += tuple(one for one in waiting if one.kind == "message-order")
-    said += _passed(around)
-    return Collected((*edits, *wrapped), (*changes, *dict.fromkeys(told)), (*dict.fromkeys(said), *_warned(effect)))
+    return changes
+
+
+def _assumed_behind(
+    source: Source, effect: Effect, around: Sequence[tuple[Source, Function]] = ()
+) -> tuple[Assumption, ...]:
+    return assumed(source, effect, _behind(source, inner_of(source, effect), effect), collected=True, outer=around)
 
 
 def _passed(around: Sequence[tuple[Source, Function]]) -> tuple[Assumption, ...]:
