@@ -155,14 +155,6 @@ def marked_by_where(net: Any, x: torch.Tensor) -> Any:
     return x + 1
 
 
-def tripled(net: Any, x: torch.Tensor) -> Any:
-    return x * (3 if x.sum() > 100 else 2)
-
-
-def tripled_by_where(net: Any, x: torch.Tensor) -> Any:
-    return x * torch.where(x.sum() > 100, 3, 2)
-
-
 def limited_by(net: Any, x: torch.Tensor, ids: torch.Tensor) -> Any:
     most = ids.max().item()
     return x.clamp(-most, most)
@@ -215,7 +207,6 @@ def rooted_otherwise(net: Any, x: torch.Tensor) -> Any:
 IDS = torch.tensor([1, 3, 2])
 DECEIVING = [
     ("with model and inputs cast to bfloat16", "", chosen, chosen_by_where, (X,), "dtype"),
-    ("with integers of 16 bits without dimensions", "", tripled, tripled_by_where, (X,), "dtype"),
     ("with integers and floating numbers exchanged", "", limited_by, limited_as_given, (X, IDS), "dtype"),
     (
         "with an integer at the upper end of its dtype",

@@ -30,6 +30,7 @@ from .wire import AnalyseParams, AnalyseResult, FailureData, Hello, Limits, Meas
 
 STDIN = "stdin"
 LINE_LIMIT = 256 * 1024 * 1024
+ENDS = [getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP") if hasattr(signal, name)]
 SOON = 3.0  # seconds that a proof has the machine for itself
 IDLE = 1.0  # seconds between looks whether the process that started us is still there
 METHODS: Mapping[str, frozenset[str]] = {  # what each must be given
@@ -186,7 +187,13 @@ class Server:
         """Do it, if that was not done."""
         if not self.is_warm and self.refusal is None and can_fork():
             self.is_warm = True
-            warm_up_later()
+            before = signal.pthread_sigmask(
+                signal.SIG_BLOCK, ENDS
+            )  # torch must not take the end for an error of the program
+            try:
+                warm_up_later()
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def prepare(self) -> None:
         """While nobody waits for an analysis: have a child ready for the next one, also beside a proof.
@@ -306,9 +313,8 @@ def serve(path: list[str]) -> int:
 
 def _serve(path: list[str]) -> int:
     incoming, outgoing = _take_pipes()
-    for name in ("SIGTERM", "SIGINT", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), _stop)
+    for one in ENDS:
+        signal.signal(one, _stop)
     say = partial(_write, outgoing)
     reader = new_pipe_reader()
     server: Server | None = None
@@ -328,9 +334,8 @@ def _serve(path: list[str]) -> int:
     except (StoppedError, BrokenPipeError, ConnectionError):
         pass
     finally:
-        for name in ("SIGTERM", "SIGINT", "SIGHUP"):
-            if hasattr(signal, name):
-                signal.signal(getattr(signal, name), signal.SIG_IGN)
+        for one in ENDS:
+            signal.signal(one, signal.SIG_IGN)
         if server is not None:
             server.close()
     return 0

@@ -77,26 +77,8 @@ def _in(dtype: torch.dtype) -> Probe:
     )
 
 
-def _has_inputs(_subject: Subject, call: Arguments) -> bool:
-    return any(_casts(one) and one.numel() for _, one in tensors_of(call))
-
-
 def _as_narrow(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.detach().nan_to_num(0, 0, 0).clamp(-128, 127).to(torch.int16)
-
-
-def _narrow(call: Arguments) -> Arguments:
-    """Every floating input is its first element, as an integer of 16 bits without dimensions.
-
-    A Python number leaves such a tensor its dtype; another tensor without dimensions need not.
-    """
-    made = {
-        id(one): _as_narrow(one).reshape(-1)[0]
-        for _, one in tensors_of(call)
-        if _casts(one) and one.numel() and not isinstance(one, torch.nn.Parameter)
-    }
-    args, kwargs = substitute(call, made)
-    return args, kwargs
 
 
 def _has_both(_subject: Subject, call: Arguments) -> bool:
@@ -121,6 +103,5 @@ def _exchanged(call: Arguments) -> Arguments:
 
 PROBES = (
     *map(_in, (torch.bfloat16, torch.float16, torch.float64)),
-    Probe("with integers of 16 bits without dimensions", "dtype", _has_inputs, _narrow, throughout=True),
     Probe("with integers and floating numbers exchanged", "dtype", _has_both, _exchanged, throughout=True),
 )
