@@ -187,9 +187,8 @@ class Server:
         """Do it, if that was not done."""
         if not self.is_warm and self.refusal is None and can_fork():
             self.is_warm = True
-            before = signal.pthread_sigmask(
-                signal.SIG_BLOCK, ENDS
-            )  # torch must not take the end for an error of the program
+            # torch must not take the end for an error of what it compiles
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
             try:
                 warm_up_later()
             finally:

@@ -157,8 +157,6 @@ class Between:
                 self._made_acts(one.value if isinstance(one, ast.Starred) else one, act, seen) for one in value.args
             )
         if name.startswith("torch.nn."):
-            if act in ("speech", "foreign speech"):
-                return False
             if act == "trace":
                 return last in _RANDOM
             return not all(_is_off(one) for one in value.keywords if one.arg in ("inplace", None)) or _in_place(

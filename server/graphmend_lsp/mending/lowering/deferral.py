@@ -87,9 +87,7 @@ def collect(
             told.append(f"`{other.label}` in line {line} stays where it is and now comes earlier than this one.")
             continue
         edits, copied = [*edits, *also[0]], [*copied, *also[1]]
-        waiting += assumed(
-            other_source, other, _behind(other_source, inner_of(other_source, other), other), collected=True
-        )
+        waiting += _assumed_behind(other_source, other)
     uses_defer = any(edit.path == outer_source.path for edit in edits)
     wrapped = (
         _wrapped_by_support(source, outer_source, outer, uses_defer, above=bool(wrappers))
