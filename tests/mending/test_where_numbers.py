@@ -29,15 +29,19 @@ _DTYPES = ["float32", "float64", "float16", "bfloat16", "complex64", "int64", "i
     [(*pair, use) for pair in _PAIRS for use in _USES if "/" not in use or "-0.0" not in pair],
 )
 def test_dtype_and_bits_are_those_of_a_number(then: str, other: str, use: str) -> None:
-    """Operand and condition of every dtype, both sides, conditions of one element with and without dimensions."""
+    """Operand and condition of every dtype, both sides, conditions of one element with and without dimensions.
+
+    Beside a float an operand has dimensions (`dtype` is assumed); beside an int it need not.
+    """
     import torch
 
     before, site = unmark(_PROGRAM.format(then=then, other=other, use=use, tensor=""))
     original, changed = function_of(before), function_of(mended("where", before, site))
     torch.manual_seed(0)
     values = torch.randn(7, dtype=torch.float64) * 20
-    for name in _DTYPES:
-        x = values.to(getattr(torch, name))
+    operands = [values.to(getattr(torch, name)) for name in _DTYPES]
+    operands += [x[0] for x in operands if "." not in then]
+    for x in operands:
         for loud in (torch.tensor(1.5), torch.zeros(1), torch.tensor([[True]]), torch.tensor(0)):
             try:
                 expected = original(x, loud)
@@ -46,7 +50,7 @@ def test_dtype_and_bits_are_those_of_a_number(then: str, other: str, use: str) -
                     changed(x, loud)
                 continue
             got = changed(x, loud)
-            assert (got.dtype, got.shape) == (expected.dtype, expected.shape), (name, loud)
+            assert (got.dtype, got.shape) == (expected.dtype, expected.shape), (x, loud)
             torch.testing.assert_close(got, expected, rtol=0, atol=0, equal_nan=True)
 
 

@@ -31,6 +31,7 @@ from graphmend_lsp.mending.lowering.numbers import (
     held_by_all,
     in_place_of,
     is_new,
+    needs_dtype_once,
     plain_numbers,
     refuse_mixed,
     taken_as,
@@ -256,8 +257,11 @@ class _Mending:
         numbers = plain_numbers(target) if isinstance(target, ast.IfExp) else None
         if isinstance(target, ast.IfExp) and numbers is not None and len(numbers) == 2 and not held_by_all(numbers):
             return (self._numbers_apart(target, statement, lowering),)
+        if apart := self._one_apart(target, statement):
+            return (apart,)
         value, static, other = self._chosen(target, lowering, setup)
-        taken = self._taken_as(target, lowering)
+        held = Numbers(self.source, self.kinds, numbers) if numbers is not None else None
+        taken = taken_as(held, target, lowering.assumes) if held is not None and isinstance(target, ast.IfExp) else {}
         if static and taken:
             raise Refused(
                 f"`{static}` decides too, so what is chosen may be a Python number; test it in an `if` first."
@@ -329,12 +333,15 @@ class _Mending:
             spots.append(in_place_of(self.source, around, text))
         return self._mend(spots, lowering, False, target)
 
-    def _taken_as(self, target: ast.expr, lowering: Lowering) -> dict[ast.expr, str]:
-        """The new texts of what takes a chosen number; none for tensors."""
-        numbers = plain_numbers(target)
-        if numbers is None or not isinstance(target, ast.IfExp):
-            return {}
-        return taken_as(Numbers(self.source, self.kinds, numbers), target, lowering.assumes)
+    def _one_apart(self, target: ast.expr, statement: ast.stmt) -> Mend | None:
+        """Ints that would need the dtype of what their one use stands beside: its results are chosen, where they can be."""
+        try:
+            if isinstance(target, ast.IfExp) and needs_dtype_once(self.source, self.kinds, target):
+                lowering = Lowering(self.source, self.kinds, self.conditions, statement, self.fresh)
+                return self._numbers_apart(target, statement, lowering)
+        except Refused:
+            return None
+        return None
 
     def _chosen(
         self, target: ast.IfExp | ast.BoolOp | ast.Compare, lowering: Lowering, setup: list[str]

@@ -2,8 +2,8 @@
 
 Measured over nine dtypes with and without dimensions: ``+``, ``-``, ``*``, ``/``, comparisons and ``masked_fill`` give the
 same dtype and bits, where every dtype holds the numbers, a divisor or dividend is a power of two (torch takes the
-reciprocal of other ones) and the other operand has dimensions or the number takes its dtype. ``**`` does not. No rule's
-knowledge enters here.
+reciprocal of other ones) and the other operand has dimensions, is floating beside an int, or the number takes its dtype.
+``**`` does not. No rule's knowledge enters here.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from graphmend_lsp.mending.facts.bindings import value_at
+from graphmend_lsp.mending.facts.dimensions import dimensions
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.number_needs import why_number
 from graphmend_lsp.mending.facts.result_dtype import exact_number
@@ -68,6 +69,11 @@ class Numbers:
                     "it. Choose between what is computed with it."
                 )
 
+    @property
+    def whole(self) -> bool:
+        """Whether they are ints."""
+        return isinstance(_value(self.numbers[0]), int)
+
     def end(self, test: ast.expr) -> str:
         """What makes a tensor without dimensions of a choice: nothing where the condition surely has none."""
         return "" if Scalars(self.source, self.kinds).is_zero_dim(test) else ".reshape(())"
@@ -95,8 +101,11 @@ class Numbers:
                 return ""
         elif isinstance(parent, ast.Compare) and len(parent.comparators) == 1:
             if not isinstance(parent.ops[0], (ast.Is, ast.IsNot, ast.In, ast.NotIn)):
-                self._refuse_numbers(parent, parent.comparators[0] if parent.left is used else parent.left)
-                return ""
+                other = parent.comparators[0] if parent.left is used else parent.left
+                words = self._refuse_numbers(parent, other)
+                # below 0 a number wraps beside an unsigned integer; a tensor without dimensions does only in its dtype
+                wraps = self.whole and (used is not node or any(isinstance(one, ast.UnaryOp) for one in self.numbers))
+                return self._in_its_dtype(node, other, words) if wraps and not self._widens(other) else ""
         elif isinstance(parent, ast.Call) and isinstance(parent.func, ast.Attribute) and not parent.keywords:
             method = parent.func.attr
             last = parent.args[-1] is used and len(parent.args) == 1 + method.startswith("masked_fill")
@@ -128,10 +137,11 @@ class Numbers:
         """The text of a use beside another operand, "" to leave it: beside a tensor without dimensions it takes its dtype."""
         text = self._refuse_numbers(parent, other)
         scalars = Scalars(self.source, self.kinds)
-        floating, whole = scalars.is_floating(other), isinstance(_value(self.numbers[0]), int)
+        floating, whole = scalars.is_floating(other), self.whole
         if not scalars.is_zero_dim(other):
             if whole:
-                return ""
+                divides = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Div)  # gives a float either way
+                return "" if divides or self._widens(other) else self._in_its_dtype(node, other, text)
             if self.rewrites and isinstance(other, ast.Attribute) and isinstance(node, ast.Name):
                 beside = render(self.source, other)
                 return f"{node.id}.to({beside}.dtype)" if floating else f"{node.id}.to(({beside} * 1.0).dtype)"
@@ -146,6 +156,21 @@ class Numbers:
             "both a name."
         )
 
+    def _widens(self, node: ast.expr) -> bool:
+        """Whether an operand's dtype surely wins over that of a whole number's tensor: it is floating, or has dimensions."""
+        statement = self.source.statement(node)
+        sized = statement is not None and (dimensions(self.source, node, statement) or 0) > 0
+        return sized or Scalars(self.source, self.kinds).is_floating(node)
+
+    def _in_its_dtype(self, node: ast.expr, other: ast.expr, words: str) -> str:
+        """The text of an int beside what may be an integer without dimensions: of two such tensors the wider dtype wins."""
+        if self.rewrites and isinstance(node, ast.Name) and isinstance(other, (ast.Name, ast.Attribute)):
+            return f"{node.id}.to(({render(self.source, other)} * 1).dtype)"
+        raise Refused(
+            f"{words}: `{render(self.source, other)}` may be an integer without dimensions, so the number must have its "
+            "dtype; give both a name."
+        )
+
 
 def dtype_assumed(source: Source, numbers: Numbers) -> list[Assumption]:
     """That the dtype of what a chosen float meets stays: the float is a tensor of the default dtype."""
@@ -158,6 +183,19 @@ def taken_as(numbers: Numbers, target: ast.IfExp, assumes: list[Assumption]) -> 
     texts = numbers.refuse_uses(uses_of(numbers.source, target))
     assumes += dtype_assumed(numbers.source, numbers)
     return texts
+
+
+def needs_dtype_once(source: Source, kinds: Kinds, target: ast.IfExp) -> bool:
+    """Whether two ints have one use, which stands beside what may be an integer without dimensions.
+
+    Raises:
+        Refused: for numbers or a use that cannot stay.
+    """
+    found = plain_numbers(target)
+    if found is None or len(found) != 2:
+        return False
+    numbers, uses = Numbers(source, kinds, found), uses_of(source, target)
+    return numbers.whole and len(uses) == 1 and bool(numbers.refuse_uses(uses))
 
 
 def refuse_mixed(numbers: Sequence[ast.expr]) -> None:

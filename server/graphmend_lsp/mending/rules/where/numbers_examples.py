@@ -73,6 +73,46 @@ def fn(x, loud):
         run="x, y = torch.ones(3), torch.ones(2)\ncalls = [(x.half(), y), (x.double(), 0 * y), (x, y), (x.bfloat16(), y)]",
     ),
     Example(
+        "a whole number beside what may be an integer without dimensions",
+        before="""\
+import torch
+
+
+def fn(loss, count):
+    factor = 3 if ⟦count > 10⟧ else 1
+    return loss * factor
+""",
+        after="""\
+import torch
+
+
+def fn(loss, count):
+    factor_condition = (count > 10).reshape(())
+    return torch.where(factor_condition, loss * 3, loss * 1)
+""",
+        run="calls = [(torch.tensor(7, dtype=torch.int16), torch.tensor(20)), (torch.rand(4), torch.tensor(2))]",
+    ),
+    Example(
+        "a whole number with two uses beside such a tensor",
+        before="""\
+import torch
+
+
+def fn(loss, count):
+    factor = 3 if ⟦count > 10⟧ else 1
+    return loss * factor, loss + factor
+""",
+        after="""\
+import torch
+
+
+def fn(loss, count):
+    factor = torch.where(count > 10, 3, 1).reshape(())
+    return loss * factor.to((loss * 1).dtype), loss + factor.to((loss * 1).dtype)
+""",
+        run="calls = [(torch.tensor(7, dtype=torch.int16), torch.tensor(20)), (torch.rand(4), torch.tensor(2))]",
+    ),
+    Example(
         "numbers of two conditions",
         before="""\
 import torch
@@ -186,6 +226,11 @@ REFUSALS: tuple[Refusal, ...] = (
         "a number beside a reduction without a name",
         source=_START + "    scale = 2.0 if ⟦loud.any()⟧ else 0.5\n    return x.mean() * scale\n",
         reason="`x.mean()` has no dimensions, so the number must have its dtype",
+    ),
+    Refusal(
+        "a whole number beside an integer without a name that may have no dimensions",
+        source=_START + "    n = 2 if ⟦loud.any()⟧ else 3\n    return (x + x) * n\n",
+        reason="`x + x` may be an integer without dimensions, so the number must have its dtype",
     ),
     Refusal(
         "a number beside an attribute that may be a number",
