@@ -84,6 +84,27 @@ def test_what_stands_behind_a_check_and_raises_is_found(behind: str, raises: str
     assert call(recipes[0]).raised == seen[0].raised, "the check raises again behind it"
 
 
+def test_an_operator_that_is_no_check_raises_what_it_raises() -> None:
+    """`opaque` makes operators, too: what is passed over is a check's exception alone."""
+
+    def part(x: torch.Tensor) -> None:
+        raise IndexError(f"index {int(x[0])} is out of range")
+
+    torch.library.custom_op("graphmend_program_1::_fn_operator", part, mutates_args=("x",))
+
+    def call(recipe: Recipe) -> Observation:
+        try:
+            torch.ops.graphmend_program_1._fn_operator(torch.full((4,), 20.0))
+        except Exception as error:
+            return Observation(recipe.label, {}, {}, Raised(type(error).__name__, str(error)))  # type: ignore[arg-type]
+        return Observation(recipe.label, {}, {}, None)  # type: ignore[arg-type]
+
+    recipes = [Recipe(0, own=True)]
+    seen = [call(recipes[0])]
+    assert seen[0].raised is not None and seen[0].raised.type == "IndexError"
+    assert raised_behind(recipes, seen, call) == []
+
+
 SAID = {
     "nothing raises": ("y = x * 2\n    call_in_graph(lambda: print(1))\n    return y", []),
     "a look-up in front": ("y = t[i]\n    call_in_graph(lambda: print(1))\n    return y + x", ["index"]),

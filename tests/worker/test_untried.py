@@ -7,7 +7,7 @@ from graphmend_lsp.worker.judged import Ran, judged
 from graphmend_lsp.worker.observe import Observation, Raised
 from graphmend_lsp.worker.probes.hooks import HOOKED
 from graphmend_lsp.worker.recipes import Recipe
-from graphmend_lsp.worker.trials import Trial
+from graphmend_lsp.worker.trials import Trial, _recompiles
 from graphmend_lsp.worker.used import left_untried
 from graphmend_lsp.worker.verify import Caught, _probes_of
 from graphmend_lsp.worker.wire import Candidate, CountsData
@@ -42,3 +42,9 @@ def test_a_probe_that_only_the_mended_program_does_not_end_is_told() -> None:
     assert left_untried(trial(ENDLESS), trial(None)) == left_untried(trial(None), trial(None)) == []
     assert left_untried(trial(None, Recipe(0)), trial(ENDLESS, Recipe(0))) == []
     assert left_untried(None, trial(ENDLESS)) == left_untried(trial(None), None) == []
+
+
+def test_a_compiled_probe_that_does_not_end_recompiles_nothing() -> None:
+    """Its observation has no parts: the limit ended it before anything was seen."""
+    ended = Observation("first call", {}, (), ENDLESS)
+    assert _recompiles([ended], []) == 0

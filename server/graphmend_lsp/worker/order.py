@@ -44,6 +44,9 @@ _INDICES = {  # operators that raise for an index out of range -> which argument
     _aten.scatter_add: 2, _aten.scatter_reduce: 2, _aten.take: 1, _aten.put: 1, _aten.nll_loss_forward: 1,
     _aten._embedding_bag: 1, _aten.select: 2, _aten.one_hot: 0,
 }  # fmt: skip
+_CHECKING = re.compile(r"(?:^|_|:)check(?:_\d+)?$")
+"""The names of operators that are checks: the support module's, and those of `guard`."""
+
 _NUMBERED = re.compile(r"(?:primals_|arg)(\d+)")
 
 
@@ -257,10 +260,10 @@ def _passes(*_arguments: Any) -> bool:
 
 
 class _Passing(TorchDispatchMode):
-    """What an operator of a mend raises is passed over; its value is True."""
+    """What a check of a mend raises is passed over; its value is True. Its other operators (`opaque`) raise what they raise."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if not _is_ours(func):
+        if not (_is_ours(func) and _CHECKING.search(func._schema.name)):
             return func(*args, **(kwargs or {}))
         try:
             return func(*args, **(kwargs or {}))

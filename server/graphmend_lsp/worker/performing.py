@@ -17,6 +17,7 @@ from .snapshot import Store
 from .variants import make
 
 PROBE_SECONDS = 10.0  # that one probe may take
+COMPILED_SECONDS = 60.0  # that it may take where the program is compiled for it
 
 
 class TooLongError(BaseException):
@@ -51,13 +52,14 @@ def perform(
     *,
     double: bool = False,
     kept: Kept | None = None,
+    seconds: float = PROBE_SECONDS,
 ) -> Observation:
     """Make the call of a recipe and observe it. `calls` are the entry's own objects, `pristine` their copies.
 
-    `double`: in float64; then `calls` are in it already. `kept` is the state from which probes are made.
+    `double`: in float64; then `calls` are in it already. `kept` is the state from which probes are made, each in `seconds`.
     """
     if recipe.probe:
-        return _probe(subject, recipe, pristine, store, ear, kept)
+        return _probe(subject, recipe, pristine, store, ear, kept, seconds)
     if kept is not None:
         kept.is_back = False
     args, kwargs = calls[recipe.base] if recipe.own else make(recipe, pristine)
@@ -69,7 +71,13 @@ def perform(
 
 
 def _probe(
-    subject: Subject, recipe: Recipe, pristine: Sequence[Arguments], store: Store, ear: Listener, kept: Kept | None
+    subject: Subject,
+    recipe: Recipe,
+    pristine: Sequence[Arguments],
+    store: Store,
+    ear: Listener,
+    kept: Kept | None,
+    seconds: float,
 ) -> Observation:
     """A call in a use that the entry does not show, from the state that the program was loaded in."""
     if kept is not None:
@@ -79,7 +87,7 @@ def _probe(
     try:
         with (
             limited(),
-            interrupted_after(PROBE_SECONDS),
+            interrupted_after(seconds),
             probed(recipe.probe, subject, make(recipe, pristine)) as (used, (args, kwargs)),
             other_weights(recipe.weights, subject.modules),
             other_mode(recipe.mode, subject.modules),

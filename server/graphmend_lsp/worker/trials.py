@@ -10,7 +10,7 @@ import sys
 import time
 import tokenize
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import ModuleType
@@ -29,7 +29,7 @@ from .float64 import watched, widen_modules, widened
 from .forced import Forced
 from .observe import Observation, Subject, find_modules, fresh_calls, state_of
 from .order import has_checks, raised_behind, watching
-from .performing import perform
+from .performing import COMPILED_SECONDS, perform
 from .places import SUPPORT, canonical, kind_of
 from .plan import Plan, choose
 from .probe import watch_conditions, watch_wheres
@@ -238,7 +238,7 @@ def call_uncompiled(origin: Origin) -> None:
 def run(
     origin: Origin,
     way: Way,
-    chosen: Plan,
+    chosen: Plan | Callable[[], tuple[Plan, Enough | None]],
     conditions: Sequence[Place] = (),
     changed: Mapping[str, Sequence[Sequence[int]]] | None = None,
     recipes: Sequence[Recipe] | None = None,
@@ -248,6 +248,8 @@ def run(
     enough: Enough | None = None,
 ) -> Trial:
     """Run those calls one way, by default the plan's, fewer of them where the first one takes long to compile.
+
+    A plan that is not there yet is asked for behind the first call, which is the first in every plan, compiled.
 
     Uncompiled, conditions and the `torch.where` calls on changed lines are watched, and which `places` the entry's calls
     and the probes run. `double`: modules and arguments are put into float64. `forced`: a check that fails in every call.
@@ -266,7 +268,7 @@ def run(
     store = Store(origin.folder)
     start = state_of(subject, store)
     observations: list[Observation] = []
-    if way == "uncompiled":
+    if way == "uncompiled" and isinstance(chosen, Plan):
         sides = watch_conditions(conditions, text_of)
         lines = changed if changed and forced is None else {}  # it would take back what makes a check fail
         wheres = watch_wheres(lines, text_of)
@@ -298,7 +300,7 @@ def run(
             watched=tuple(places), reached=tuple(ran), disordered=tuple(loaded.disordered),
         )  # fmt: skip
     loaded.backend["name"] = way
-    waiting = list(recipes or _recipes_of(way, chosen))
+    waiting = list(recipes or _recipes_of(way, chosen)) if isinstance(chosen, Plan) else [Recipe(0, own=True)]
     done: list[Recipe] = []
     slow = False
     recorder = Recorder()
@@ -310,8 +312,17 @@ def run(
         if done[-1].probe:  # what was compiled before knows nothing of a hook
             torch._dynamo.reset()
         before = time.process_time()  # what others do on the machine shall not decide what is compared
-        observations.append(perform(subject, done[-1], calls, pristine, store, listener, double=double, kept=kept))
-        if len(done) == 1 and time.process_time() - before > SLOW:
+        observations.append(
+            perform(
+                subject, done[-1], calls, pristine, store, listener,
+                double=double, kept=kept, seconds=COMPILED_SECONDS,
+            )
+        )  # fmt: skip
+        took = time.process_time() - before
+        if not isinstance(chosen, Plan):
+            chosen, enough = chosen()
+            waiting = list(_recipes_of(way, chosen))[1:]
+        if len(done) == 1 and took > SLOW:
             slow = True
             if recipes is None and way != "inductor":  # which is always slow
                 waiting = list(chosen.unshaped() if way == "eager" else chosen.leanest())[1:]
@@ -433,7 +444,7 @@ def _recompiles(observations: Sequence[Observation], graphs: Sequence[GraphData]
     seen: set[tuple[tuple[str, str], ...]] = set()
     later: set[int] = set()
     for number, observation in enumerate(observations):
-        looks = tuple((path, leaf.text) for path, leaf in observation.parts["input"].items() if leaf.digest)
+        looks = tuple((path, leaf.text) for path, leaf in observation.parts.get("input", {}).items() if leaf.digest)
         if looks in seen:
             later.add(number)
         seen.add(looks)

@@ -245,16 +245,53 @@ def _mended(request: Request, candidate: Candidate) -> Ran:
         return Ran((), failed=error.failure)
     except UnsharedError:
         return Ran((), unshared=True)
+    if _is_only(request) and origin.built is not None:
+        return _with_uses(request, candidate, origin, *_before_the_plan(request, candidate, origin))
     planned: Planned | None = heard(os.path.join(request.folder, PLAN), request.deadline)
     if planned is None:
         return Ran((), failed=_out_of_time())
+    first = _in_own_calls(request, candidate, origin, planned.plan.own)
+    if first is not None and _is_wrong_already(planned, first):
+        return Ran((first,))
+    return _with_uses(request, candidate, origin, _in_stages(request, candidate, origin, planned), planned)
+
+
+def _before_the_plan(request: Request, candidate: Candidate, origin: Origin) -> tuple[Ran, Planned | None]:
+    """An only mended program, every way: while the original's process plans, it makes the entry's own calls and is compiled."""
+    assert origin.built is not None
+    own = tuple(Recipe(base, own=True) for base in range(len(origin.built.program.calls)))
+    first = _in_own_calls(request, candidate, origin, own)
+    ways: tuple[Way, ...] = ("eager", "aot_eager", "uncompiled")  # the longest first
+    jobs = {way: partial(_as_planned, request, candidate, origin, way, first) for way in ways}
+    ran = _ways(request, jobs)
+    planned: Planned | None = heard(os.path.join(request.folder, PLAN), request.deadline)
+    if planned is None:
+        return Ran((), failed=_out_of_time()), None
+    return (Ran((first,)), None) if first is not None and _is_wrong_already(planned, first) else (ran, planned)
+
+
+def _as_planned(request: Request, candidate: Candidate, origin: Origin, way: Way, first: Trial | None) -> Trial:
+    """One way of an only mended program; compiled with the first backend it does not wait for the plan."""
+
+    def planned() -> tuple[Plan, Enough | None]:
+        found: Planned | None = heard(os.path.join(request.folder, PLAN), request.deadline)
+        if found is None or (first is not None and _is_wrong_already(found, first)):
+            raise FailedError(_out_of_time())  # nobody looks at it
+        return found.plan, _enough(request, found)
+
+    if way == "eager":
+        return run(origin, way, planned, (), candidate["changed"])
+    chosen, enough = planned()
+    return run(origin, way, chosen, (), candidate["changed"], enough=enough)
+
+
+def _with_uses(request: Request, candidate: Candidate, origin: Origin, ran: Ran, planned: Planned | None) -> Ran:
+    """What ran, with the probes that have to be compiled."""
+    if ran.failed is not None or planned is None:
+        return ran
     chosen = planned.plan
-    first = _in_own_calls(request, candidate, origin, planned)
-    if first is not None:
-        return first
-    ran = _in_stages(request, candidate, origin, planned)
     uses = compiled_uses(texts_changed(request.params["texts"], candidate["texts"]), chosen.probes)
-    if ran.failed is not None or not uses:
+    if not uses:
         return ran
     jobs = [partial(run, origin, way, chosen, (), None, recipes) for way, recipes in uses.items()]
     trials, dropped = _probes_of(_in_slots(request, jobs), list(uses.values()))
@@ -275,15 +312,18 @@ def _probes_of(
     return trials, tuple(dict.fromkeys(dropped))
 
 
-def _in_own_calls(request: Request, candidate: Candidate, origin: Origin, planned: Planned) -> Ran | None:
-    """What the entry's own calls show uncompiled, where that is wrong; nothing is compiled then."""
-    calls = planned.plan.own
-    (seen,) = _in_slots(request, [partial(run, origin, "uncompiled", planned.plan, (), candidate["changed"], calls)])
-    if isinstance(seen, Caught):
-        return None
+def _in_own_calls(request: Request, candidate: Candidate, origin: Origin, calls: tuple[Recipe, ...]) -> Trial | None:
+    """The entry's own calls of a mended program, uncompiled; None where their process failed."""
+    own = Plan(calls, frozenset())
+    (seen,) = _in_slots(request, [partial(run, origin, "uncompiled", own, (), candidate["changed"], calls)])
+    return None if isinstance(seen, Caught) else seen
+
+
+def _is_wrong_already(planned: Planned, seen: Trial) -> bool:
+    """Whether the entry's own calls show a mended program to be wrong, so that it need not be compiled."""
     pairs = zip(planned.trial.observations, seen.observations, strict=False)
     raises = any(old.raised is None and new.raised is not None for old, new in pairs)
-    return Ran((seen,)) if raises or is_wrong((planned.trial,), (seen,)) else None
+    return raises or is_wrong((planned.trial,), (seen,))
 
 
 def _is_only(request: Request) -> bool:
