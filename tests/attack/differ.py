@@ -26,6 +26,7 @@ VALUES = ("given", "normal", "big", "tiny", "nan", "inf", "-inf", "zeros", "-zer
 LOOKS = ("grown", "empty", "double", "half", "strided", "twice")
 ASKED = ("leaf", "inner", "no_grad", "inference", "train")
 LENGTH = 12
+_OF_A_GRAPH = "Call using an FX-traced Module"
 PARTS = ("error", "outputs", "state", "inputs", "gradients", "random", "text", "records", "warnings")
 Call = tuple[str, list[Any], dict[str, Any]]
 
@@ -262,12 +263,18 @@ def observed(
     got["state"] = state_of(space, subject)
     got["random"] = [torch.get_rng_state(), repr(random.getstate())]
     got["random"] += [numpy.random.get_state()[1].tobytes()] if numpy else []
-    got["text"] = out.getvalue()
+    got["text"] = _without_torch(out.getvalue()) if "error" in got else out.getvalue()
     got["records"] = list(records.seen)
     got["warnings"] = [
         str(one.message) for one in warned if one.category is not ResourceWarning and one.filename == space["__file__"]
     ]
     return got
+
+
+def _without_torch(text: str) -> str:
+    """A text without what torch's own eager backend prints beside an exception in a part of a graph (a side of `torch.cond`)."""
+    head, told, _ = text.partition(_OF_A_GRAPH)
+    return head[: head.rindex("Traceback (most recent call last)")] if told else text
 
 
 def _is_own(error: BaseException, space: Mapping[str, Any]) -> bool:
