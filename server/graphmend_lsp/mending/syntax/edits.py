@@ -25,6 +25,9 @@ _COMPOUND = (
 )  # fmt: skip
 
 
+_MOST_COMMENTS = 20  # lines directly above a statement that may be its comments
+
+
 def insert_before(source: Source, statement: ast.stmt, lines: Sequence[str]) -> TextEdit:
     """New lines in front of a statement (in front of its decorators, behind comments above it)."""
     first = _first(statement)
@@ -112,6 +115,27 @@ def remove(source: Source, statement: ast.stmt) -> TextEdit:
         return _edit(source, line_start, after, "")
     gap, _ = _gap_before(source, statement)
     return _edit(source, gap, stop, "")
+
+
+def remove_commented(source: Source, statement: ast.stmt) -> tuple[TextEdit, tuple[str, ...]]:
+    """Take a statement out, with the comments directly above that are about it alone, as a blank line behind it tells.
+
+    The edit, and those comments.
+    """
+    edit = remove(source, statement)
+    last = source.span(statement).end.line
+    if last < source.text.line_count and source.text.line(last + 1).strip():
+        return edit, ()
+    line = source.span(_first(statement)).start.line
+    top = source.text.starts[max(line - 1 - _MOST_COMMENTS, 0)]
+    above = {source.text.position(one.offset).line: one for one in comments(source, top, source.text.starts[line - 1])}
+    found: list[str] = []
+    while source.starts_line(_first(statement)) and line - 1 in above and above[line - 1].own_line:
+        line -= 1
+        found.insert(0, above[line].text)
+    if not found:
+        return edit, ()
+    return _edit(source, source.text.starts[line - 1], source.text.offset(edit.span.end), edit.text), tuple(found)
 
 
 def rewrite(source: Source, node: ast.expr, text: str) -> TextEdit:

@@ -56,7 +56,6 @@ from graphmend_support import operator
 def spans(ids: torch.LongTensor):
     batch, length = ids.shape
     special = ids == 3
-    # where the separators are
 
     mask = torch.eye(length, device=ids.device).bool().unsqueeze(0).repeat(batch, 1, 1)
     position = torch.zeros((batch, length), device=ids.device)
@@ -74,6 +73,7 @@ def _spans_operator(
     ids: torch.Tensor,
 ) -> None:
     """Runs uncompiled, as one operator of the graph."""
+    # where the separators are
     found = torch.nonzero(special)
     last = 0
     for i in range(found.shape[0]):

@@ -41,7 +41,7 @@ from graphmend_lsp.mending.facts.stored_before import stored_before
 from graphmend_lsp.mending.rule import SUPPORT, Request
 from graphmend_lsp.mending.rules.opaque import RULE, carried_examples, examples
 from graphmend_lsp.mending.rules.opaque.region import Region, region_at
-from graphmend_lsp.mending.rules.opaque.run import Run, run_at
+from graphmend_lsp.mending.rules.opaque.run import Run, lines_of, run_at
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.beside import Spot, spot_for
 from graphmend_lsp.mending.syntax.break_site import Place
@@ -169,16 +169,18 @@ def _mend(request: Request, source: Source, function: Function, run: Run) -> Men
     limit = line_limit(source) - len(spot.indent)
     marks, spots = _marks(source, spot, name, torch, run)
     takes = [f"{one.name}: {torch}.Tensor" if one.tensor else f"{one.name}: int" for one in run.takes]
+    removed = {one: edits.remove_commented(source, one) for one in run.statements[:-1]}
+    body = [line for one in run.statements for line in (*removed.get(one, (None, ()))[1], *lines_of(source, one))]
     lines = [
         *marks,
         *_signature(source, name, takes, limit),
         source.indent + _DOC,
-        *(source.indent + line if line else "" for line in run.lines),
+        *(source.indent + line if line else "" for line in body),
     ]
     handed = ", ".join(f"{one.name}.detach()" if one.detached else one.name for one in run.takes)
     spots = [*([added] if added is not None else []), *spots]
     spots.append(spot.edit(lines))
-    spots += [edits.remove(source, one) for one in run.statements[:-1]]
+    spots += [edit for edit, _ in removed.values()]
     spots.append(edits.replace(source, run.statements[-1], run.statements[-1], [f"{spot.called(name)}({handed})"]))
     return Mend(
         rule=RULE.name,

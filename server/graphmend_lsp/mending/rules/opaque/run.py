@@ -41,10 +41,9 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The statements, in order, of one block. `lines` are their text without indentation; `writes` are names of tensors."""
+    """The statements, in order, of one block; `writes` are names of tensors."""
 
     statements: tuple[ast.stmt, ...]
-    lines: tuple[str, ...]
     takes: tuple[Taken, ...]
     writes: tuple[str, ...]
 
@@ -206,7 +205,6 @@ def _run(source: Source, function: Function, taken: Sequence[ast.stmt]) -> Run:
     kinds = Kinds(source)
     return Run(
         tuple(taken),
-        tuple(line for one in taken for line in _lines(source, one)),
         tuple(_taken(source, kinds, taken, name, name in written) for name in names),
         written,
     )
@@ -299,7 +297,7 @@ def _augmented(statement: ast.stmt) -> frozenset[str]:
     )
 
 
-def _lines(source: Source, statement: ast.stmt) -> tuple[str, ...]:
+def lines_of(source: Source, statement: ast.stmt) -> tuple[str, ...]:
     """A statement's lines without its indentation, comments behind and inside it included."""
     lines = list(verbatim(source, statement))
     end = source.range(statement)[1]
