@@ -31,7 +31,7 @@ _DTYPES = ["float32", "float64", "float16", "bfloat16", "complex64", "int64", "i
 def test_dtype_and_bits_are_those_of_a_number(then: str, other: str, use: str) -> None:
     """Operand and condition of every dtype, both sides, conditions of one element with and without dimensions.
 
-    Beside a float an operand has dimensions (`dtype` is assumed); beside an int it need not.
+    The operand need not have dimensions where nothing is assumed of it.
     """
     import torch
 
@@ -40,7 +40,8 @@ def test_dtype_and_bits_are_those_of_a_number(then: str, other: str, use: str) -
     torch.manual_seed(0)
     values = torch.randn(7, dtype=torch.float64) * 20
     operands = [values.to(getattr(torch, name)) for name in _DTYPES]
-    operands += [x[0] for x in operands if "." not in then]
+    if not propose(site, {PATH: before}, ["where"]).mends[0].assumes:
+        operands += [x[0] for x in operands]
     for x in operands:
         for loud in (torch.tensor(1.5), torch.zeros(1), torch.tensor([[True]]), torch.tensor(0)):
             try:

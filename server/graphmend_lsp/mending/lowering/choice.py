@@ -334,7 +334,7 @@ class _Mending:
         return self._mend(spots, lowering, False, target)
 
     def _one_apart(self, target: ast.expr, statement: ast.stmt) -> Mend | None:
-        """Ints that would need the dtype of what their one use stands beside: its results are chosen, where they can be."""
+        """Numbers that would need the dtype of what their one use stands beside: its results are chosen, where they can be."""
         try:
             if isinstance(target, ast.IfExp) and needs_dtype_once(self.source, self.kinds, target):
                 lowering = Lowering(self.source, self.kinds, self.conditions, statement, self.fresh)

@@ -48,7 +48,8 @@ class Numbers:
     """The numbers that are chosen among at one place: all ints or all floats, each held by every dtype.
 
     `rewrites`: a use may get another text. `assumed` are the operands found beside a chosen float of which it is not known
-    that they have dimensions or the dtype that the float has: a number would take theirs.
+    that they have dimensions or the dtype that the float has: a number would take theirs. `exact` are the texts of uses with
+    which nothing is assumed; they are taken where all uses have one.
 
     Raises:
         Refused: for other numbers.
@@ -59,6 +60,7 @@ class Numbers:
     numbers: Sequence[ast.expr]
     rewrites: bool = True
     assumed: list[ast.expr] = field(default_factory=list)
+    exact: dict[ast.expr, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         refuse_mixed(self.numbers)
@@ -85,6 +87,9 @@ class Numbers:
             Refused: where only a number would do, or a tensor would give another dtype or other bits.
         """
         texts = {node: self._text(node) for node in sorted(nodes, key=lambda one: (one.lineno, one.col_offset))}
+        if len(self.exact) == len(self.assumed):
+            texts |= self.exact
+            self.assumed.clear()
         return {node: text for node, text in texts.items() if text}
 
     def _text(self, node: ast.expr) -> str:
@@ -142,9 +147,14 @@ class Numbers:
             if whole:
                 divides = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Div)  # gives a float either way
                 return "" if divides or self._widens(other) else self._in_its_dtype(node, other, text)
-            if self.rewrites and isinstance(other, ast.Attribute) and isinstance(node, ast.Name):
-                beside = render(self.source, other)
-                return f"{node.id}.to({beside}.dtype)" if floating else f"{node.id}.to(({beside} * 1.0).dtype)"
+            if self._has_dimensions(other):
+                return ""
+            beside = render(self.source, other)
+            if self.rewrites and isinstance(node, ast.Name) and isinstance(other, (ast.Name, ast.Attribute)):
+                dtype = f"{beside}.dtype" if floating else f"({beside} * 1.0).dtype"
+                if isinstance(other, ast.Attribute):
+                    return f"{node.id}.to({dtype})"
+                self.exact[node] = f"{node.id}.to({dtype})"
             self.assumed.append(other)
             return ""
         if floating and whole:
@@ -158,9 +168,11 @@ class Numbers:
 
     def _widens(self, node: ast.expr) -> bool:
         """Whether an operand's dtype surely wins over that of a whole number's tensor: it is floating, or has dimensions."""
+        return self._has_dimensions(node) or Scalars(self.source, self.kinds).is_floating(node)
+
+    def _has_dimensions(self, node: ast.expr) -> bool:
         statement = self.source.statement(node)
-        sized = statement is not None and (dimensions(self.source, node, statement) or 0) > 0
-        return sized or Scalars(self.source, self.kinds).is_floating(node)
+        return statement is not None and (dimensions(self.source, node, statement) or 0) > 0
 
     def _in_its_dtype(self, node: ast.expr, other: ast.expr, words: str) -> str:
         """The text of an int beside what may be an integer without dimensions: of two such tensors the wider dtype wins."""
@@ -186,7 +198,7 @@ def taken_as(numbers: Numbers, target: ast.IfExp, assumes: list[Assumption]) -> 
 
 
 def needs_dtype_once(source: Source, kinds: Kinds, target: ast.IfExp) -> bool:
-    """Whether two ints have one use, which stands beside what may be an integer without dimensions.
+    """Whether two numbers have one use, which stands beside what may have no dimensions, and another dtype than theirs.
 
     Raises:
         Refused: for numbers or a use that cannot stay.
@@ -195,7 +207,8 @@ def needs_dtype_once(source: Source, kinds: Kinds, target: ast.IfExp) -> bool:
     if found is None or len(found) != 2:
         return False
     numbers, uses = Numbers(source, kinds, found), uses_of(source, target)
-    return numbers.whole and len(uses) == 1 and bool(numbers.refuse_uses(uses))
+    texts = numbers.refuse_uses(uses)
+    return len(uses) == 1 and bool(numbers.assumed or numbers.exact or (numbers.whole and texts))
 
 
 def refuse_mixed(numbers: Sequence[ast.expr]) -> None:

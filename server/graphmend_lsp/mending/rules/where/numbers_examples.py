@@ -128,10 +128,9 @@ import torch
 
 def fn(x, loud):
     scale = torch.where(loud.any(), 2.0, torch.where(x.sum() > 0, 1.0, -1.0))
-    return scale * x
+    return scale.to((x * 1.0).dtype) * x
 """,
-        run="calls = [(torch.ones(3), torch.ones(2)), (torch.ones(3), torch.zeros(2)), (-torch.ones(3), torch.zeros(2))]",
-        assumes=("dtype",),
+        run="calls = [(torch.ones(3), torch.ones(2)), (torch.ones(3), torch.zeros(2)), (-torch.ones(()).half(), torch.zeros(2))]",
     ),
     Example(
         "numbers that a dtype rounds",
