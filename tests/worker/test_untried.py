@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from graphmend_lsp.worker.failures import failure
 from graphmend_lsp.worker.judged import Ran, judged
 from graphmend_lsp.worker.observe import Observation, Raised
@@ -42,6 +44,13 @@ def test_a_probe_that_only_the_mended_program_does_not_end_is_told() -> None:
     assert left_untried(trial(ENDLESS), trial(None)) == left_untried(trial(None), trial(None)) == []
     assert left_untried(trial(None, Recipe(0)), trial(ENDLESS, Recipe(0))) == []
     assert left_untried(None, trial(ENDLESS)) == left_untried(trial(None), None) == []
+
+
+def test_a_compiled_probe_that_does_not_end_is_told() -> None:
+    ended, endless = trial(None), replace(trial(ENDLESS), way="eager")
+    candidate = Candidate(id="0", texts={}, conditions=[], changed={})
+    result = judged(candidate, Ran((ended,)), Ran((ended, endless)), [], NOTHING, {}, 0.0)
+    assert result["untried"] == [f"{HOOKED}, compiled: the mended program did not end"]
 
 
 def test_a_compiled_probe_that_does_not_end_recompiles_nothing() -> None:

@@ -90,7 +90,9 @@ def judged(
     after, uncompiled = mended.way("eager"), mended.way("uncompiled")
     reference = next(iter(programs.references), None)
     untried = list(original.planned.plan.untried) if original.planned else []
-    untried += [*left_untried(reference, uncompiled), *mended.dropped, *original.dropped]
+    probed = [one for one in mended.trials if one.way == "uncompiled" or any(each.probe for each in one.recipes)]
+    untried += [words for one in probed for words in left_untried(reference, one)]
+    untried += [*mended.dropped, *original.dropped]
     result = CandidateResult(
         id=candidate["id"],
         before=before or _counted(original),

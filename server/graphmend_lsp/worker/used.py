@@ -125,13 +125,14 @@ def exercised(
 
 
 def left_untried(original: Trial | None, mended: Trial | None) -> list[str]:
-    """Probes that the original came to an end with and the mended program did not, in words."""
+    """Probes that the original came to an end with, uncompiled, and the mended program did not, in words."""
     if original is None or mended is None:
         return []
+    way = "" if mended.way == "uncompiled" else ", compiled"
     olds = dict(zip(original.recipes, original.observations, strict=False))
     pairs = [(recipe, olds.get(recipe), new) for recipe, new in zip(mended.recipes, mended.observations, strict=False)]
     found = [
-        f"{recipe.use}: the mended program {new.raised.message.replace('it ', '')}"
+        f"{recipe.use}{way}: the mended program {new.raised.message.replace('it ', '')}"
         for recipe, old, new in pairs
         if recipe.probe and old is not None and not _is_endless(old) and _is_endless(new) and new.raised is not None
     ]
