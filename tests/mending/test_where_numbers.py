@@ -12,7 +12,7 @@ _PROGRAM = """\
 import torch
 
 
-def fn(x, loud):
+def fn(x: torch.Tensor, loud):
     {tensor}number = {then} if ⟦loud⟧ else {other}
     return {use}
 """

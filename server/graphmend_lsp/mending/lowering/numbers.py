@@ -47,8 +47,8 @@ def plain_numbers(node: ast.expr) -> list[ast.expr] | None:
 class Numbers:
     """The numbers that are chosen among at one place: all ints or all floats, each held by every dtype.
 
-    `rewrites`: a use may get another text. `assumed` are the operands found beside a chosen float of which it is not known
-    that they have dimensions or the dtype that the float has: a number would take theirs. `exact` are the texts of uses with
+    `rewrites`: a use may get another text. `assumed` are the operands found beside a chosen number of which it is not known
+    that they have dimensions or the dtype that the number has: a number would take theirs. `exact` are the texts of uses with
     which nothing is assumed; they are taken where all uses have one.
 
     Raises:
@@ -86,6 +86,21 @@ class Numbers:
         Raises:
             Refused: where only a number would do, or a tensor would give another dtype or other bits.
         """
+        texts = self.texts_of(nodes)
+        if self.whole and self.assumed:
+            beside = render(self.source, self.assumed[0])
+            raise Refused(
+                f"Line {self.assumed[0].lineno}: `{beside}` may be an integer without dimensions, whose dtype the number must "
+                "have; give both a name, or choose between what is computed with each number."
+            )
+        return texts
+
+    def texts_of(self, nodes: Iterable[ast.expr]) -> dict[ast.expr, str]:
+        """The same, but that ints may stand beside what is `assumed`.
+
+        Raises:
+            Refused: where only a number would do, or a tensor would give other bits.
+        """
         texts = {node: self._text(node) for node in sorted(nodes, key=lambda one: (one.lineno, one.col_offset))}
         if len(self.exact) == len(self.assumed):
             texts |= self.exact
@@ -107,10 +122,10 @@ class Numbers:
         elif isinstance(parent, ast.Compare) and len(parent.comparators) == 1:
             if not isinstance(parent.ops[0], (ast.Is, ast.IsNot, ast.In, ast.NotIn)):
                 other = parent.comparators[0] if parent.left is used else parent.left
-                words = self._refuse_numbers(parent, other)
+                self._refuse_numbers(parent, other)
                 # below 0 a number wraps beside an unsigned integer; a tensor without dimensions does only in its dtype
                 wraps = self.whole and (used is not node or any(isinstance(one, ast.UnaryOp) for one in self.numbers))
-                return self._in_its_dtype(node, other, words) if wraps and not self._widens(other) else ""
+                return self._unsure(node, other) if wraps and not self._widens(other) else ""
         elif isinstance(parent, ast.Call) and isinstance(parent.func, ast.Attribute) and not parent.keywords:
             method = parent.func.attr
             last = parent.args[-1] is used and len(parent.args) == 1 + method.startswith("masked_fill")
@@ -146,17 +161,8 @@ class Numbers:
         if not scalars.is_zero_dim(other):
             if whole:
                 divides = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Div)  # gives a float either way
-                return "" if divides or self._widens(other) else self._in_its_dtype(node, other, text)
-            if self._has_dimensions(other):
-                return ""
-            beside = render(self.source, other)
-            if self.rewrites and isinstance(node, ast.Name) and isinstance(other, (ast.Name, ast.Attribute)):
-                dtype = f"{beside}.dtype" if floating else f"({beside} * 1.0).dtype"
-                if isinstance(other, ast.Attribute):
-                    return f"{node.id}.to({dtype})"
-                self.exact[node] = f"{node.id}.to({dtype})"
-            self.assumed.append(other)
-            return ""
+                return "" if divides or self._widens(other) else self._unsure(node, other)
+            return "" if self._has_dimensions(other) else self._unsure(node, other)
         if floating and whole:
             return ""
         if floating and isinstance(other, ast.Name) and isinstance(node, ast.Name):
@@ -174,14 +180,19 @@ class Numbers:
         statement = self.source.statement(node)
         return statement is not None and (dimensions(self.source, node, statement) or 0) > 0
 
-    def _in_its_dtype(self, node: ast.expr, other: ast.expr, words: str) -> str:
-        """The text of an int beside what may be an integer without dimensions: of two such tensors the wider dtype wins."""
-        if self.rewrites and isinstance(node, ast.Name) and isinstance(other, (ast.Name, ast.Attribute)):
-            return f"{node.id}.to(({render(self.source, other)} * 1).dtype)"
-        raise Refused(
-            f"{words}: `{render(self.source, other)}` may be an integer without dimensions, so the number must have its "
-            "dtype; give both a name."
-        )
+    def _unsure(self, node: ast.expr, other: ast.expr) -> str:
+        """A use beside what may have no dimensions: of two such tensors the wider dtype wins; a number takes the other's.
+
+        Where both have names, and the other surely is a tensor, its dtype can be asked for.
+        """
+        self.assumed.append(other)
+        named = isinstance(node, ast.Name) and isinstance(other, (ast.Name, ast.Attribute))
+        if self.rewrites and named and self.kinds.of(other) == "tensor":
+            beside = render(self.source, other)
+            floating = Scalars(self.source, self.kinds).is_floating(other)
+            dtype = f"{beside}.dtype" if floating else f"({beside} * {'1' if self.whole else '1.0'}).dtype"
+            self.exact[node] = f"{render(self.source, node)}.to({dtype})"
+        return ""
 
 
 def dtype_assumed(source: Source, numbers: Numbers) -> list[Assumption]:
@@ -207,8 +218,8 @@ def needs_dtype_once(source: Source, kinds: Kinds, target: ast.IfExp) -> bool:
     if found is None or len(found) != 2:
         return False
     numbers, uses = Numbers(source, kinds, found), uses_of(source, target)
-    texts = numbers.refuse_uses(uses)
-    return len(uses) == 1 and bool(numbers.assumed or numbers.exact or (numbers.whole and texts))
+    numbers.texts_of(uses)
+    return len(uses) == 1 and bool(numbers.assumed or numbers.exact)
 
 
 def refuse_mixed(numbers: Sequence[ast.expr]) -> None:

@@ -98,7 +98,7 @@ def fn(loss, count):
 import torch
 
 
-def fn(loss, count):
+def fn(loss: torch.Tensor, count):
     factor = 3 if ⟦count > 10⟧ else 1
     return loss * factor, loss + factor
 """,
@@ -106,7 +106,7 @@ def fn(loss, count):
 import torch
 
 
-def fn(loss, count):
+def fn(loss: torch.Tensor, count):
     factor = torch.where(count > 10, 3, 1).reshape(())
     return loss * factor.to((loss * 1).dtype), loss + factor.to((loss * 1).dtype)
 """,
@@ -229,7 +229,12 @@ REFUSALS: tuple[Refusal, ...] = (
     Refusal(
         "a whole number beside an integer without a name that may have no dimensions",
         source=_START + "    n = 2 if ⟦loud.any()⟧ else 3\n    return (x + x) * n\n",
-        reason="`x + x` may be an integer without dimensions, so the number must have its dtype",
+        reason="`x + x` may be an integer without dimensions, whose dtype the number must have",
+    ),
+    Refusal(
+        "a whole number with two uses beside what may be a Python number",
+        source=_START + "    n = 2 if ⟦loud.any()⟧ else 3\n    return x * n + x, x - n\n",
+        reason="choose between what is computed with each number",
     ),
     Refusal(
         "a number beside an attribute that may be a number",
