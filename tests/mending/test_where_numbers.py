@@ -29,10 +29,7 @@ _DTYPES = ["float32", "float64", "float16", "bfloat16", "complex64", "int64", "i
     [(*pair, use) for pair in _PAIRS for use in _USES if "/" not in use or "-0.0" not in pair],
 )
 def test_dtype_and_bits_are_those_of_a_number(then: str, other: str, use: str) -> None:
-    """Operand and condition of every dtype, both sides, conditions of one element with and without dimensions.
-
-    The operand need not have dimensions where nothing is assumed of it.
-    """
+    """Operand and condition of every dtype, with and without dimensions, both sides; nothing is assumed of the operand."""
     import torch
 
     before, site = unmark(_PROGRAM.format(then=then, other=other, use=use, tensor=""))
@@ -40,9 +37,8 @@ def test_dtype_and_bits_are_those_of_a_number(then: str, other: str, use: str) -
     torch.manual_seed(0)
     values = torch.randn(7, dtype=torch.float64) * 20
     operands = [values.to(getattr(torch, name)) for name in _DTYPES]
-    if not propose(site, {PATH: before}, ["where"]).mends[0].assumes:
-        operands += [x[0] for x in operands]
-    for x in operands:
+    assert propose(site, {PATH: before}, ["where"]).mends[0].assumes == ()
+    for x in (*operands, *(one[0] for one in operands)):
         for loud in (torch.tensor(1.5), torch.zeros(1), torch.tensor([[True]]), torch.tensor(0)):
             try:
                 expected = original(x, loud)

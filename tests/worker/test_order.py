@@ -50,6 +50,19 @@ def made(text: str, name: str) -> Callable[..., Any]:
     return space[name]  # type: ignore[no-any-return]
 
 
+def observing(function: Callable[..., Any]) -> Callable[[Recipe], Observation]:
+    """What makes a call of a recipe, of numbers that no check lets pass, and observes what it raises."""
+
+    def call(recipe: Recipe) -> Observation:
+        try:
+            function(torch.full((4,), 20.0))
+        except Exception as error:
+            return Observation(recipe.label, {}, {}, Raised(type(error).__name__, str(error)))  # type: ignore[arg-type]
+        return Observation(recipe.label, {}, {}, None)  # type: ignore[arg-type]
+
+    return call
+
+
 @pytest.mark.usefixtures("support")
 @pytest.mark.parametrize(("lines", "written"), WRITES.values(), ids=WRITES)
 def test_writes_that_do_not_need_the_check_are_found(lines: tuple[str, ...], written: list[str]) -> None:
@@ -68,13 +81,7 @@ def test_writes_that_do_not_need_the_check_are_found(lines: tuple[str, ...], wri
 def test_what_stands_behind_a_check_and_raises_is_found(behind: str, raises: str | None) -> None:
     function = made(f"import torch\nfrom graphmend_support import check\n\ndef f(x):\n    {CHECK}\n    {behind}\n", "f")
 
-    def call(recipe: Recipe) -> Observation:
-        try:
-            function(torch.full((4,), 20.0))
-        except Exception as error:
-            return Observation(recipe.label, {}, {}, Raised(type(error).__name__, str(error)))  # type: ignore[arg-type]
-        return Observation(recipe.label, {}, {}, None)  # type: ignore[arg-type]
-
+    call = observing(function)
     recipes = [Recipe(0, own=True)]
     seen = [call(recipes[0])]
     assert seen[0].raised is not None and seen[0].raised.type == "ValueError"
@@ -92,13 +99,7 @@ def test_an_operator_that_is_no_check_raises_what_it_raises() -> None:
 
     torch.library.custom_op("graphmend_program_1::_fn_operator", part, mutates_args=("x",))
 
-    def call(recipe: Recipe) -> Observation:
-        try:
-            torch.ops.graphmend_program_1._fn_operator(torch.full((4,), 20.0))
-        except Exception as error:
-            return Observation(recipe.label, {}, {}, Raised(type(error).__name__, str(error)))  # type: ignore[arg-type]
-        return Observation(recipe.label, {}, {}, None)  # type: ignore[arg-type]
-
+    call = observing(torch.ops.graphmend_program_1._fn_operator)
     recipes = [Recipe(0, own=True)]
     seen = [call(recipes[0])]
     assert seen[0].raised is not None and seen[0].raised.type == "IndexError"

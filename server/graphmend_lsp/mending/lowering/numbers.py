@@ -90,8 +90,8 @@ class Numbers:
         if self.whole and self.assumed:
             beside = render(self.source, self.assumed[0])
             raise Refused(
-                f"Line {self.assumed[0].lineno}: `{beside}` may be an integer without dimensions, whose dtype the number must "
-                "have; give both a name, or choose between what is computed with each number."
+                f"Line {self.assumed[0].lineno}: `{beside}` may be an integer tensor without dimensions, whose dtype the number "
+                "must take. Compute with each number, and choose between the results."
             )
         return texts
 

@@ -229,12 +229,12 @@ REFUSALS: tuple[Refusal, ...] = (
     Refusal(
         "a whole number beside an integer without a name that may have no dimensions",
         source=_START + "    n = 2 if ⟦loud.any()⟧ else 3\n    return (x + x) * n\n",
-        reason="`x + x` may be an integer without dimensions, whose dtype the number must have",
+        reason="`x + x` may be an integer tensor without dimensions, whose dtype the number must take",
     ),
     Refusal(
         "a whole number with two uses beside what may be a Python number",
         source=_START + "    n = 2 if ⟦loud.any()⟧ else 3\n    return x * n + x, x - n\n",
-        reason="choose between what is computed with each number",
+        reason="Compute with each number, and choose between the results",
     ),
     Refusal(
         "a number beside an attribute that may be a number",
