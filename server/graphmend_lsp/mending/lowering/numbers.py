@@ -86,21 +86,6 @@ class Numbers:
         Raises:
             Refused: where only a number would do, or a tensor would give another dtype or other bits.
         """
-        texts = self.texts_of(nodes)
-        if self.whole and self.assumed:
-            beside = render(self.source, self.assumed[0])
-            raise Refused(
-                f"Line {self.assumed[0].lineno}: `{beside}` may be an integer tensor without dimensions, whose dtype the number "
-                "must take. Compute with each number, and choose between the results."
-            )
-        return texts
-
-    def texts_of(self, nodes: Iterable[ast.expr]) -> dict[ast.expr, str]:
-        """The same, but that ints may stand beside what is `assumed`.
-
-        Raises:
-            Refused: where only a number would do, or a tensor would give other bits.
-        """
         texts = {node: self._text(node) for node in sorted(nodes, key=lambda one: (one.lineno, one.col_offset))}
         if len(self.exact) == len(self.assumed):
             texts |= self.exact
@@ -196,7 +181,7 @@ class Numbers:
 
 
 def dtype_assumed(source: Source, numbers: Numbers) -> list[Assumption]:
-    """That the dtype of what a chosen float meets stays: the float is a tensor of the default dtype."""
+    """That the dtype of what a chosen number meets stays: the number is a tensor of its own dtype."""
     places = tuple((source.path, source.span(one)) for one in numbers.assumed)
     return [Assumption("dtype", places=places)] if places else []
 
@@ -218,7 +203,7 @@ def needs_dtype_once(source: Source, kinds: Kinds, target: ast.IfExp) -> bool:
     if found is None or len(found) != 2:
         return False
     numbers, uses = Numbers(source, kinds, found), uses_of(source, target)
-    numbers.texts_of(uses)
+    numbers.refuse_uses(uses)
     return len(uses) == 1 and bool(numbers.assumed or numbers.exact)
 
 

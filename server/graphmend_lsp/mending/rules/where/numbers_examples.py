@@ -227,16 +227,6 @@ REFUSALS: tuple[Refusal, ...] = (
         reason="`x.mean()` has no dimensions, so the number must have its dtype",
     ),
     Refusal(
-        "a whole number beside an integer without a name that may have no dimensions",
-        source=_START + "    n = 2 if ⟦loud.any()⟧ else 3\n    return (x + x) * n\n",
-        reason="`x + x` may be an integer tensor without dimensions, whose dtype the number must take",
-    ),
-    Refusal(
-        "a whole number with two uses beside what may be a Python number",
-        source=_START + "    n = 2 if ⟦loud.any()⟧ else 3\n    return x * n + x, x - n\n",
-        reason="Compute with each number, and choose between the results",
-    ),
-    Refusal(
         "a number beside an attribute that may be a number",
         source="import torch\n\n\nclass Net(torch.nn.Module):\n    def __init__(self, gain):\n        super().__init__()\n"
         "        self.gain = gain\n\n    def forward(self, x):\n        scale = 2.0 if ⟦x.sum() > 0⟧ else 0.5\n"
