@@ -188,13 +188,16 @@ def test_saves_through_the_language_server(tmp_path: Path) -> None:
         for number in range(SAVES):
             if number in (SAVES_SETTLED, SAVES - 1):
                 figures.append((memory(client.process.pid), descriptors(client.process.pid)))
-            for name in chance.choices(list(SHOWN), k=chance.choice((1, 1, 3))):  # the last wins
+            names = chance.choices(list(SHOWN), k=chance.choice((1, 1, 3)))  # the last wins
+            for name in names:
                 version += 1
                 text = f"{DEEDS[name].text}# {number}\n"
                 path.write_text(text)
                 client.change(path.as_uri(), version, [{"text": text}])
                 client.save(path.as_uri())
             shown = settled(client, version)
+            if "deletes its own file" in names[:-1] and not path.exists() and "FileNotFoundError" in " ".join(shown):
+                continue  # a run of an earlier text deleted the last one, as the diagnostic says
             if SHOWN[name] is None:
                 assert not any("did not" in said or "Error" in said for said in shown), (number, name, shown)
             else:
