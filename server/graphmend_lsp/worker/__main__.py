@@ -43,6 +43,7 @@ def own_path_first(path: list[str]) -> list[str]:
 def main() -> int:
     """Serve until the pipes end, or, with ``--once``, do the one job that comes on stdin."""
     load_package()
+    importlib.import_module(f"{PACKAGE}.cuda").count_by_driver()
     path = list(sys.path)
     sys.path[:] = own_path_first(path)
     if "--once" in sys.argv[1:]:

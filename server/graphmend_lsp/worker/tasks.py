@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any, cast
 
-from . import inductor
+from . import cuda, inductor
 from .compiling import leave_guards_untimed
 from .failures import failure
 from .loaded import Watch, loaded_of
@@ -44,6 +44,8 @@ def carry_out(
     """
     tempfile.tempdir = folder
     os.environ.update(dict.fromkeys(TEMPORARY, folder))
+    if params["device"] == "cpu":
+        cuda.hide()
     install_sources(params.get("sources") or {}, folder)
     learner = Learner(preloaded.before if preloaded is not None else sys.modules)
     if preloaded is not None:
@@ -163,7 +165,7 @@ def hello() -> Hello:
     said["missing"] = missing_hooks()
     parts = {"runs without data": fake_mode.missing_hooks(), "keeping results": loaded.missing_hooks()}
     said["reduced"] = {what: lacking for what, lacking in parts.items() if lacking}
-    said["cuda"] = _has_cuda(torch)
+    said["cuda"] = cuda.is_there(torch)
     return said
 
 
@@ -195,21 +197,3 @@ def rehearse(folder: str) -> None:
 
     with contextlib.suppress(Exception), writing_to(folder):  # without it the job is only slower
         warming.rehearse()
-
-
-def _has_cuda(torch: Any) -> bool:
-    """Whether there is a CUDA device, found without making a CUDA context (which forks could not use)."""
-    if torch.version.cuda is None:
-        return False
-    name = "PYTORCH_NVML_BASED_CUDA_CHECK"
-    before = os.environ.get(name)
-    os.environ[name] = "1"
-    try:
-        return bool(torch.cuda.is_available())
-    except Exception:
-        return False
-    finally:
-        if before is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = before

@@ -16,6 +16,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from .cuda import untouched
+
 # under which backend, whether with a backward pass; aot_eager's own partitioner would import all of inductor
 RUNS = (("eager", False), ("aot_eager_default_partitioner", True))
 
@@ -86,7 +88,7 @@ def _run(runs: Sequence[tuple[str, bool]]) -> None:
         for backend, train in runs:
             torch._dynamo.reset()
             model = Whole().train(train)
-            with torch.set_grad_enabled(forks_can_differentiate()):
+            with untouched(), torch.set_grad_enabled(forks_can_differentiate()):
                 out = torch.compile(model, backend=backend)(torch.zeros(1, 3, dtype=torch.long))["out"]
                 if train and out.requires_grad:
                     out.sum().backward()

@@ -41,6 +41,12 @@ def dimensions(source: Source, node: ast.expr, at: ast.stmt, depth: int = 0) -> 
     return _of_call(source, node, at, depth) if isinstance(node, ast.Call) else None
 
 
+def has_dimensions(source: Source, node: ast.expr) -> bool:
+    """Whether an expression surely has dimensions where it stands."""
+    statement = source.statement(node)
+    return statement is not None and (dimensions(source, node, statement) or 0) > 0
+
+
 def _of_name(source: Source, name: ast.Name, at: ast.stmt, depth: int) -> int | None:
     value = last_value(source, name.id, at)
     loops = [one for one in source.ancestors(at) if isinstance(one, (ast.For, ast.While))]

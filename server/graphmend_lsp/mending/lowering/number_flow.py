@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from graphmend_lsp.mending.facts.dimensions import has_dimensions
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.number_needs import why_number
 from graphmend_lsp.mending.facts.result_dtype import dtype_beside, exact_number, fits_everywhere, same_kind
@@ -37,7 +38,8 @@ class Flow:
     `double` says to compute in float64 as Python does, `wide` to compute integers in int64. `inexact` is set where Python's
     own arithmetic would not be met by arithmetic in the tensor's dtype (more than one step, or a constant that the dtype
     cannot hold), `widens` where it would not be in a narrow integer dtype, `of_whole` are the nodes where integers, should
-    the tensor hold any, become floats: in float64 for Python, in float32 for a tensor.
+    the tensor hold any, become floats: in float64 for Python, in float32 for a tensor. `beside` are the operands of which it
+    is not known that they decide about the dtype beside a tensor without dimensions, as they do beside a number.
     """
 
     source: Source
@@ -53,6 +55,7 @@ class Flow:
     inexact: bool = False
     widens: bool = False
     of_whole: list[ast.expr] = field(default_factory=list)
+    beside: list[ast.expr] = field(default_factory=list)
     imports: list[TextEdit] = field(default_factory=list)
     floats: bool = False
 
@@ -184,6 +187,7 @@ class Flow:
         if self.floats and not (self.steps == 0 and same_kind(self.scalars, self.reads, other)):
             self.of_whole.append(other)
         if not self.double or self.kinds.is_bool(node) or isinstance(node, ast.Compare):
+            self._take_beside(node, other)
             return
         dtype = dtype_beside(self.source, self.scalars, self.reads, node, other)
         if dtype is None:
@@ -194,12 +198,27 @@ class Flow:
         text = self._take_text(node)
         self.exchange[node] = f"{operand(plain(text))}.to({dtype})"
 
+    def _take_beside(self, node: ast.expr, other: ast.expr) -> None:
+        """Note an operand that a tensor without dimensions may widen, where a number would not."""
+        is_bool = self.kinds.is_bool(node) or (self.steps == 0 and all(one.form == "bool" for one in self.reads))
+        if is_bool or same_kind(self.scalars, self.reads, other):
+            return
+        floating, whole = self.scalars.is_floating(other), all(self.scalars.is_whole(one.tensor) for one in self.reads)
+        decides = (
+            floating or has_dimensions(self.source, other)
+            if whole and not self.floats
+            else (floating and has_dimensions(self.source, other))
+        )
+        if not decides:
+            self.beside.append(other)
+
     def _comparison(self, node: ast.expr, parent: ast.Compare) -> None:
         parts = [parent.left, *parent.comparators]
         if len(parts) != 2 or isinstance(parent.ops[0], (ast.Is, ast.IsNot, ast.In, ast.NotIn)):
             raise Refused(f"{self.line(node)}: `{self.code(parent)}` compares in a way that tensors cannot.")
         other = parts[1] if parts[0] is node else parts[0]
         if self.kinds.of(other) == "tensor" and not self.is_number(other):
+            self._take_beside(node, other)
             return
         if self.floats:
             self.of_whole.append(other)

@@ -193,7 +193,10 @@ def mend(
 
 
 def _assumed(source: Source, flow: Flow) -> tuple[Assumption, ...]:
-    """What a flow takes for granted: that numbers which were integers need no float64."""
-    if not flow.of_whole:
-        return ()
-    return (Assumption("float64", places=tuple((source.path, source.span(one)) for one in flow.of_whole)),)
+    """What a flow takes for granted: that integers need no float64, and that a number's dtype leaves what it meets as it is."""
+    about = {"float64": flow.of_whole, "dtype": flow.beside}
+    return tuple(
+        Assumption(kind, places=tuple((source.path, source.span(one)) for one in nodes))  # type: ignore[arg-type]
+        for kind, nodes in about.items()
+        if nodes
+    )

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from graphmend_lsp.mending.facts.bindings import value_at
-from graphmend_lsp.mending.facts.dimensions import dimensions
+from graphmend_lsp.mending.facts.dimensions import has_dimensions
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.number_needs import why_number
 from graphmend_lsp.mending.facts.result_dtype import exact_number
@@ -147,7 +147,7 @@ class Numbers:
             if whole:
                 divides = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Div)  # gives a float either way
                 return "" if divides or self._widens(other) else self._unsure(node, other)
-            return "" if self._has_dimensions(other) else self._unsure(node, other)
+            return "" if has_dimensions(self.source, other) else self._unsure(node, other)
         if floating and whole:
             return ""
         if floating and isinstance(other, ast.Name) and isinstance(node, ast.Name):
@@ -159,11 +159,7 @@ class Numbers:
 
     def _widens(self, node: ast.expr) -> bool:
         """Whether an operand's dtype surely wins over that of a whole number's tensor: it is floating, or has dimensions."""
-        return self._has_dimensions(node) or Scalars(self.source, self.kinds).is_floating(node)
-
-    def _has_dimensions(self, node: ast.expr) -> bool:
-        statement = self.source.statement(node)
-        return statement is not None and (dimensions(self.source, node, statement) or 0) > 0
+        return has_dimensions(self.source, node) or Scalars(self.source, self.kinds).is_floating(node)
 
     def _unsure(self, node: ast.expr, other: ast.expr) -> str:
         """A use beside what may have no dimensions: of two such tensors the wider dtype wins; a number takes the other's.

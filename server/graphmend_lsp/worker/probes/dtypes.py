@@ -101,7 +101,61 @@ def _exchanged(call: Arguments) -> Arguments:
     return args, kwargs
 
 
+def _inputs(call: Arguments, *, floating: bool) -> list[torch.Tensor]:
+    """The inputs of a common dtype of that kind that have elements."""
+    fits = _casts if floating else _counts
+    return [one for _, one in tensors_of(call) if fits(one) and one.numel() and not isinstance(one, torch.nn.Parameter)]
+
+
+def _alone(number: int, *, floating: bool) -> Probe:
+    """One input is narrower than the others, and has no dimensions: then it does not decide about a result's dtype."""
+    kind, dtype = ("floating", torch.bfloat16) if floating else ("integer", torch.int8)
+
+    def change(call: Arguments) -> Arguments:
+        inputs = _inputs(call, floating=floating)
+        if len(inputs) <= number:
+            return call
+        one = inputs[number]
+        first = one.detach().reshape(-1)[0].to(dtype)
+        args, kwargs = substitute(call, {id(one): first.requires_grad_(one.requires_grad)})
+        return args, kwargs
+
+    return Probe(
+        f"with {kind} input {number + 1} as one {str(dtype).removeprefix('torch.')} number without dimensions",
+        "dtype",
+        lambda _subject, call: len(_inputs(call, floating=floating)) > number,
+        change,
+        throughout=True,
+    )
+
+
+def _counted(number: int) -> Probe:
+    """One floating input holds integers, and the others are half as wide as Python's numbers would make it."""
+
+    def change(call: Arguments) -> Arguments:
+        floating = _inputs(call, floating=True)
+        made = {
+            id(one): _as_narrow(one) if place == number else one.detach().to(torch.bfloat16)
+            for place, one in enumerate(floating)
+        }
+        args, kwargs = substitute(call, made)
+        return args, kwargs
+
+    return Probe(
+        f"with floating input {number + 1} as integers and the others in bfloat16",
+        "dtype",
+        lambda _subject, call: len(_inputs(call, floating=True)) > max(number, 1),
+        change,
+        throughout=True,
+    )
+
+
+_TOLD_APART = 3
+"""How many inputs are changed one by one."""
+
 PROBES = (
     *map(_in, (torch.bfloat16, torch.float16, torch.float64)),
     Probe("with integers and floating numbers exchanged", "dtype", _has_both, _exchanged, throughout=True),
+    *(_alone(number, floating=floating) for floating in (True, False) for number in range(_TOLD_APART)),
+    *map(_counted, range(_TOLD_APART)),
 )

@@ -87,6 +87,7 @@ def fn(x):
 """,
         run=_FLOATS,
         gb_id="GB0124",
+        assumes=("dtype",),
     ),
     Example(
         "a column",

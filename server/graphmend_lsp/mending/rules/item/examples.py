@@ -109,6 +109,7 @@ def fn(x):
 """,
         run="import torch\n" + _FLOATS,
         gb_id=_ID,
+        assumes=("dtype",),
     ),
     Example(
         "bool()",
@@ -269,6 +270,7 @@ def fn(x, y):
 """,
         run="import torch\ncalls = [(torch.arange(1.0, 5.0), torch.ones(4)), (-torch.arange(1.0, 5.0), torch.ones(4))]",
         gb_id=_ID,
+        assumes=("dtype",),
     ),
     Example(
         "integers, which Python does not let wrap",
@@ -294,6 +296,7 @@ calls = [
 ]
 """,
         gb_id=_ID,
+        assumes=("dtype",),
     ),
     Example(
         "a division, which is in float64 for integers",
@@ -365,6 +368,7 @@ def fn(x):
     return y
 """,
         gb_id=_ID,
+        assumes=("dtype",),
     ),
     Example(
         "a divisor that is never 0",

@@ -1,0 +1,89 @@
+"""CUDA and forks: the process that forks leaves CUDA alone, so that every run and every verdict can use it.
+
+The device is faked (`cuda_faked/sitecustomize.py`); `bench/cuda.py` does the same with a real one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FAKED = Path(__file__).parent / "cuda_faked"
+SERVER = Path(__file__).parents[2] / "server"
+WARMING = """\
+import os
+from graphmend_lsp.worker import cuda, tasks
+
+cuda.count_by_driver()
+assert tasks.load_torch() is None
+assert tasks.hello()["cuda"]
+import torch
+
+before = torch.cuda.is_available, torch.cuda._lazy_init, torch._C._ensureCUDADeviceGuardSet
+tasks.warm_up()
+assert (torch.cuda.is_available, torch.cuda._lazy_init, torch._C._ensureCUDADeviceGuardSet) == before
+pid = os.fork()
+if pid == 0:
+    torch.cuda.synchronize()
+    os._exit(0)
+assert os.waitpid(pid, 0)[1] == 0
+cuda.hide()
+assert not torch.cuda.is_available()
+"""
+PROGRAM = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x):
+        h = self.linear(x)
+        return h * h.abs().max().item()
+
+
+def graphmend_entry():
+    torch.manual_seed(0)
+    return Net(), [(torch.randn(3, 4),), (torch.ones(5, 4),)]
+"""
+
+
+def environment(log: Path, *, moves: bool) -> dict[str, str]:
+    places = [str(FAKED), str(SERVER), *filter(None, [os.environ.get("PYTHONPATH")])]
+    told = {"PYTHONPATH": os.pathsep.join(places), "FAKED_CUDA_LOG": str(log)}
+    return {**os.environ, **told, **({"FAKED_CUDA_DEVICE": "1"} if moves else {})}
+
+
+def noted(log: Path) -> list[str]:
+    return log.read_text().splitlines() if log.exists() else []
+
+
+def test_warming_up_leaves_cuda_to_the_forks(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    subprocess.run([sys.executable, "-c", WARMING], env=environment(log, moves=False), check=True)
+    assert [line.rpartition(" ")[0] for line in noted(log)] == ["initialized"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("device", "mode"), [("cpu", "eval"), ("auto", "eval"), ("cuda", "train")])
+def test_runs_and_verdicts_use_cuda(tmp_path: Path, device: str, mode: str) -> None:
+    log, file = tmp_path / "log", tmp_path / "program.py"
+    file.write_text(PROGRAM)
+    done = subprocess.run(
+        [sys.executable, "-m", "graphmend_lsp", "mend", str(file), "--json", "--quiet", "--no-cache", "--device", device, "--mode", mode],
+        env=environment(log, moves=True), capture_output=True, text=True, cwd=tmp_path,
+    )  # fmt: skip
+    record = json.loads(done.stdout)
+    assert done.returncode == 0 and record["verified"]["safety"] == "safe", (done.stderr, record)
+    assert (record["before"]["graphs"], record["after"]["graphs"]) == (2, 1)
+    lines = noted(log)
+    assert not any(line.startswith("bad fork") for line in lines)
+    assert any(line.startswith("initialized") for line in lines) == (device != "cpu")
