@@ -39,7 +39,8 @@ class Flow:
     own arithmetic would not be met by arithmetic in the tensor's dtype (more than one step, or a constant that the dtype
     cannot hold), `widens` where it would not be in a narrow integer dtype, `of_whole` are the nodes where integers, should
     the tensor hold any, become floats: in float64 for Python, in float32 for a tensor. `beside` are the operands of which it
-    is not known that they decide about the dtype beside a tensor without dimensions, as they do beside a number.
+    is not known that they decide about the dtype beside a tensor without dimensions, as they do beside a number. `divides`
+    is set where a tensor is divided by the number, which CUDA does by its reciprocal (seen on torch 2.11).
     """
 
     source: Source
@@ -56,6 +57,7 @@ class Flow:
     widens: bool = False
     of_whole: list[ast.expr] = field(default_factory=list)
     beside: list[ast.expr] = field(default_factory=list)
+    divides: bool = False
     imports: list[TextEdit] = field(default_factory=list)
     floats: bool = False
 
@@ -132,6 +134,7 @@ class Flow:
             return
         if isinstance(parent.op, ast.Sub) and self.kinds.is_bool(node):
             raise Refused(f"{self.line(node)}: a bool cannot be subtracted from a tensor.")
+        self.divides = self.divides or (isinstance(parent.op, ast.Div) and parent.right is node)
         self._meet(node, other)
 
     def _step(self, parent: ast.BinOp, node: ast.expr, other: ast.expr) -> None:
@@ -299,6 +302,7 @@ class Flow:
         if self.kinds.of(base) != "tensor":
             raise Refused(f"{self.line(node)}: `{self.code(target)}` adds up Python numbers.")
         if not isinstance(target, ast.Subscript):
+            self.divides = self.divides or isinstance(statement.op, ast.Div)
             self._meet(node, target)
 
     def _uses(self, target: ast.Name) -> None:

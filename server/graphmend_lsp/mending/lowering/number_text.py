@@ -26,6 +26,7 @@ from graphmend_lsp.text import apply_edits
 
 _CONDITION = "GB0170"
 _ROUNDS = 4
+_DIVIDED = "On CUDA the last bit may differ: torch multiplies by the reciprocal of a number and divides by a tensor."
 
 
 def read_at(source: Source, node: ast.AST, gb_ids: frozenset[str | None]) -> Read | None:
@@ -186,7 +187,7 @@ def mend(
         span=source.span(at),
         edits=tuple(chosen),
         conditions=tuple((source.path, source.span(test)) for test in conditions(flow)),
-        changes=tuple(dict.fromkeys(changes)),
+        changes=tuple(dict.fromkeys((*([_DIVIDED] if flow.divides else []), *changes))),
         cautions=tuple(dict.fromkeys((*flow.changes, *cautions))),
         assumes=tuple(dict.fromkeys((*_assumed(source, flow), *assumes))),
     )

@@ -13,13 +13,14 @@ Python needs the value, so Dynamo ends the graph there and the program waits unt
 
 Safety
 ------
-A tensor without dimensions does not change the dtype of a tensor of its kind, as a Python number does not; whether it
-meets one of another kind is only seen by running, and the verdict compares dtypes. Python computes in float64: one
-step with numbers that every dtype holds gives the same bits; more is computed in float64 and brought to the dtype of
-the tensor that it meets, and refused where that is not known. Integers are computed with in int64, which ``prod()`` of a
-single element makes of them (floats stay as they are), and divided in float64; where the dtype behind that is not known,
-the mend assumes that float64 is not needed. A tensor that may change in place later, or before a backward pass, is copied.
-``int`` of NaN raises and a tensor does not, and Python sums a list in float64 one by one; such mends are never called safe.
+A tensor without dimensions does not change the dtype of a floating tensor that has some, as a Python number does not.
+Beside another one the mend assumes that dtypes stay, and the verdict tries one that has no dimensions and another dtype.
+CUDA divides by a number as it multiplies by the reciprocal, and the mend says so. Python computes in float64: one step with
+numbers that every dtype holds gives the same bits; more is computed in float64 and brought to the dtype of the tensor that
+it meets, and refused where that is not known. Integers are computed with in int64, which ``prod()`` of a single element
+makes of them (floats stay as they are), and divided in float64; where the dtype behind that is not known, the mend assumes
+that float64 is not needed. A tensor that may change in place later, or before a backward pass, is copied. ``int`` of NaN
+raises and a tensor does not, and Python sums a list in float64 one by one; such mends are never called safe.
 
 When it is refused
 ------------------
