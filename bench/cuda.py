@@ -1,10 +1,11 @@
 """Programs mended on CUDA and on the CPU of one machine, side by side: breaks, graphs, verdict and seconds of both.
 
-    python bench/cuda.py [--jobs N] [--every N] [--seconds S] [--keep FILE] [NAME ...]      (NAME: part of a row's name)
+    python bench/cuda.py [--jobs N] [--every N] [--seconds S] [--keep FILE] [--page PAGE] [NAME ...]
 
-The programs are those below, the examples, the rows of the paper's table, and every Nth construct. The exit status is 1
+NAME is a part of a program's name. The programs are those below, the examples, the rows of the paper's table, and every Nth construct. The exit status is 1
 where CUDA gives another outcome than the CPU: another number of breaks before or after, another safety, or an error.
-With --keep the rows are written to FILE as JSON.
+With --keep the rows are written to FILE as JSON, and with --page as a page; --page with --kept FILE makes that
+page of rows that were kept, and runs nothing.
 """
 
 from __future__ import annotations
@@ -140,7 +141,12 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=120.0, help="stop verifying a program after that time")
     parser.add_argument("--devices", default="cpu,cuda")
     parser.add_argument("--keep", type=Path, metavar="FILE")
+    parser.add_argument("--page", type=Path, metavar="PAGE")
+    parser.add_argument("--kept", type=Path, metavar="FILE")
     arguments = parser.parse_args()
+    if arguments.kept:
+        arguments.page.write_text(page(json.loads(arguments.kept.read_text())))
+        return 0
     devices = arguments.devices.split(",")
     kept: dict[str, dict[str, Any]] = {}
     wrong = 0
@@ -157,6 +163,8 @@ def main() -> int:
             unlike = len({outcome.shown for outcome in found.values()}) > 1
             wrong += unlike
             show(one.name, [*found.values()], unlike)
+    if arguments.page:
+        arguments.page.write_text(page(kept))
     print(f"{len(kept)} programs, {wrong} with another outcome on CUDA than on the CPU")
     return 1 if wrong else 0
 
@@ -223,7 +231,7 @@ def mend(program: Program, device: str, seconds: float) -> Outcome:
         spent,
         tuple(verified.get("reasons", ())),
         tuple(dict.fromkeys(one["message"] for one in (*told, *record["errors"]))),
-        json.dumps(record.get("measured")) if record.get("measured") else "",
+        "; ".join(one["words"].partition(": ")[2] for one in record.get("measured") or ()),
         tuple(_left(record)),
     )
 
@@ -255,6 +263,38 @@ def show(name: str, outcomes: list[Outcome], unlike: bool) -> None:
             end="\n" * bool(words or one.measured),
             flush=True,
         )
+
+
+def page(rows: dict[str, dict[str, Any]]) -> str:
+    """The page of rows, each an outcome (as a dict) for each device."""
+    lines = [
+        "# CUDA beside the CPU",
+        "",
+        "Programs that `graphmend-lsp mend` mends on CUDA and on the CPU of one machine. Made by",
+        "",
+        "```",
+        "python bench/cuda.py --page docs/cuda.md",
+        "```",
+        "",
+        "*Breaks* and *graphs* are before and after safe mends; *s* is the whole command, several of them side by side. Where CUDA and",
+        "the CPU differ, what is left on CUDA says why.",
+        "",
+        "| program | device | breaks | graphs | verdict | calls | s |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    notes = []
+    for name, of in rows.items():
+        for device, one in of.items():
+            breaks, graphs = (f"{one['before'][at]} → {one['after'][at]}" for at in (1, 0))
+            told = one["errors"][0] if one["errors"] else one["safety"]
+            lines.append(
+                f"| {name} | {device} | {breaks} | {graphs} | {told} | {one['calls'] or '-'} | {one['seconds']:.0f} |"
+            )
+            if one["measured"]:
+                notes.append(f"* {name}, {device}: {one['measured']}")
+        alike = len({json.dumps([one["before"], one["after"], one["safety"]]) for one in of.values()}) == 1
+        notes += [] if alike else [f"* {name}, left on CUDA: {line}" for line in of.get("cuda", {}).get("left", ())[:1]]
+    return "\n".join([*lines, "", *notes]).rstrip() + "\n"
 
 
 if __name__ == "__main__":

@@ -37,6 +37,18 @@ def is_there(torch: Any) -> bool:
         return False
 
 
+def is_lost() -> bool:
+    """Whether a kernel failed (an index out of range, a probability above 1): this process cannot use the device any more."""
+    torch = sys.modules.get("torch")
+    if torch is None or torch.version.cuda is None or not torch.cuda.is_initialized():
+        return False
+    try:
+        torch.cuda.synchronize()
+    except RuntimeError:
+        return True
+    return False
+
+
 @contextmanager
 def untouched() -> Iterator[None]:
     """While this lasts, torch finds no CUDA device, and whatever asks for one nevertheless raises.

@@ -23,9 +23,10 @@ from torch._dynamo.backends.debugging import boxed_nop
 from torch._library.custom_ops import OPDEFS
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from .cuda import is_lost
 from .locals_of import is_unseen, own_locals
 from .observe import Observation
-from .performing import PROBE_SECONDS, TooLongError, interrupted_after
+from .performing import PROBE_SECONDS, DeviceLostError, TooLongError, interrupted_after
 from .places import SUPPORT
 from .probes import limited
 from .recipes import Recipe
@@ -203,10 +204,16 @@ def raised_behind(
                 now = call(replace(recipe, own=False)).raised
         except TooLongError:
             continue
+        except DeviceLostError as lost:
+            now = lost.raised
         if now is not None and (now.type, now.message) != (raised.type, raised.message):
             said = now.message.split("\n")[0]
             detail = f"behind the check stands what raises {now.type} ({said}), which compiled code may raise first"
             found.append(_difference("exception", "a call whose check fails", detail, "raised-between"))
+        if is_lost():
+            break
+        if now is not None and is_lost():
+            break
     return [one for number, one in enumerate(found) if one not in found[:number]]
 
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from .altered import other_mode, other_weights
 from .call_modes import subject_in
+from .cuda import is_lost
 from .effects import Listener
 from .float64 import widened
 from .observe import Observation, Raised, Subject, observe
@@ -22,6 +23,19 @@ COMPILED_SECONDS = 60.0  # that it may take where the program is compiled for it
 
 class TooLongError(BaseException):
     """A made-up call takes much longer than the entry's own. Passes through user code that catches `Exception`."""
+
+
+class DeviceLostError(RuntimeError):
+    """A call made a kernel fail: no further call can be made in this process. `recipe` is that of the call."""
+
+    def __init__(self, recipe: Recipe, message: str) -> None:
+        super().__init__(message)
+        self.recipe = recipe
+
+    @property
+    def raised(self) -> Raised:
+        """What the call raised."""
+        return Raised("torch.AcceleratorError", str(self))
 
 
 @contextmanager
@@ -57,7 +71,32 @@ def perform(
     """Make the call of a recipe and observe it. `calls` are the entry's own objects, `pristine` their copies.
 
     `double`: in float64; then `calls` are in it already. `kept` is the state from which probes are made, each in `seconds`.
+
+    Raises:
+        DeviceLostError: the call made a kernel fail.
     """
+    try:
+        seen = _performed(subject, recipe, calls, pristine, store, ear, double, kept, seconds)
+    except Exception as error:  # looking at the program, which then cannot be
+        if is_lost():
+            raise DeviceLostError(recipe, str(error)) from error
+        raise
+    if seen.raised is not None and is_lost():
+        raise DeviceLostError(recipe, seen.raised.message)
+    return seen
+
+
+def _performed(
+    subject: Subject,
+    recipe: Recipe,
+    calls: Sequence[Arguments],
+    pristine: Sequence[Arguments],
+    store: Store,
+    ear: Listener,
+    double: bool,
+    kept: Kept | None,
+    seconds: float,
+) -> Observation:
     if recipe.probe:
         return _probe(subject, recipe, pristine, store, ear, kept, seconds)
     if kept is not None:

@@ -6,7 +6,7 @@ Runs the original program, uncompiled, in a child of its own; what it says holds
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -135,9 +135,26 @@ def choose(
     store: Store,
     seconds: float,
     places: Sequence[Place] = (),
+    lost: Collection[Recipe] = (),
 ) -> tuple[Plan, list[Observation], Store]:
-    """The plan, and what was seen in the entry's own calls on the way. Calls that run one of `places` are probed."""
-    return _Search(subject, calls, sides, listener, store, seconds, places).run()
+    """The plan, and what was seen in the entry's own calls on the way. Calls that run one of `places` are probed.
+
+    `lost` are calls that made a kernel fail: none like them is made.
+
+    Raises:
+        DeviceLostError: another one did.
+    """
+    search = _Search(subject, calls, sides, listener, store, seconds, places)
+    search.lost = frozenset(map(_kin, lost))
+    return search.run()
+
+
+def _kin(recipe: Recipe) -> Recipe:
+    """What calls have in common that fail in one kernel: what is done to their values."""
+    return Recipe(
+        0, recipe.floats, recipe.ints, recipe.bools, spot=recipe.spot, weights=recipe.weights, resize=recipe.resize,
+        numbers=recipe.numbers, dtype=recipe.dtype,
+    )  # fmt: skip
 
 
 class _Search:
@@ -170,6 +187,7 @@ class _Search:
         self.probed = 0
         self.gradients = False
         self.history = False  # whether inputs that are no leaves may ask for gradients
+        self.lost: frozenset[Recipe] = frozenset()
         self.started = time.monotonic()
         self.longest = 0.0  # seconds; the first call pays what is set up once
         self.latest = 0.0
@@ -395,6 +413,8 @@ class _Search:
         return observation
 
     def observe(self, recipe: Recipe) -> Observation:
+        if self.lost and not recipe.own and _kin(recipe) in self.lost:
+            return Observation(recipe.label, {}, (), Raised("torch.AcceleratorError", "a kernel failed"))
         started = time.monotonic()
         patience = None if recipe.own else max(LEAST_PATIENCE, PATIENCE * self.longest)
         try:

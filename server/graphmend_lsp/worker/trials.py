@@ -14,13 +14,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import ModuleType
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import torch
 import torch._dynamo
 
 from . import inductor
 from .compiling import compiled, force_backend, uncompiled, without_compiling
+from .cuda import is_lost
 from .effects import Listener
 from .enough import Enough
 from .exercised import Exercised
@@ -29,7 +30,7 @@ from .float64 import watched, widen_modules, widened
 from .forced import Forced
 from .observe import Observation, Subject, find_modules, fresh_calls, state_of
 from .order import has_checks, raised_behind, watching
-from .performing import COMPILED_SECONDS, perform
+from .performing import COMPILED_SECONDS, DeviceLostError, perform
 from .places import SUPPORT, canonical, kind_of
 from .plan import Plan, choose
 from .probe import watch_conditions, watch_wheres
@@ -131,7 +132,8 @@ class Trial:
     `start` is the state before the first call: where two loads of one program differ in it, chance made the difference.
     `modules` are the names under which the state of its modules is found. `slow`: it takes long to compile. `paths` are
     digests of the lines that each call ran, where they were watched. `reached` are, of the `watched` places, those that each
-    call ran, by number. `disordered`: what compiled code may do in front of a check that stands before it (`order`).
+    call ran, by number. `disordered`: what compiled code may do in front of a check that stands before it (`order`). `left`
+    are the calls behind one that made a kernel fail, for another process to make.
     """
 
     way: Way
@@ -150,6 +152,25 @@ class Trial:
     watched: tuple[Place, ...] = ()
     reached: tuple[frozenset[int], ...] = ()
     disordered: tuple[Difference, ...] = ()
+    left: tuple[Recipe, ...] = ()
+
+    def followed_by(self, other: Trial) -> Trial:
+        """This one with the calls that were left, which another process made."""
+        sides = [
+            {**one, "true": one["true"] or two["true"], "false": one["false"] or two["false"]}
+            for one, two in zip(self.sides, other.sides, strict=True)
+        ]
+        return replace(
+            self,
+            recipes=(*self.recipes, *other.recipes),
+            observations=(*self.observations, *other.observations),
+            blobs={**self.blobs, **other.blobs},
+            sides=tuple(cast(SideData, one) for one in sides),
+            unlike=tuple(dict.fromkeys((*self.unlike, *other.unlike))),
+            reached=(*self.reached, *other.reached),
+            disordered=(*self.disordered, *other.disordered),
+            left=other.left,
+        )
 
 
 @dataclass(frozen=True)
@@ -201,10 +222,13 @@ def build_once(origin: Origin) -> Origin:
     return replace(origin, built=Built(program, listener, _imported(loaded, Imported())))
 
 
-def plan(origin: Origin, conditions: Sequence[Place], places: Sequence[Place] = ()) -> Planned:
+def plan(
+    origin: Origin, conditions: Sequence[Place], places: Sequence[Place] = (), lost: Sequence[Recipe] = ()
+) -> Planned | Recipe:
     """Choose the calls by running the original uncompiled, until both sides of every condition ran.
 
-    `places` are those that something is assumed of.
+    `places` are those that something is assumed of. Where a call makes a kernel fail, its recipe is returned: another
+    process has to choose again, without the `lost` ones.
 
     Raises:
         FailedError: the entry failed.
@@ -213,9 +237,14 @@ def plan(origin: Origin, conditions: Sequence[Place], places: Sequence[Place] = 
     subject, calls, listener = _prepare(origin, origin.get(), "uncompiled")
     sides = watch_conditions(conditions, text_of)
     with without_compiling(subject.function):
-        chosen, own, store = choose(
-            subject, calls, sides, listener, Store(origin.folder), params["limits"]["seconds"], places
-        )
+        try:
+            chosen, own, store = choose(
+                subject, calls, sides, listener, Store(origin.folder), params["limits"]["seconds"], places, lost
+            )
+        except DeviceLostError as error:
+            if error.recipe.own:
+                raise
+            return error.recipe
     return Planned(
         chosen, Trial("uncompiled", chosen.own, tuple(own), store.blobs, _NOTHING, sides=tuple(sides.data()))
     )
@@ -276,28 +305,37 @@ def run(
         kept = Kept(subject) if any(one.probe for one in made) else None
         watch = Exercised(places)
         ran: list[frozenset[int]] = []
+        left: tuple[Recipe, ...] = ()
+        checks_order = changed is not None and forced is None  # a mended program
+        again = partial(perform, subject, calls=calls, pristine=pristine, store=store, ear=listener)
         with without_compiling(subject.function):
             for one in made:
+                if one.probe and checks_order:  # the calls before it; a probe may make a kernel fail
+                    loaded.disordered.extend(raised_behind(made[: len(observations)], observations, again))
+                    checks_order = False
                 believed = not one.odd
-                with (
-                    sides.believed(believed),
-                    wheres.believed(believed),
-                    watch.watched(one.own or bool(assumed(one))) as seen,
-                ):
-                    observations.append(
-                        perform(subject, one, calls, pristine, store, listener, double=double, kept=kept)
-                    )
+                with watch.watched(one.own or bool(assumed(one))) as seen:
+                    try:
+                        with sides.believed(believed), wheres.believed(believed):
+                            observations.append(
+                                perform(subject, one, calls, pristine, store, listener, double=double, kept=kept)
+                            )
+                    except DeviceLostError as error:
+                        observations.append(Observation(one.label, {}, listener.take(), error.raised))
+                        left = made[len(observations) :]
+                        made = made[: len(observations)]
                 ran.append(frozenset(seen))
+                if left:
+                    break
                 if enough is not None and enough(made[: len(observations)], observations):
                     made = made[: len(observations)]
                     break
-            if changed is not None and forced is None:  # a mended program
-                again = partial(perform, subject, calls=calls, pristine=pristine, store=store, ear=listener)
+            if checks_order and not is_lost():
                 loaded.disordered.extend(raised_behind(made, observations, again))
         return Trial(
             way, made, tuple(observations), store.blobs, _NOTHING, sides=tuple(sides.data()),
             unlike=tuple(wheres.unlike), start=start, modules=frozenset(subject.modules),
-            watched=tuple(places), reached=tuple(ran), disordered=tuple(loaded.disordered),
+            watched=tuple(places), reached=tuple(ran), disordered=tuple(loaded.disordered), left=left,
         )  # fmt: skip
     loaded.backend["name"] = way
     waiting = list(recipes or _recipes_of(way, chosen)) if isinstance(chosen, Plan) else [Recipe(0, own=True)]

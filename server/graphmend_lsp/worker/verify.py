@@ -66,6 +66,7 @@ PLAN = "plan"  # the file in which the original's process tells the plan
 SEEN = "seen"  # and the one with what it did uncompiled
 MADE_UP = "made-up"  # and the one with the arguments that were made up for it
 MARGIN = 1.5  # seconds of the limit that are left to compare and to answer
+MOST_LOST = 6  # calls that make a kernel fail while the plan is made
 MOST_FORCED = 3  # checks of one mend that are made to fail, each in runs of its own
 SPARED = 0.05  # of the limit that runs in float64 must not use: what is known already shall be told in time
 
@@ -201,7 +202,7 @@ def _original_in_slot(request: Request, conditions: Sequence[Place]) -> Ran:
     places = assumed_places(request.params["candidates"])
     try:
         origin = _origin(request, request.params["texts"], first=True)
-        planned = _in_child(request, partial(plan, origin, conditions, places))
+        planned = _planned(request, origin, conditions, places)
         told = planned if planned.plan.failed is None else None
     except FailedError as error:
         return Ran((), failed=error.failure)
@@ -217,8 +218,10 @@ def _original_in_slot(request: Request, conditions: Sequence[Place]) -> Ran:
     try:
         calls = chosen.everything(any(one.get("inductor") for one in request.params["candidates"]))
         enough = Enough(request.folder) if _is_only(request) else None
-        everything = partial(run, origin, "uncompiled", chosen, conditions, None, calls, places=places, enough=enough)
-        trials = [_in_child(request, everything)]
+        everything = partial(
+            run, origin, "uncompiled", chosen, conditions, None, recipes=calls, places=places, enough=enough
+        )
+        trials = [_unbroken(request, everything)]
         if changes_state(trials[0]):  # then what the shorter list shows depends on the calls it leaves out
             trials.append(_in_child(request, partial(run, origin, "uncompiled", chosen, (), None, chosen.lean())))
         _tell_seen(request, trials)
@@ -228,6 +231,33 @@ def _original_in_slot(request: Request, conditions: Sequence[Place]) -> Ran:
         _tell_seen(request, ())
         return Ran((), planned, error.failure)
     return Ran(tuple(trials), planned)
+
+
+def _planned(request: Request, origin: Origin, conditions: Sequence[Place], places: Sequence[Place]) -> Planned:
+    """The plan; on CUDA without calls that make a kernel fail, each of which ends a process that plans.
+
+    Raises:
+        FailedError: the entry failed, or too many such calls did.
+    """
+    lost: list[Recipe] = []
+    while len(lost) <= MOST_LOST:
+        found = _in_child(request, partial(plan, origin, conditions, places, tuple(lost)))
+        if isinstance(found, Planned):
+            return found
+        lost.append(found)
+    raise FailedError(failure("call", "exception", f"Kernels fail in calls with other values, as in {lost[-1].label}."))
+
+
+def _unbroken(request: Request, job: Callable[..., Trial]) -> Trial:
+    """The trial of a job; where a call makes a kernel fail, other processes make the calls behind it.
+
+    Raises:
+        FailedError: the job failed or died.
+    """
+    trial = _in_child(request, job)
+    while trial.left:
+        trial = trial.followed_by(_in_child(request, partial(job, recipes=trial.left)))
+    return trial
 
 
 def _tell_seen(request: Request, trials: Sequence[Trial]) -> None:
@@ -270,7 +300,14 @@ def _before_the_plan(request: Request, candidate: Candidate, origin: Origin) -> 
     return (Ran((first,)), None) if first is not None and _is_wrong_already(planned, first) else (ran, planned)
 
 
-def _as_planned(request: Request, candidate: Candidate, origin: Origin, way: Way, first: Trial | None) -> Trial:
+def _as_planned(
+    request: Request,
+    candidate: Candidate,
+    origin: Origin,
+    way: Way,
+    first: Trial | None,
+    recipes: Sequence[Recipe] | None = None,
+) -> Trial:
     """One way of an only mended program; compiled with the first backend it does not wait for the plan."""
 
     def planned() -> tuple[Plan, Enough | None]:
@@ -282,7 +319,7 @@ def _as_planned(request: Request, candidate: Candidate, origin: Origin, way: Way
     if way == "eager":
         return run(origin, way, planned, (), candidate["changed"])
     chosen, enough = planned()
-    return run(origin, way, chosen, (), candidate["changed"], enough=enough)
+    return run(origin, way, chosen, (), candidate["changed"], recipes, enough=enough)
 
 
 def _with_uses(request: Request, candidate: Candidate, origin: Origin, ran: Ran, planned: Planned | None) -> Ran:
@@ -502,7 +539,7 @@ def _failing(
     except FailedError as error:
         return Ran((), failed=error.failure)
     ways: tuple[Way, ...] = ("uncompiled",) if changed is None else ("eager", "aot_eager", "uncompiled")
-    jobs = {way: partial(run, origin, way, chosen, (), changed, chosen.own, forced=forced) for way in ways}
+    jobs = {way: partial(run, origin, way, chosen, (), changed, recipes=chosen.own, forced=forced) for way in ways}
     return _ways(request, jobs)
 
 
@@ -537,11 +574,15 @@ def _doubled(request: Request, texts: Mapping[str, str], chosen: Plan, wanted: M
     return Ran(tuple(trials))
 
 
-def _ways(request: Request, jobs: Mapping[Way, Callable[[], Trial]]) -> Ran:
+def _ways(request: Request, jobs: Mapping[Way, Callable[..., Trial]]) -> Ran:
+    """The trials of jobs that run a program each way; a job takes `recipes`, those that a process before it has left."""
     outcomes = dict(zip(jobs, _in_slots(request, list(jobs.values())), strict=True))
     trials: list[Trial] = []
     for way in (one for one in WAYS if one in outcomes):
         outcome = outcomes[way]
+        while isinstance(outcome, Trial) and outcome.left:
+            (more,) = _in_slots(request, [partial(jobs[way], recipes=outcome.left)])
+            outcome = more if isinstance(more, Caught) else outcome.followed_by(more)
         if isinstance(outcome, Caught):
             if CALLED[way]:
                 outcome.failure["message"] += f" ({CALLED[way].strip()})"

@@ -2,7 +2,8 @@
 
 It keeps the one rule that matters here: no fork of a process that initialized CUDA, or counted its devices through the
 runtime, can use it. What happens is written to the file `FAKED_CUDA_LOG`, a line each: ``initialized PID``,
-``counted PID``, ``bad fork PID``. With `FAKED_CUDA_DEVICE` tensors and modules can be moved there, and stay on the CPU.
+``counted PID``, ``bad fork PID``, ``lost PID``. With `FAKED_CUDA_DEVICE` tensors and modules can be moved there, and stay on
+the CPU; a cross entropy whose uint8 targets are out of range then makes a kernel fail, and no linear layer computes any more.
 """
 
 import importlib.abc
@@ -18,6 +19,7 @@ class Device:
 
     used = None
     initialized = None
+    lost = False
 
     @classmethod
     def note(cls, what):
@@ -36,6 +38,11 @@ class Device:
         if cls.initialized != os.getpid():
             cls.note("initialized")
             cls.used = cls.initialized = os.getpid()
+
+    @classmethod
+    def check(cls):
+        if cls.lost:
+            raise RuntimeError("CUDA error: device-side assert triggered")
 
     @classmethod
     def count(cls):
@@ -65,6 +72,7 @@ def fake(torch):
     def initializing(result=None):  # each a function of its own: Dynamo has a rule for each
         def initialize(*_args, **_keywords):
             Device.initialize()
+            Device.check()
             return None if result is None else result.clone()
 
         return initialize
@@ -83,6 +91,7 @@ def fake(torch):
     if "FAKED_CUDA_DEVICE" in os.environ:
         for owner in (torch.Tensor, torch.nn.Module):
             owner.to = moving(torch, owner.to)
+        failing(torch)
 
 
 def moving(torch, to):
@@ -98,6 +107,30 @@ def moving(torch, to):
         return to(self, *map(moved, args), **{name: moved(value) for name, value in keywords.items()})
 
     return other
+
+
+def failing(torch):
+    """Kernels that fail, and the layers that notice."""
+    functional = torch.nn.functional
+    cross_entropy, linear = functional.cross_entropy, torch.nn.Linear.forward
+
+    def checked(scores, targets, **keywords):
+        if (
+            os.environ.get("CUDA_VISIBLE_DEVICES") != ""
+            and targets.dtype is torch.uint8
+            and int(targets.max()) >= scores.shape[-1]
+        ):
+            Device.note("lost")
+            Device.lost = True
+            Device.check()
+        return cross_entropy(scores, targets, **keywords)
+
+    def forward(self, x):
+        if Device.lost:
+            raise RuntimeError("CUDA error: device-side assert triggered")
+        return linear(self, x)
+
+    functional.cross_entropy, torch.nn.Linear.forward = checked, forward
 
 
 class Finder(importlib.abc.MetaPathFinder):
