@@ -122,7 +122,8 @@ def _observed(path: str, backend: str | None, warned: list[Any]) -> list[dict[st
             got["attributes"] = plain({name: value for name, value in vars(model).items() if name[0] != "_"})
         got["globals"] = plain({
             name: value for name, value in space.__dict__.items()
-            if name[0] != "_" and isinstance(value, (list, dict, int, types.SimpleNamespace)) and name != "timings"
+            if name[0] != "_" and not name.startswith("sub_may_be_caught")  # what Dynamo keeps of the support module
+            and isinstance(value, (list, dict, int, types.SimpleNamespace)) and name != "timings"
         })  # fmt: skip
         seen.append(got)
     return seen

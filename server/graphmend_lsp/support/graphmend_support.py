@@ -34,7 +34,7 @@ __all__ = [
     "runs_deferred", "state_operator", "while_tracing",
 ]
 
-VERSION = 6
+VERSION = 7
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Never change what is in here: copies of other versions use it, too.
@@ -483,7 +483,7 @@ def operator(*changed: str, like: Callable[..., Any] = None) -> Callable[[F], An
 
     It changes the parameters `changed` in place, or gives tensors like those that `like` gives for the same arguments: of
     their shapes, dtypes and strides, and in memory of their own. Its gradients are those of the function, which a backward
-    pass runs again. Under autocast nothing is an operator.
+    pass runs again, with copies of the tensors as they were. Under autocast nothing is an operator.
     Its name holds a checksum of the file's path: two files may be loaded under one name.
     """
 
@@ -506,11 +506,20 @@ def operator(*changed: str, like: Callable[..., Any] = None) -> Callable[[F], An
             for one in arguments:
                 if isinstance(one, torch.Tensor) and torch.is_autocast_enabled(one.device.type):
                     return function(*arguments)
+            if torch.is_grad_enabled():  # its backward pass needs them as they are now
+                arguments = tuple([_kept(one) for one in arguments])
             return made(*arguments, torch.is_grad_enabled())
 
         return call
 
     return decorate
+
+
+def _kept(value: Any) -> Any:
+    """A value that later changes in place do not reach; parameters change behind a backward pass only."""
+    if isinstance(value, (list, tuple)):
+        return [_kept(one) for one in value]
+    return value.clone() if isinstance(value, torch.Tensor) and not isinstance(value, torch.nn.Parameter) else value
 
 
 def number(kind: Any, *others: str) -> Callable[[F], F]:

@@ -135,7 +135,7 @@ def seed(value: int) -> None:
 
 
 _TRACED = re.compile(
-    r"sub_(?:called|changing|raised)(?:_\d+)?"
+    r"sub_(?:called|changing|may_be_caught|raised)(?:_\d+)?"
 )  # what Dynamo keeps of the support module's constants among a file's globals
 
 
