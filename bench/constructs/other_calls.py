@@ -105,7 +105,9 @@ def _observed(path: str, backend: str | None, warned: list[Any]) -> list[dict[st
                 if torch.is_tensor(total):
                     total.backward()
             except Exception as error:
-                got["error"] = type(error).__name__
+                got["error"] = type(
+                    getattr(error, "inner_exception", None) or error
+                ).__name__  # of a compiled backward pass
             except _TooLongError:
                 return [*seen, {"error": "it does not end"}]  # what it left behind depends on the moment
             finally:

@@ -110,6 +110,7 @@ async def _to_fixpoint(
     hopeless: frozenset[Place] = frozenset()  # where mends were made in hope, and taken back
     vain: Vain = frozenset()
     again, made = False, 0
+    unnoted: frozenset[Place] = frozenset()  # functions of whose values less is known than a run would note
     while made < MAX_ROUNDS:
         now = replace(request, texts=texts)
         offered = _to_mend(reports[-1], now, leave, vain)
@@ -129,6 +130,7 @@ async def _to_fixpoint(
             texts = {**texts, **step.texts}
             after = replace(request, texts=texts)
             shown = {key: _with_notes(run, ran[-1].get(key), step.old, step.texts) for key, run in step.runs.items()}
+            unnoted = _less_noted(shown, ran[-1])
             ran.append(shown or await prover.run(after, on_progress))
             reports.append(await prover.report(after, ran[-1]))
         elif len(rounds) > _gained(request, reports, rounds):
@@ -137,6 +139,13 @@ async def _to_fixpoint(
             del reports[-1], ran[-1]
             hopeless |= _mended(reports[-1], hoped.accepted)
             texts = {**request.texts, **{path: text for one in rounds for path, text in one.texts.items()}}
+            unnoted = frozenset()
+        elif unnoted & {place_of_function(one.site) for one in reports[-1].findings if one.site.is_met}:
+            unnoted = frozenset()  # what rules could not ask for may be all that is in their way
+            fresh = await limit.within(prover.run(now, on_progress))
+            if fresh is None:
+                break
+            ran[-1], reports[-1], again = fresh, await prover.report(now, fresh), False
         else:
             break
     rounds = rounds[: _gained(request, reports, rounds)]
@@ -161,6 +170,17 @@ def _with_notes(run: Run, last: Run | None, old: Mapping[str, str], new: Mapping
     if run.noted or not run.events or last is None:
         return run
     return replace(run, noted=moved(last.noted, old, new))
+
+
+def _less_noted(runs: Mapping[Key, Run], last: Mapping[Key, Run]) -> frozenset[Place]:
+    """The functions of which the last runs noted values that these, which have their notes, do not have."""
+    found: set[Place] = set()
+    for key, run in runs.items():
+        known = {(one["file"], one["function"]): len(one["values"]) for one in run.noted}
+        before = last[key].noted if key in last else ()
+        less = [one for one in before if known.get((one["file"], one["function"]), 0) < len(one["values"])]
+        found |= {(one["file"], one["function"].rpartition(".")[2]) for one in less}
+    return frozenset(found)
 
 
 def _in_original(candidate: Candidate, old: Mapping[str, str], now: Mapping[str, str]) -> Candidate:
