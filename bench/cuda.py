@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -143,9 +143,10 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, metavar="FILE")
     parser.add_argument("--page", type=Path, metavar="PAGE")
     parser.add_argument("--kept", type=Path, metavar="FILE")
+    parser.add_argument("--on", default="", metavar="WORDS", help="the machine, for the page")
     arguments = parser.parse_args()
     if arguments.kept:
-        arguments.page.write_text(page(json.loads(arguments.kept.read_text())))
+        arguments.page.write_text(page(json.loads(arguments.kept.read_text()), arguments.on))
         return 0
     devices = arguments.devices.split(",")
     kept: dict[str, dict[str, Any]] = {}
@@ -155,7 +156,11 @@ def main() -> int:
         runs = {
             one: {device: pool.submit(mend, one, device, arguments.seconds) for device in devices} for one in chosen
         }
-        for one, of in runs.items():
+        told = {run: one for one, of in runs.items() for run in of.values()}
+        for last in as_completed(told):
+            one, of = told[last], runs[told[last]]
+            if not all(run.done() for run in of.values()) or one.name in kept:
+                continue
             found = {device: run.result() for device, run in of.items()}
             kept[one.name] = {device: asdict(outcome) for device, outcome in found.items()}
             if arguments.keep:
@@ -164,7 +169,7 @@ def main() -> int:
             wrong += unlike
             show(one.name, [*found.values()], unlike)
     if arguments.page:
-        arguments.page.write_text(page(kept))
+        arguments.page.write_text(page(kept, arguments.on))
     print(f"{len(kept)} programs, {wrong} with another outcome on CUDA than on the CPU")
     return 1 if wrong else 0
 
@@ -265,7 +270,7 @@ def show(name: str, outcomes: list[Outcome], unlike: bool) -> None:
         )
 
 
-def page(rows: dict[str, dict[str, Any]]) -> str:
+def page(rows: dict[str, dict[str, Any]], machine: str) -> str:
     """The page of rows, each an outcome (as a dict) for each device."""
     lines = [
         "# CUDA beside the CPU",
@@ -277,7 +282,7 @@ def page(rows: dict[str, dict[str, Any]]) -> str:
         "```",
         "",
         "*Breaks* and *graphs* are before and after safe mends; *s* is the whole command, several of them side by side. Where CUDA and",
-        "the CPU differ, what is left on CUDA says why.",
+        f"the CPU differ, what is left on CUDA says why. {machine}".rstrip(),
         "",
         "| program | device | breaks | graphs | verdict | calls | s |",
         "|---|---|---|---|---|---|---|",

@@ -122,6 +122,7 @@ def _of_region(request: Request, source: Source, function: Function, region: Reg
     call = f"return {call}" if region.returns else f"{', '.join(region.gives)} = {call}"
     first, last = source.span(region.first).start.line, source.span(region.last).end.line
     where = f"line {first}" if first == last else f"lines {first} to {last}"
+    runs, them = ("runs", "it") if first == last else ("run", "them")
     return Mend(
         rule=RULE.name,
         title=f"Run {where} as one operator in the graph",
@@ -134,8 +135,8 @@ def _of_region(request: Request, source: Source, function: Function, region: Reg
             edits.replace(source, region.first, region.last, [call]),
         ),
         changes=(
-            f"{where.capitalize()} run uncompiled, as one operator that the compiler cannot fuse; "
-            "the backward pass runs them again.",
+            f"{where.capitalize()} {runs} uncompiled, as one operator that the compiler cannot fuse; "
+            f"the backward pass runs {them} again.",
         ),
         assumes=() if region.alike else _assumed(source, region),
         cautions=_cautions(region),
