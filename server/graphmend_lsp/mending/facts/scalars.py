@@ -320,6 +320,11 @@ class Scalars:
                     return True
         return False
 
+    def widens_integers(self, node: ast.expr) -> bool:
+        """Whether an expression may be of int64 where what it is computed from is of a narrower integer dtype."""
+        calls = (one for part in self._chain(node) for one in ast.walk(part) if isinstance(one, ast.Call))
+        return not self.is_floating(node) and any(self.called(one)[0] in _INT64 for one in calls)
+
     def _chain(self, node: ast.expr) -> list[ast.expr]:
         """An expression and the values of the names in it, and of those in them."""
         found, pending, seen = [node], [node], set[str]()

@@ -107,17 +107,17 @@ def _inputs(call: Arguments, *, floating: bool) -> list[torch.Tensor]:
     return [one for _, one in tensors_of(call) if fits(one) and one.numel() and not isinstance(one, torch.nn.Parameter)]
 
 
-def _alone(number: int, *, floating: bool) -> Probe:
+def _alone(number: int, dtype: torch.dtype, *, floating: bool) -> Probe:
     """One input is narrower than the others, and has no dimensions: then it does not decide about a result's dtype."""
-    kind, dtype = ("floating", torch.bfloat16) if floating else ("integer", torch.int8)
+    kind = "floating" if floating else "integer"
 
     def change(call: Arguments) -> Arguments:
         inputs = _inputs(call, floating=floating)
         if len(inputs) <= number:
             return call
         one = inputs[number]
-        first = one.detach().reshape(-1)[0].to(dtype)
-        args, kwargs = substitute(call, {id(one): first.requires_grad_(one.requires_grad)})
+        first = one.detach().reshape(-1)[0].nan_to_num(0, 0, 0).to(dtype)
+        args, kwargs = substitute(call, {id(one): first.requires_grad_(one.requires_grad and dtype.is_floating_point)})
         return args, kwargs
 
     return Probe(
@@ -144,7 +144,7 @@ def _counted(number: int) -> Probe:
     return Probe(
         f"with floating input {number + 1} as integers and the others in bfloat16",
         "dtype",
-        lambda _subject, call: len(_inputs(call, floating=True)) > max(number, 1),
+        lambda _subject, call: len(_inputs(call, floating=True)) > number,
         change,
         throughout=True,
     )
@@ -156,6 +156,7 @@ _TOLD_APART = 3
 PROBES = (
     *map(_in, (torch.bfloat16, torch.float16, torch.float64)),
     Probe("with integers and floating numbers exchanged", "dtype", _has_both, _exchanged, throughout=True),
-    *(_alone(number, floating=floating) for floating in (True, False) for number in range(_TOLD_APART)),
+    *(_alone(number, dtype, floating=True) for dtype in (torch.bfloat16, torch.int16) for number in range(_TOLD_APART)),
+    *(_alone(number, torch.int8, floating=False) for number in range(_TOLD_APART)),
     *map(_counted, range(_TOLD_APART)),
 )

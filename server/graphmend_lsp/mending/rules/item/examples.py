@@ -34,7 +34,7 @@ def fn(x):
 """,
         after="""\
 def fn(x):
-    return x * x.sum().detach()
+    return x * x.sum().detach().to(x.dtype)
 """,
         run="import torch\n" + _DTYPES,
         gb_id=_ID,
@@ -94,6 +94,7 @@ def fn(x):
 """,
         run="import torch\n" + _FLOATS,
         gb_id=_ID,
+        assumes=("dtype",),
     ),
     Example(
         "int() of what holds integers",
@@ -151,7 +152,7 @@ def fn(x):
 """,
         after="""\
 def fn(x):
-    return x * (x.sum().detach() + 1)
+    return x * (x.sum().detach() + 1).to(x.dtype)
 """,
         run="import torch\n" + _FLOATS,
         gb_id=_ID,
@@ -253,7 +254,7 @@ def fn(x):
 """,
         after="""\
 def fn(x):
-    return x + x.detach().sum()
+    return x + x.detach().sum().to(x.dtype)
 """,
         run="import torch\n" + _FLOATS,
         gb_id="GB0109",
