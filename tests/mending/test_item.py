@@ -156,7 +156,7 @@ def test_numbers_that_stay(source: str, reason: str) -> None:
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_only_the_expressions_change(newline: str) -> None:
-    source = "def fn(x):  # über\n    s = ⟦x.sum().item()⟧  # the sum\n\n    return x * s  # scaled\n".replace(
+    source = "def fn(x):  # über\n    s = ⟦x.max().item()⟧  # the largest\n\n    return x * s  # scaled\n".replace(
         "\n", newline
     )
     new = _after("item", source)

@@ -10,12 +10,12 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from graphmend_lsp.mending.facts.dimensions import has_dimensions
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.number_needs import why_number
 from graphmend_lsp.mending.facts.result_dtype import dtype_beside, exact_number, fits_everywhere, same_kind
 from graphmend_lsp.mending.facts.scalars import Read, Scalars, plain, read_of
 from graphmend_lsp.mending.lowering.number_calls import python_call
+from graphmend_lsp.mending.lowering.number_dtypes import Beside
 from graphmend_lsp.mending.lowering.number_uses import (
     INT,
     SUM,
@@ -203,51 +203,13 @@ class Flow:
 
     def _take_beside(self, node: ast.expr, other: ast.expr) -> None:
         """Note an operand that a tensor without dimensions may widen, where a number would not; or give the number its dtype."""
-        whole = all(self.scalars.is_whole(one.tensor) for one in self.reads) and not self.floats
-        floating, known = self.scalars.is_floating(other), has_dimensions(self.source, other)
-        is_bool = self.kinds.is_bool(node) or (self.steps == 0 and all(one.form == "bool" for one in self.reads))
-        if is_bool or (floating and (whole or known)) or (whole and known):
+        beside = Beside(self.source, self.kinds, self.scalars, self.reads, self.floats, self.wide, self.steps)
+        if beside.is_decided(node, other):
             return
-        widened = not self.floats and any(
-            not self.scalars.is_floating(one.tensor)
-            and (self.wide or one.form == "sum" or self.scalars.widens_integers(one.tensor))
-            for one in self.reads
-        )
-        if same_kind(self.scalars, self.reads, other) and not (widened and not known):
-            return
-        dtype = self._dtype_for(node, other)
-        if dtype is None:
+        if (dtype := beside.dtype(node, other)) is None:
             self.beside.append(other)
         else:
             self.exchange[node] = f"{operand(plain(self._take_text(node)))}.to({dtype})"
-
-    def _dtype_for(self, node: ast.expr, other: ast.expr) -> str | None:
-        """The dtype that a number may be rounded to before it meets a tensor, as text; None where that loses something.
-
-        Comparisons round it to their tensor's dtype; so does arithmetic with an integer and a tensor of its own kind.
-        """
-        if isinstance(self.source.parents.get(node), ast.Compare):
-            return dtype_beside(self.source, self.scalars, self.reads, node, other)
-        named = isinstance(other, (ast.Name, ast.Attribute))
-        if named and same_kind(self.scalars, self.reads, other) and self._stays_whole(node):
-            return f"{render(self.source, other)}.dtype"
-        return None
-
-    def _stays_whole(self, node: ast.expr) -> bool:
-        """Whether a number surely is an int where every tensor that is read holds integers."""
-        if isinstance(node, ast.Constant):
-            return isinstance(node.value, int)
-        if isinstance(node, ast.UnaryOp):
-            return self._stays_whole(node.operand)
-        if isinstance(node, ast.BinOp):
-            kept = isinstance(node.op, (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv))
-            return kept and self._stays_whole(node.left) and self._stays_whole(node.right)
-        if isinstance(node, ast.Name):
-            return all(map(self._stays_whole, self.scalars.values(node) or [ast.Constant("")]))
-        read = next((one for one in self.reads if one.call is node), None)
-        return read is not None and (
-            read.form in ("item", "sum") or (read.form == "int" and self.scalars.is_whole(read.tensor))
-        )
 
     def _comparison(self, node: ast.expr, parent: ast.Compare) -> None:
         parts = [parent.left, *parent.comparators]
