@@ -815,7 +815,7 @@ FOUND = (
             y = x.clone()
             y[0] = ⟦x.sum().item()⟧
             return y + 1
-    """, "not safe", calls="[(torch.ones(2, 4),), (torch.ones(2, 4) * 2,)]", more="[(torch.ones(2, 4),)]", gb_id="GB0124"),
+    """, "safe", calls="[(torch.ones(2, 4),), (torch.ones(2, 4) * 2,)]", more="[(torch.ones(2, 4),)]", gb_id="GB0124"),
     Case("an assertion on a captured number", "capture", """
         def fn(x):
             assert ⟦x.sum().item()⟧ != 0
