@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from graphmend_lsp.mending.facts.dimensions import has_dimensions
 from graphmend_lsp.mending.facts.kinds import Kinds
-from graphmend_lsp.mending.facts.result_dtype import dtype_beside, same_kind
+from graphmend_lsp.mending.facts.result_dtype import is_float, same_kind
 from graphmend_lsp.mending.facts.scalars import Read, Scalars
 from graphmend_lsp.mending.syntax.formatting import render
 from graphmend_lsp.mending.syntax.source import Source
@@ -49,14 +49,18 @@ class Beside:
     def dtype(self, node: ast.expr, other: ast.expr) -> str | None:
         """The dtype that the number may be rounded to before it meets `other`, as text; None where that loses something.
 
-        Comparisons round it to their tensor's dtype; so does arithmetic with an integer and a tensor of its own kind.
+        Comparisons round it to their tensor's dtype; so does arithmetic with an integer and a tensor of its own kind. Booleans
+        become integers beside an integer.
         """
+        if not isinstance(other, (ast.Name, ast.Attribute)):
+            return None
+        text, alike = render(self.source, other), same_kind(self.scalars, self.reads, other)
         if isinstance(self.source.parents.get(node), ast.Compare):
-            return dtype_beside(self.source, self.scalars, self.reads, node, other)
-        named = isinstance(other, (ast.Name, ast.Attribute))
-        if named and same_kind(self.scalars, self.reads, other) and self._stays_whole(node):
-            return f"{render(self.source, other)}.dtype"
-        return None
+            if self.scalars.is_floating(other):
+                return f"{text}.dtype"
+            if is_float(self.source, self.scalars, self.reads, node):
+                return f"({text} * 1.0).dtype"
+        return f"({text} * 1).dtype" if alike and self._stays_whole(node) else None
 
     def _stays_whole(self, node: ast.expr) -> bool:
         """Whether a number surely is an int where every tensor that is read holds integers."""

@@ -34,7 +34,7 @@ def fn(x):
 """,
         after="""\
 def fn(x):
-    return x * x.sum().detach().to(x.dtype)
+    return x * x.sum().detach().to((x * 1).dtype)
 """,
         run="import torch\n" + _DTYPES,
         gb_id=_ID,
@@ -152,7 +152,7 @@ def fn(x):
 """,
         after="""\
 def fn(x):
-    return x * (x.sum().detach() + 1).to(x.dtype)
+    return x * (x.sum().detach() + 1).to((x * 1).dtype)
 """,
         run="import torch\n" + _FLOATS,
         gb_id=_ID,
@@ -254,7 +254,7 @@ def fn(x):
 """,
         after="""\
 def fn(x):
-    return x + x.detach().sum().to(x.dtype)
+    return x + x.detach().sum().to((x * 1).dtype)
 """,
         run="import torch\n" + _FLOATS,
         gb_id="GB0109",
