@@ -150,23 +150,6 @@ def _counted(number: int) -> Probe:
     )
 
 
-def _asked(number: int) -> Probe:
-    """One floating input holds booleans, which become integers beside an integer."""
-
-    def change(call: Arguments) -> Arguments:
-        made = {id(one): one.detach() > 0 for one in _inputs(call, floating=True)[number : number + 1]}
-        args, kwargs = substitute(call, made)
-        return args, kwargs
-
-    return Probe(
-        f"with floating input {number + 1} as booleans",
-        "dtype",
-        lambda _subject, call: len(_inputs(call, floating=True)) > number,
-        change,
-        throughout=True,
-    )
-
-
 _TOLD_APART = 3
 """How many inputs are changed one by one."""
 
@@ -176,5 +159,4 @@ PROBES = (
     *(_alone(number, dtype, floating=True) for dtype in (torch.bfloat16, torch.int16) for number in range(_TOLD_APART)),
     *(_alone(number, torch.int8, floating=False) for number in range(_TOLD_APART)),
     *map(_counted, range(_TOLD_APART)),
-    *map(_asked, range(_TOLD_APART)),
 )
