@@ -212,8 +212,6 @@ def raised_behind(
             found.append(_difference("exception", "a call whose check fails", detail, "raised-between"))
         if is_lost():
             break
-        if now is not None and is_lost():
-            break
     return [one for number, one in enumerate(found) if one not in found[:number]]
 
 

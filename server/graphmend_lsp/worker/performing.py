@@ -75,38 +75,32 @@ def perform(
     Raises:
         DeviceLostError: the call made a kernel fail.
     """
-    try:
-        seen = _performed(subject, recipe, calls, pristine, store, ear, double, kept, seconds)
-    except Exception as error:  # looking at the program, which then cannot be
-        if is_lost():
-            raise DeviceLostError(recipe, str(error)) from error
-        raise
+    with _noticing_loss(recipe):
+        if recipe.probe:
+            seen = _probe(subject, recipe, pristine, store, ear, kept, seconds)
+        else:
+            if kept is not None:
+                kept.is_back = False
+            args, kwargs = calls[recipe.base] if recipe.own else make(recipe, pristine)
+            if double and not recipe.own:
+                args, kwargs = widened((args, kwargs))
+            made = subject_in(recipe.call_mode, subject, (args, kwargs))
+            with other_weights(recipe.weights, subject.modules), other_mode(recipe.mode, subject.modules):
+                seen = observe(made, recipe.label, args, kwargs, store, ear, recipe.luck)
     if seen.raised is not None and is_lost():
         raise DeviceLostError(recipe, seen.raised.message)
     return seen
 
 
-def _performed(
-    subject: Subject,
-    recipe: Recipe,
-    calls: Sequence[Arguments],
-    pristine: Sequence[Arguments],
-    store: Store,
-    ear: Listener,
-    double: bool,
-    kept: Kept | None,
-    seconds: float,
-) -> Observation:
-    if recipe.probe:
-        return _probe(subject, recipe, pristine, store, ear, kept, seconds)
-    if kept is not None:
-        kept.is_back = False
-    args, kwargs = calls[recipe.base] if recipe.own else make(recipe, pristine)
-    if double and not recipe.own:
-        args, kwargs = widened((args, kwargs))
-    made = subject_in(recipe.call_mode, subject, (args, kwargs))
-    with other_weights(recipe.weights, subject.modules), other_mode(recipe.mode, subject.modules):
-        return observe(made, recipe.label, args, kwargs, store, ear, recipe.luck)
+@contextmanager
+def _noticing_loss(recipe: Recipe) -> Iterator[None]:
+    """What looking at a program raises once a kernel failed is a `DeviceLostError`."""
+    try:
+        yield
+    except Exception as error:
+        if is_lost():
+            raise DeviceLostError(recipe, str(error)) from error
+        raise
 
 
 def _probe(

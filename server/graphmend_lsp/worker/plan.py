@@ -144,9 +144,7 @@ def choose(
     Raises:
         DeviceLostError: another one did.
     """
-    search = _Search(subject, calls, sides, listener, store, seconds, places)
-    search.lost = frozenset(map(_kin, lost))
-    return search.run()
+    return _Search(subject, calls, sides, listener, store, seconds, places, lost).run()
 
 
 def _kin(recipe: Recipe) -> Recipe:
@@ -167,6 +165,7 @@ class _Search:
         store: Store,
         seconds: float,
         places: Sequence[Place],
+        lost: Collection[Recipe],
     ) -> None:
         self.subject = subject
         self.calls = calls
@@ -187,7 +186,7 @@ class _Search:
         self.probed = 0
         self.gradients = False
         self.history = False  # whether inputs that are no leaves may ask for gradients
-        self.lost: frozenset[Recipe] = frozenset()
+        self.lost = frozenset(map(_kin, lost))
         self.started = time.monotonic()
         self.longest = 0.0  # seconds; the first call pays what is set up once
         self.latest = 0.0

@@ -245,7 +245,8 @@ def _planned(request: Request, origin: Origin, conditions: Sequence[Place], plac
         if isinstance(found, Planned):
             return found
         lost.append(found)
-    raise FailedError(failure("call", "exception", f"Kernels fail in calls with other values, as in {lost[-1].label}."))
+    said = f"CUDA kernels fail when GraphMend calls the program with other values, as in {lost[-1].label}."
+    raise FailedError(failure("call", "exception", said, "Verify on the CPU (--device cpu)."))
 
 
 def _unbroken(request: Request, job: Callable[..., Trial]) -> Trial:
