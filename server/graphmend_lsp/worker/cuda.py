@@ -67,14 +67,13 @@ def untouched() -> Iterator[None]:
         (torch._C, "_ensureCUDADeviceGuardSet", lambda: None),  # it counts devices
     ]
     lazy = torch.cuda._lazy_init
-    for name, module in list(sys.modules.items()):
-        if name.partition("torch.cuda")[0] == "" and vars(module).get("_lazy_init") is lazy:
-            exchanged.append((module, "_lazy_init", _refuse))
-    kept = [(owner, name, getattr(owner, name)) for owner, name, _ in exchanged if hasattr(owner, name)]
+    holders = [module for name, module in list(sys.modules.items()) if name.startswith("torch.cuda")]
+    exchanged += [(one, "_lazy_init", _refuse) for one in holders if vars(one).get("_lazy_init") is lazy]
+    exchanged = [one for one in exchanged if hasattr(one[0], one[1])]  # which of them there are depends on the version
+    kept = [(owner, name, getattr(owner, name)) for owner, name, _ in exchanged]
     try:
         for owner, name, other in exchanged:
-            if hasattr(owner, name):
-                setattr(owner, name, other)
+            setattr(owner, name, other)
         yield
     finally:
         for owner, name, former in kept:

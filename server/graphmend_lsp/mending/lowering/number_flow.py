@@ -198,8 +198,10 @@ class Flow:
                 f"{self.line(node)}: it is computed in Python's float64 and then meets `{self.code(other)}`, whose dtype it "
                 "must take and which is not known."
             )
-        text = self._take_text(node)
-        self.exchange[node] = f"{operand(plain(text))}.to({dtype})"
+        self._convert(node, dtype)
+
+    def _convert(self, node: ast.expr, dtype: str) -> None:
+        self.exchange[node] = f"{operand(plain(self._take_text(node)))}.to({dtype})"
 
     def _take_beside(self, node: ast.expr, other: ast.expr) -> None:
         """Note an operand that a tensor without dimensions may widen, where a number would not; or give the number its dtype."""
@@ -209,7 +211,7 @@ class Flow:
         if (dtype := beside.dtype(node, other)) is None:
             self.beside.append(other)
         else:
-            self.exchange[node] = f"{operand(plain(self._take_text(node)))}.to({dtype})"
+            self._convert(node, dtype)
 
     def _comparison(self, node: ast.expr, parent: ast.Compare) -> None:
         parts = [parent.left, *parent.comparators]

@@ -195,9 +195,8 @@ def mend(
 
 def _assumed(source: Source, flow: Flow) -> tuple[Assumption, ...]:
     """What a flow takes for granted: that integers need no float64, and that a number's dtype leaves what it meets as it is."""
-    about = {"float64": flow.of_whole, "dtype": flow.beside}
-    return tuple(
-        Assumption(kind, places=tuple((source.path, source.span(one)) for one in nodes))  # type: ignore[arg-type]
-        for kind, nodes in about.items()
-        if nodes
+    whole, beside = (tuple((source.path, source.span(one)) for one in nodes) for nodes in (flow.of_whole, flow.beside))
+    return (
+        *((Assumption("float64", places=whole),) if whole else ()),
+        *((Assumption("dtype", places=beside),) if beside else ()),
     )
