@@ -16,6 +16,8 @@ from graphmend_lsp.mending.facts.scalars import Read, Scalars
 from graphmend_lsp.mending.syntax.formatting import render
 from graphmend_lsp.mending.syntax.source import Source
 
+_COMPARING = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
+
 
 @dataclass(frozen=True)
 class Beside:
@@ -55,12 +57,18 @@ class Beside:
         if not isinstance(other, (ast.Name, ast.Attribute)):
             return None
         text, alike = render(self.source, other), same_kind(self.scalars, self.reads, other)
-        if isinstance(self.source.parents.get(node), ast.Compare):
+        if self._is_compared(node):
             if self.scalars.is_floating(other):
                 return f"{text}.dtype"
             if is_float(self.source, self.scalars, self.reads, node):
                 return f"({text} * 1.0).dtype"
         return f"({text} * 1).dtype" if alike and self._stays_whole(node) else None
+
+    def _is_compared(self, node: ast.expr) -> bool:
+        parent = self.source.parents.get(node)
+        return isinstance(parent, ast.Compare) or (
+            isinstance(parent, ast.Call) and getattr(parent.func, "attr", "") in _COMPARING
+        )
 
     def _stays_whole(self, node: ast.expr) -> bool:
         """Whether a number surely is an int where every tensor that is read holds integers."""

@@ -262,6 +262,7 @@ class Flow:
             last = call.func.attr if self.kinds.of(call.func.value) == "tensor" else ""
             arguments = [call.func.value, *arguments]
         if last in TAKES_TENSOR and arguments and arguments[0] is not node:
+            self.divides = self.divides or last in ("div", "div_", "divide", "true_divide")
             self._meet(node, arguments[1 if last == "where" and arguments[1] is not node else 0])
             return
         if last in ("where",) and len(arguments) == 3:
