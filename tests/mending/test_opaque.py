@@ -128,6 +128,35 @@ def test_an_operator_takes_what_inference_mode_makes(backend: str) -> None:
         torch.testing.assert_close(compiled(x), sorted_by_sign(x.sin() + 1) * 2)
 
 
+def test_an_argument_of_a_kind_that_no_run_showed_breaks_the_graph_as_before() -> None:
+    from graphmend_support import operator
+
+    def lowered(x: torch.Tensor, marks: torch.Tensor, many: list[torch.Tensor], scale: float) -> torch.Tensor:
+        return x * scale if marks.sum().item() > 1 else x * len(many)
+
+    numbers, truths = torch.ones(3), torch.ones(3, dtype=torch.bool)
+    called = operator(like=lambda x, *_: x, flags=("marks",))(lowered)
+    others = [
+        (truths, truths, [numbers], 0.5),
+        (numbers.to(torch.complex64), truths, [numbers], 0.5),
+        (numbers, truths, [numbers, truths], 0.5),
+        (numbers.int(), truths, [numbers], 3),
+        (numbers, truths, [numbers], torch.tensor(0.5)),
+    ]
+
+    def compiled(backend: str = "eager", *, fullgraph: bool = False) -> Any:
+        torch._dynamo.reset()
+        return torch.compile(lambda *given: called(*given), backend=backend, fullgraph=fullgraph)
+
+    for given in [(numbers, truths, [numbers], 0.5), (numbers.half(), numbers, [numbers, numbers.int()], 2.0)]:
+        assert compiled(fullgraph=True)(*given).equal(lowered(*given)), given
+    for given in others:
+        expected, found = lowered(*given), compiled()(*given)
+        assert found.dtype == expected.dtype and found.equal(expected), given
+        with pytest.raises(torch._dynamo.exc.TorchDynamoException):
+            compiled(fullgraph=True)(*given)
+
+
 FILLED = "for at in range(2):\n    y[ends[at] : ends[at] + 1] = ⟦x[ends[at] : ends[at] + 1]⟧"
 
 

@@ -34,7 +34,7 @@ __all__ = [
     "runs_deferred", "state_operator", "while_tracing",
 ]
 
-VERSION = 7
+VERSION = 8
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Never change what is in here: copies of other versions use it, too.
@@ -478,12 +478,14 @@ def captures(**settings: bool) -> Callable[[F], F]:
     return decorate
 
 
-def operator(*changed: str, like: Callable[..., Any] = None) -> Callable[[F], Any]:
+def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = ()) -> Callable[[F], Any]:
     """Make a function one operator of the graph, which runs uncompiled. Uncompiled code calls the function as it is.
 
     It changes the parameters `changed` in place, or gives tensors like those that `like` gives for the same arguments: of
     their shapes, dtypes and strides, and in memory of their own. Its gradients are those of the function, which a backward
-    pass runs again, with copies of the tensors as they were. Under autocast nothing is an operator.
+    pass runs again, with copies of the tensors as they were. Under autocast nothing is an operator; nor is it where an argument
+    is of another type than its parameter says, or holds booleans or complex numbers and is none of the parameters `flags`:
+    these make results of other dtypes. The graph breaks there.
     Its name holds a checksum of the file's path: two files may be loaded under one name.
     """
 
@@ -498,13 +500,15 @@ def operator(*changed: str, like: Callable[..., Any] = None) -> Callable[[F], An
                 return function(*arguments[:-1])
 
         made = _differentiable(_named(function), f"{taken} -> {given}", alone, lambda *arguments: like(*arguments[:-1]))
+        parameters = [one.split(" ") for one in taken[1:].split(", ")[:-1]]
+        suits = [_PLAIN.get(kind, _is_tensor if name in flags else _is_numeric) for kind, name in parameters]
 
         @functools.wraps(function)
         def call(*arguments: Any) -> Any:
             if not torch.compiler.is_compiling() and not vars(torch).get("_graphmend_operators"):
                 return function(*arguments)
-            for one in arguments:
-                if isinstance(one, torch.Tensor) and torch.is_autocast_enabled(one.device.type):
+            for one, fits in zip(arguments, suits):
+                if not fits(one) or (isinstance(one, torch.Tensor) and torch.is_autocast_enabled(one.device.type)):
                     return function(*arguments)
             if torch.is_grad_enabled():  # its backward pass needs them as they are now
                 arguments = tuple([_kept(one) for one in arguments])
@@ -513,6 +517,30 @@ def operator(*changed: str, like: Callable[..., Any] = None) -> Callable[[F], An
         return call
 
     return decorate
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, (torch.Tensor, list, tuple))
+
+
+def _is_numeric(value: Any) -> bool:
+    """Whether a value is a tensor of integers or floating-point numbers, or a list of such."""
+    if isinstance(value, (list, tuple)):
+        for one in value:
+            if not _is_numeric(one):
+                return False
+        return True
+    return isinstance(value, torch.Tensor) and value.dtype != torch.bool and not value.is_complex()
+
+
+_PLAIN: Dict[str, Callable[[Any], bool]] = {
+    "SymInt": lambda value: type(value) is int,
+    "int": lambda value: type(value) is int,
+    "float": lambda value: type(value) is float,
+    "bool": lambda value: type(value) is bool,
+    "str": lambda value: type(value) is str,
+}
+"""What suits a parameter of an operator, by its type in a schema."""
 
 
 def _kept(value: Any) -> Any:

@@ -43,7 +43,7 @@ _OPERATOR = '''\
     return out, top
 
 
-@operator(like=lambda inside, out, top, width, x: (out, top))
+@operator(like=lambda inside, out, top, width, x: (out, top), flags=("inside",))
 def _spread_operator(
     inside: torch.Tensor,
     out: torch.Tensor,

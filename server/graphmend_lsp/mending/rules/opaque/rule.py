@@ -17,11 +17,13 @@ break inside a loop leaves the whole function to Python.
 
 Safety
 ------
-The same statements run in the same order on the same values. Uncompiled, and under autocast, the function is called as it is.
-In a graph its results are in memory of their own; a result that looks otherwise than ``like=`` says is an error, never another
-value. The backward pass runs the statements again, with gradients; so do gradients of gradients. Which tensors have
-a gradient, and both sides of each condition, are compared. An operator that writes in tensors has no gradient: what is
-written must be made of sizes, constants, comparisons and whole numbers. CUDA graphs leave operators out.
+The same statements run in the same order on the same values. Uncompiled, and under autocast, the function is called as it is;
+so it is, with a graph break, for an argument of another type than a run showed, or for booleans and complex numbers that no run
+showed there (``flags=`` names those that a run showed). In a graph its results are in memory of their own; a result that looks
+otherwise than ``like=`` says is an error, never another value. The backward pass runs the statements again, with gradients; so
+do gradients of gradients. Which tensors have a gradient, and both sides of each condition, are compared. An operator that
+writes in tensors has no gradient: what is written must be made of sizes, constants, comparisons and whole numbers. CUDA graphs
+leave operators out.
 
 When it is refused
 ------------------
@@ -110,7 +112,9 @@ def _of_region(request: Request, source: Source, function: Function, region: Reg
     given = results[0] if len(results) == 1 else f"tuple[{', '.join(results)}]"
     spot = spot_for(source, function, region.first, region.last)
     limit = line_limit(source) - len(spot.indent)
-    mark = f"@{found[0]['operator']}(like=lambda {parameters}: {like})"
+    flags = [f'"{one.name}"' for one in region.takes if one.is_flags]
+    marked = f", flags=({', '.join(flags)}{',' if len(flags) == 1 else ''})" if flags else ""
+    mark = f"@{found[0]['operator']}(like=lambda {parameters}: {like}{marked})"
     ending = [] if region.returns else [f"return {', '.join(region.gives)}"]
     lines = [
         *layout(mark, source.indent, limit),

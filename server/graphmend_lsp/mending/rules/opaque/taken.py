@@ -26,12 +26,16 @@ _CUT = frozenset((
 
 @dataclass(frozen=True, slots=True)
 class Handed:
-    """What the operator takes: its parameter, the annotation that torch reads, and the text that is handed to it."""
+    """What the operator takes: its parameter, the annotation that torch reads, and the text that is handed to it.
+
+    `is_flags` says that it holds booleans or complex numbers, in the text or in a run.
+    """
 
     name: str
     annotation: str
     text: str
     fact: TensorFact | None = None
+    is_flags: bool = False
 
 
 def annotation_of(source: Source, node: ast.expr) -> str | None:
@@ -100,7 +104,8 @@ def taken(source: Source, run: Run) -> tuple[tuple[Handed, ...], dict[ast.AST, s
         cut = annotation == "Tensor" and all(_is_cut(source, one) for one in uses if isinstance(one.ctx, ast.Load))
         cut = cut and not Kinds(source).is_bool(first_load(source, run, name))
         fact = Seen(source).tensor(first_load(source, run, name))
-        found.append(Handed(name, annotation, f"{name}.detach()" if cut else name, fact))
+        flags = _holds_flags(source, first_load(source, run, name))
+        found.append(Handed(name, annotation, f"{name}.detach()" if cut else name, fact, flags))
     for one in _loads(source, run):
         if not (isinstance(one, ast.Name) and one.id == "self"):
             continue
@@ -117,11 +122,20 @@ def taken(source: Source, run: Run) -> tuple[tuple[Handed, ...], dict[ast.AST, s
             used = {each.id for each in source.nodes if isinstance(each, ast.Name)}
             free = attribute.attr not in used and all(attribute.attr != each.name for each in found)
             known = attribute.attr if free else source.fresh(attribute.attr, frozenset(each.name for each in found))
-            found.append(Handed(known, annotation, text, Seen(source).tensor(attribute)))
+            fact, flags = Seen(source).tensor(attribute), _holds_flags(source, attribute)
+            found.append(Handed(known, annotation, text, fact, flags))
         exchange[attribute] = known
     if not any("Tensor" in one.annotation for one in found):
         raise Refused("The statements take no tensor; compute this outside of the compiled function.")
     return tuple(found), exchange
+
+
+def _holds_flags(source: Source, node: ast.expr) -> bool:
+    """Whether a tensor, or one of a list, holds booleans or complex numbers, by the text or in a run."""
+    fact = Seen(source).of(node) or _given(source, node)
+    items = (fact, *fact.items, *((fact.element,) if fact.element is not None else ())) if fact is not None else ()
+    dtypes = [dtype for one in items if one.tensor is not None for dtype in one.tensor.dtypes]
+    return Kinds(source).is_bool(node) or any(one == "bool" or one.startswith("complex") for one in dtypes)
 
 
 def _is_cut(source: Source, node: ast.AST) -> bool:
