@@ -62,6 +62,7 @@ def test_an_import_by_another_name_and_carriage_returns_stay() -> None:
     assert '@operator("out")\r\n' in text and "lengths: th.Tensor" in text
     text = "".join(edit.text for edit in _mend(source, Style(support=None)).edits)
     assert "@th.library.custom_op(\r\n" in text and "lengths: th.Tensor" in text
+    assert "tags=(th.Tag.cudagraph_unsafe,),\r\n" in text  # torch 2.11 takes no tag alone
     assert "\n" not in text.replace("\r\n", "")
 
 
@@ -155,6 +156,30 @@ def test_an_argument_of_a_kind_that_no_run_showed_breaks_the_graph_as_before() -
         assert found.dtype == expected.dtype and found.equal(expected), given
         with pytest.raises(torch._dynamo.exc.TorchDynamoException):
             compiled(fullgraph=True)(*given)
+
+
+def test_operators_have_tags_as_every_torch_takes_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`torch.library.custom_op` of torch 2.11 takes a sequence of tags; later ones also a tag alone."""
+    from graphmend_support import number, operator
+
+    strict, tags = torch.library.custom_op, list[object]()
+
+    def custom_op(*given: Any, **named: Any) -> Any:
+        tags.extend([*named["tags"]])
+        return strict(*given, **named)
+
+    monkeypatch.setattr(torch.library, "custom_op", custom_op)
+
+    def tagged(x: torch.Tensor) -> torch.Tensor:
+        return x + x.sum().item()
+
+    def tagged_in_place(x: torch.Tensor) -> None:
+        x.add_(1)
+
+    operator(like=lambda x: x)(tagged)
+    operator("x")(tagged_in_place)
+    number(float)(tagged)
+    assert tags == [torch.Tag.cudagraph_unsafe] * 3
 
 
 FILLED = "for at in range(2):\n    y[ends[at] : ends[at] + 1] = ⟦x[ends[at] : ends[at] + 1]⟧"

@@ -26,7 +26,7 @@ def graphmend_entry():
     return Net(), (torch.tensor([[1.0, -2.0], [3.0, 4.0]]),)
 """
 OPERATOR = """
-@torch.library.custom_op("graphmend_test_forced::forward_check", mutates_args=(), tags=torch.Tag.cudagraph_unsafe)
+@torch.library.custom_op("graphmend_test_forced::forward_check", mutates_args=(), tags=(torch.Tag.cudagraph_unsafe,))
 def _forward_check(holds: torch.Tensor) -> torch.Tensor:
     if not holds:
         raise ValueError("too many")

@@ -491,7 +491,7 @@ def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = ()) ->
 
     def decorate(function: F) -> Any:
         if like is None:
-            return torch.library.custom_op(_named(function), mutates_args=changed, **_tags())(function)
+            return torch.library.custom_op(_named(function), mutates_args=changed, **_tags_of())(function)
         taken, given = torch.library.infer_schema(function, mutates_args=()).rsplit(") -> ", 1)
         taken = taken + (", " if len(taken) > 1 else "") + "bool gradients)"
 
@@ -574,7 +574,7 @@ def number(kind: Any, *others: str) -> Callable[[F], F]:
             return torch.empty((), dtype=dtype(tensors), device="cpu")
 
         schema = f"({', '.join(f'Tensor {name}' for name in names)}) -> Tensor"
-        made = torch.library.custom_op(_named(function), compute, mutates_args=(), schema=schema, **_tags())
+        made = torch.library.custom_op(_named(function), compute, mutates_args=(), schema=schema, **_tags_of())
         made.register_fake(fake)
 
         @functools.wraps(function)
@@ -593,11 +593,6 @@ def _named(function: Callable[..., Any]) -> str:
     module = re.sub(r"\W", "_", function.__module__, flags=re.ASCII)
     name = re.sub(r"\W", "_", function.__qualname__, flags=re.ASCII)
     return f"graphmend_{module}_{zlib.crc32(file.encode())}::{name}"
-
-
-def _tags() -> Dict[str, Any]:
-    unsafe = getattr(torch.Tag, "cudagraph_unsafe", None)
-    return {} if unsafe is None else {"tags": unsafe}
 
 
 def _versions(tensors: List[torch.Tensor]) -> List[Optional[int]]:
@@ -682,7 +677,7 @@ def _differentiable(name: str, schema: str, function: Callable[..., Any], like: 
 
     later: Dict[str, Any] = {}
     number = schema.count(" needed")
-    made = torch.library.custom_op(name, run, mutates_args=(), schema=schema, **_tags())
+    made = torch.library.custom_op(name, run, mutates_args=(), schema=schema, **_tags_of())
     made.register_fake(fake)
     made.register_autograd(backward, setup_context=keep)
     return made

@@ -267,7 +267,7 @@ def _own(source: Source, found: _Found, name: str, torch: str) -> tuple[list[str
         f"@{torch}.library.custom_op(",
         f"{indent}{label},",
         f"{indent}mutates_args=(),",
-        f"{indent}tags={torch}.Tag.cudagraph_unsafe,",
+        f"{indent}tags=({torch}.Tag.cudagraph_unsafe,),",
         ")",
         f"def {name}({', '.join(f'{one}: {torch}.Tensor' for one in names)}) -> {torch}.Tensor:",
         indent + _DOC,

@@ -213,7 +213,7 @@ def _definition(source: Source, torch: str, made: tuple[str, str], names: tuple[
         f"@{operator}(",
         f"{inner}{label},",
         f"{inner}mutates_args=(),",
-        f"{inner}tags={torch}.Tag.cudagraph_unsafe,",
+        f"{inner}tags=({torch}.Tag.cudagraph_unsafe,),",
         ")",
         f"def {name}({holds}: {torch}.Tensor) -> {torch}.Tensor:",
         inner + _DOC,

@@ -222,7 +222,7 @@ def _marks(source: Source, spot: Spot, name: str, torch: str, run: Run) -> tuple
         f"@{torch}.library.custom_op(",
         f"{source.indent}{label},",
         f"{source.indent}mutates_args=({written}{',' if len(run.writes) == 1 else ''}),",
-        f"{source.indent}tags={torch}.Tag.cudagraph_unsafe,",
+        f"{source.indent}tags=({torch}.Tag.cudagraph_unsafe,),",
         ")",
     ]
     return lines, [labelled] if labelled is not None else []
