@@ -57,6 +57,15 @@ def test_a_wrong_entry_is_told_what_is_expected(worker: Worker, tmp_path: Path, 
     assert "(callable, args)" in failure["remedy"]
 
 
+def test_tensors_on_two_devices_are_told_with_both_ways_out(worker: Worker, tmp_path: Path) -> None:
+    """With CUDA the inputs go there; a tensor that the program makes without a device does not."""
+    said = "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
+    text = f"def f(x):\n    raise RuntimeError({said!r})\ndef graphmend_entry():\n    return f, (1,)\n"
+    failure = worker.analyse(tmp_path / "model.py", text=text)["failure"]
+    assert failure["message"] == f"RuntimeError: {said}"
+    assert "(device=x.device)" in failure["remedy"] and "--device cpu" in failure["remedy"]
+
+
 def test_kernelbench(worker: Worker, tmp_path: Path) -> None:
     text = (
         "import torch\nclass Model(torch.nn.Module):\n    def __init__(self, n):\n        super().__init__()\n"

@@ -18,6 +18,11 @@ DETAIL_LIMIT = 4000
 
 _TRACED = re.compile(r"""got (\w+)\((['"])(.*)\2\)""")  # an operator's own error, in what Dynamo says of it
 _MEMORY_WORDS = ("can't allocate memory", "not enough memory", "out of memory", "Cannot allocate memory")
+_TWO_DEVICES = "tensors to be on the same device"
+_DEVICES = (
+    "GraphMend runs the program on CUDA where there is a device. Make its tensors on the device of its inputs "
+    "(device=x.device), or run it on the CPU (setting graphmend.device, or --device cpu)."
+)
 _REMEDIES: dict[FailureKind, str] = {
     "syntax": "Correct the syntax error.",
     "import": "Install the missing package in this interpreter, or choose another (setting graphmend.interpreter).",
@@ -91,7 +96,8 @@ def failure_of(error: BaseException, stage: FailureStage) -> FailureData:
         return failure(stage, "syntax", message, None, error.filename or path, error.lineno or line, detail)
     if stage == "load" and isinstance(error, ImportError):
         return failure(stage, "import", said, _import_remedy(error), path, line, detail)
-    return failure(stage, "exception", said, None, path, line, detail)
+    remedy = _DEVICES if _TWO_DEVICES in said else None
+    return failure(stage, "exception", said, remedy, path, line, detail)
 
 
 def is_memory_error(error: BaseException) -> bool:
