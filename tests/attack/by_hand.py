@@ -1000,6 +1000,13 @@ FOUND = (
                     self.bad += 1
                 return x / self.bad
     """, "not safe", fn="Net()", more="[(torch.ones(4).requires_grad_(),)]"),
+    Case("a check that no rows fail, in front of what takes no such input", "guard", """
+        def fn(x):
+            s = torch.tensor(x.shape)
+            if ⟦s.prod() != 2 * s[1]⟧:
+                raise ValueError("sizes")
+            return x + x[0], s
+    """, "safe", calls="[(torch.ones(2, 3),), (torch.zeros(2, 5),)]", more="[(torch.ones(0, 3),)]"),
     Case("a check before running statistics", "guard", """
         class Net(torch.nn.Module):
             def __init__(self):

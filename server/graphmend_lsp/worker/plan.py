@@ -181,6 +181,7 @@ class _Search:
         self.refused: list[Recipe] = []  # made-up values for which the program raises
         self.raising: set[int] = set()  # the entry's calls that raise as they are
         self.checks: dict[Recipe, str] = {}  # the types of what calls raise that are kept for what they show
+        self.checking: set[str] = set()  # and of those that showed a side of a condition: the program's own checks
         self.fresh: list[Recipe] = []  # what is refused behind other calls, to be made as the first one
         self.untried: list[str] = []
         self.probed = 0
@@ -328,8 +329,10 @@ class _Search:
         for recipe in odd(base, self.pristine[base]):
             if recipe.dtype in refused or not self.affords(recipe):
                 continue
-            if self.observe(recipe).raised is None:
+            if (raised := self.observe(recipe).raised) is None:
                 found.append(recipe)
+            elif self.is_checked(raised):
+                found.append(replace(recipe, raises=True))
             elif recipe.dtype:
                 refused.add(recipe.dtype)
                 self.fresh.append(replace(recipe, probe=FIRST))  # what earlier calls left behind may be the reason
@@ -364,9 +367,15 @@ class _Search:
                 one = replace(one, gradients=self.gradients and one.call_mode == "twice")
                 if not self.affords(one):
                     continue
-                if self.observe(one).raised is None:
+                if (raised := self.observe(one).raised) is None:
                     found.append(one)
+                elif one.resize is not None and self.is_checked(raised):
+                    found.append(replace(one, raises=True))
         return tuple(found)
+
+    def is_checked(self, raised: Raised) -> bool:
+        """Whether it is what a check of the program raises: what stands behind the check must not raise in its place."""
+        return raised.stage == "call" and raised.type in self.checking
 
     def renumber(self, base: int) -> None:
         """Other Python numbers, compiled as well: Dynamo traces those that change in another way."""
@@ -405,6 +414,8 @@ class _Search:
         telling = self.sides.count > before
         if observation.raised is not None:
             self.checks[replace(recipe, own=False)] = observation.raised.type
+            if telling and observation.raised.stage == "call":
+                self.checking.add(observation.raised.type)
         if always or telling or (observation.raised is None and not telling_only):
             if telling:
                 self.telling.add(len(self.recipes))
