@@ -84,7 +84,8 @@ def graphmend_entry():
 def environment(log: Path, *, moves: bool) -> dict[str, str]:
     places = [str(FAKED), str(SERVER), *filter(None, [os.environ.get("PYTHONPATH")])]
     told = {"PYTHONPATH": os.pathsep.join(places), "FAKED_CUDA_LOG": str(log)}
-    return {**os.environ, **told, **({"FAKED_CUDA_DEVICE": "1"} if moves else {})}
+    seen = {name: value for name, value in os.environ.items() if name != "CUDA_VISIBLE_DEVICES"}
+    return {**seen, **told, **({"FAKED_CUDA_DEVICE": "1"} if moves else {})}
 
 
 def noted(log: Path) -> list[str]:

@@ -102,7 +102,7 @@ def test_unsaved_text_is_hashed_in_place_of_the_file(worker: Worker, tmp_path: P
     helper.write_text("A = 1\n")
     text = PROGRAM.format(head="import helper", entry="assert helper.A == 2", call="pass")
     found = needs(worker, tmp_path, texts={str(file): text, str(helper): "A = 2\n"})
-    told = {one["file"]: one["sha256"] for one in found["loaded"]}
+    told = {one["file"]: one["sha256"] for one in found["loaded"] if one["file"].startswith(str(tmp_path))}
     assert told == {
         str(file): hashlib.sha256(text.encode()).hexdigest(),
         str(helper): hashlib.sha256(b"A = 2\n").hexdigest(),
