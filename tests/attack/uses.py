@@ -248,7 +248,7 @@ def between(what: str, asked: str = "plain") -> Scene:
             with torch.no_grad():
                 for one in changed:
                     if (one.is_floating_point() and not one.is_leaf) or not one.requires_grad:
-                        one.mul_(2)
+                        one.logical_not_() if one.dtype == torch.bool else one.mul_(2)
 
         for index in range(len(program.own)):
             yield program.call(index, asked, between=change)

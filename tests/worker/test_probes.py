@@ -204,6 +204,26 @@ def rooted_otherwise(net: Any, x: torch.Tensor) -> Any:
     return torch.where(x.abs().sum() < 0, x * x.abs().sqrt(), x * 2).sum()
 
 
+def picked(net: Any, x: torch.Tensor, ids: torch.Tensor) -> Any:
+    at = ids.argmax() % len(x)
+    return x[at.item()] * net.scale, at
+
+
+def picked_by_index(net: Any, x: torch.Tensor, ids: torch.Tensor) -> Any:
+    at = ids.argmax() % len(x)
+    return x[at.reshape(1)].squeeze(0) * net.scale, at
+
+
+def raised(net: Any, x: torch.Tensor) -> Any:
+    large = x.max() > 1
+    return (x * 2 if large else x * 3) * net.scale, large
+
+
+def raised_by_where(net: Any, x: torch.Tensor) -> Any:
+    large = x.max() > 1
+    return torch.where(large, x * 2, x * 3) * net.scale, large
+
+
 IDS = torch.tensor([1, 3, 2])
 DECEIVING = [
     ("with model and inputs cast to bfloat16", "", chosen, chosen_by_where, (X,), "dtype"),
@@ -226,6 +246,8 @@ DECEIVING = [
     ("with hooks on every submodule", "", routed, routed_by_where, (X,), "inside-effects"),
     ("after one training step with weight decay", "", routed, routed_by_where, (X,), "zero-gradients"),
     ("with buffers changed in place before the backward pass", "", level, level_saved, (X,), "backward"),
+    ("with results changed in place before the backward pass", "", picked, picked_by_index, (X, IDS), "backward"),
+    ("with results changed in place before the backward pass", "", raised, raised_by_where, (X,), "backward"),
     ("with second gradients", "zero", rooted, rooted_otherwise, (X,), "backward"),
     ("with tensors transposed in memory", "", turned, turned_by_where, (X,), "layout"),
     ("with expanded tensors", "", turned, turned_by_where, (X,), "layout"),

@@ -1,7 +1,7 @@
 """What is changed in place between the forward and the backward pass: buffers, inputs, results.
 
 Catches a buffer that was read by ``.item()`` and is now saved for the backward pass, as the tensor itself; an operator that
-keeps an input of which the program keeps nothing.
+keeps an input of which the program keeps nothing; an index or a condition that is kept, and was read as a number.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def _touched(what: What) -> Around:
             kept = [one * 1 for _, one in tensors_of(result) if one.requires_grad]
             with torch.no_grad():
                 for one in what(subject, (args, kwargs), result):
-                    if one.is_floating_point() and not isinstance(one, torch.nn.Parameter):
-                        one.mul_(1)
+                    if not isinstance(one, torch.nn.Parameter):
+                        one.logical_and_(one) if one.dtype == torch.bool else one.mul_(1)
             return kept
 
         yield replace(subject, function=called)
