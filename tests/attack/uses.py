@@ -334,14 +334,18 @@ def stepped(program: Program) -> Iterator[dict[str, Any]]:
         optimizer.step()
 
 
-def dynamic(program: Program) -> Iterator[dict[str, Any]]:
-    """Compiled with dynamic=True, other sizes among the calls."""
-    import torch
+def resized(*, compiled: bool) -> Scene:
+    """Other sizes among the calls; compiled with dynamic=True."""
 
-    compiled = torch.compile(program.subject, backend="eager", dynamic=True)
-    for how in (None, lambda t: torch.cat([t, t]) if t.dim() else t, None):
-        for index in range(len(program.own)):
-            yield program.call(index, "plain", how, compiled)
+    def scene(program: Program) -> Iterator[dict[str, Any]]:
+        import torch
+
+        subject = torch.compile(program.subject, backend="eager", dynamic=True) if compiled else program.subject
+        for how in (None, lambda t: torch.cat([t, t]) if t.dim() else t, None):
+            for index in range(len(program.own)):
+                yield program.call(index, "plain", how, subject)
+
+    return scene
 
 
 USES: dict[str, Scene] = {
@@ -370,7 +374,9 @@ USES: dict[str, Scene] = {
     "copies": saved,
     "steps": stepped,
 }  # fmt: skip
-COMPILED: dict[str, Scene] = {"dynamic=True": dynamic}
+COMPILED: dict[str, Scene] = {"dynamic=True": resized(compiled=True)}
+UNCOMPILED: dict[str, Scene] = {"dynamic=True": resized(compiled=False)}
+"""The same uses, uncompiled: a mended program that does what the original does there is right, whatever torch.compile makes of the original."""
 THROUGHOUT = ("inputs changed before the backward pass, with gradients",)
 """Uses that a program has in all calls or in none: where it refuses one, as on one side of a branch, nobody makes them."""
 ROUNDED = ("transposed", "channels last", "expanded", "more")
@@ -416,18 +422,25 @@ def differences(path: str, seed: int, texts: tuple[str, str], compiled: bool = F
         if name in THROUGHOUT and any(map(_is_refused, expected)):
             continue
         exact = not any(word in name for word in ROUNDED)
-        for number, one in enumerate(expected):
-            if _is_refused(one):
-                break
-            other = got[number] if number < len(got) else {"words": "nothing"}
-            parts = [*differ.PARTS, "hooks", "order", "at"]
-            wrong = [part for part in parts if not _alike(part, one, other, exact)]
-            if wrong:
-                found.append(
-                    f"{name}: call {one['words']} {wrong[0]}: {differ.brief(one.get(wrong[0]), other.get(wrong[0]))}"
-                )
-                break
+        wrong = _differing(expected, got, exact)
+        if wrong is not None and name in UNCOMPILED:
+            wrong = _differing(seen(UNCOMPILED[name], path, texts[0], texts[0], seed), got, exact)
+        if wrong is not None:
+            found.append(f"{name}: {wrong}")
     return found
+
+
+def _differing(expected: list[dict[str, Any]], got: list[dict[str, Any]], exact: bool) -> str | None:
+    """How the first call that differs does, in words; None where none does."""
+    for number, one in enumerate(expected):
+        if _is_refused(one):
+            return None
+        other = got[number] if number < len(got) else {"words": "nothing"}
+        parts = [*differ.PARTS, "hooks", "order", "at"]
+        wrong = [part for part in parts if not _alike(part, one, other, exact)]
+        if wrong:
+            return f"call {one['words']} {wrong[0]}: {differ.brief(one.get(wrong[0]), other.get(wrong[0]))}"
+    return None
 
 
 def _alike(part: str, one: dict[str, Any], other: dict[str, Any], exact: bool) -> bool:
