@@ -1007,6 +1007,17 @@ FOUND = (
                 raise ValueError("sizes")
             return x + x[0], s
     """, "safe", calls="[(torch.ones(2, 3),), (torch.zeros(2, 5),)]", more="[(torch.ones(0, 3),)]"),
+    Case("a check of values in front of a layer that takes one size", "guard", """
+        class Net(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = torch.nn.Linear(4, 4)
+
+            def forward(self, x):
+                if ⟦torch.isnan(x).any()⟧:
+                    raise ValueError("NaN")
+                return self.layer(x) * 2
+    """, "safe", fn="Net()", calls="[(torch.ones(3, 4),)]", more="[(torch.full((3, 4), float('nan')),), (torch.ones(3, 4),)]"),
     Case("a check before running statistics", "guard", """
         class Net(torch.nn.Module):
             def __init__(self):

@@ -369,9 +369,15 @@ class _Search:
                     continue
                 if (raised := self.observe(one).raised) is None:
                     found.append(one)
-                elif one.resize is not None and self.is_checked(raised):
+                elif one.resize is not None and self.is_checked(raised) and self.takes_size(one):
                     found.append(replace(one, raises=True))
         return tuple(found)
+
+    def takes_size(self, recipe: Recipe) -> bool:
+        """Whether the program takes the call of the entry in that size, or its own check refuses it for the size alone."""
+        plain = Recipe(recipe.base, resize=recipe.resize, axis=recipe.axis)
+        raised = self.observe(plain).raised
+        return raised is None or self.is_checked(raised)
 
     def is_checked(self, raised: Raised) -> bool:
         """Whether it is what a check of the program raises: what stands behind the check must not raise in its place."""
