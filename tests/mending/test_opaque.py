@@ -158,6 +158,32 @@ def test_an_argument_of_a_kind_that_no_run_showed_breaks_the_graph_as_before() -
             compiled(fullgraph=True)(*given)
 
 
+def test_a_file_that_is_loaded_again_leaves_the_operators_of_its_first_copy_alone() -> None:
+    """Reloaded after an edit, or a second copy under the same name: torch frees an operator when another gets its name."""
+    text = (
+        "import torch\nfrom graphmend_support import number, operator\n\n\n@operator(like=lambda x: x)\n"
+        "def scaled(x: torch.Tensor) -> torch.Tensor:\n    return x * (FACTOR + x.sum().item() * 0)\n\n\n"
+        "@number(float)\ndef factor(x: torch.Tensor) -> float:\n    return FACTOR + x.sum().item() * 0\n"
+    )
+
+    def copy(value: float) -> Any:
+        space = _loaded(text, f"FACTOR = {value}\n")
+        return lambda x: space["scaled"](x) + space["factor"](x)
+
+    x = torch.ones(3, requires_grad=True)
+    torch._dynamo.reset()
+    first = torch.compile(copy(2.0), backend="eager", fullgraph=True)
+    with torch._dynamo.config.patch(capture_scalar_outputs=True):
+        for _ in range(3):
+            first(x).sum().backward()
+            second = torch.compile(copy(7.0), backend="eager", fullgraph=True)
+            assert second(x).tolist() == [14.0] * 3
+            assert first(x).tolist() == [4.0] * 3
+            x.grad = None
+            first(x).sum().backward()
+            assert x.grad is not None and x.grad.tolist() == [2.0] * 3
+
+
 def test_operators_have_tags_as_every_torch_takes_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """`torch.library.custom_op` of torch 2.11 takes a sequence of tags; later ones also a tag alone."""
     from graphmend_support import number, operator

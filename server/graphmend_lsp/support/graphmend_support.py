@@ -486,7 +486,7 @@ def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = ()) ->
     pass runs again, with copies of the tensors as they were. Under autocast nothing is an operator; nor is it where an argument
     is of another type than its parameter says, or holds booleans or complex numbers and is none of the parameters `flags`:
     these make results of other dtypes. The graph breaks there.
-    Its name holds a checksum of the file's path: two files may be loaded under one name.
+    Its name holds a checksum of the file's path, and a number where the file was loaded before: each copy has its own.
     """
 
     def decorate(function: F) -> Any:
@@ -592,7 +592,17 @@ def _named(function: Callable[..., Any]) -> str:
     file = function.__globals__.get("__file__") or function.__code__.co_filename
     module = re.sub(r"\W", "_", function.__module__, flags=re.ASCII)
     name = re.sub(r"\W", "_", function.__qualname__, flags=re.ASCII)
-    return f"graphmend_{module}_{zlib.crc32(file.encode())}::{name}"
+    return _free(f"graphmend_{module}_{zlib.crc32(file.encode())}::{name}")
+
+
+def _free(wanted: str) -> str:
+    """A name that no operator has: torch frees the operator that had it, and code from before a reload still calls that one."""
+    space, first = wanted.split("::")
+    name, number = first, 1
+    while hasattr(getattr(torch.ops, space), name):
+        number += 1
+        name = f"{first}_{number}"
+    return f"{space}::{name}"
 
 
 def _versions(tensors: List[torch.Tensor]) -> List[Optional[int]]:
@@ -665,7 +675,7 @@ def _differentiable(name: str, schema: str, function: Callable[..., Any], like: 
         if "gradient" not in later:
             taken = schema.rsplit(") -> ", 1)[0].lstrip("(")
             later["gradient"] = _differentiable(
-                f"{name}_gradient", f"(Tensor[] out{number}, {taken}, bool[] needed{number}) -> Tensor[]", gradients, like_gradients
+                _free(f"{name}_gradient"), f"(Tensor[] out{number}, {taken}, bool[] needed{number}) -> Tensor[]", gradients, like_gradients
             )
         found = iter(later["gradient"](out, *arguments, flags))
         flag = iter(flags)
