@@ -501,14 +501,14 @@ def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = ()) ->
 
         made = _differentiable(_named(function), f"{taken} -> {given}", alone, lambda *arguments: like(*arguments[:-1]))
         parameters = [one.split(" ") for one in taken[1:].split(", ")[:-1]]
-        suits = [_PLAIN.get(kind, _is_tensor if name in flags else _is_numeric) for kind, name in parameters]
+        kinds = [(kind, name in flags) for kind, name in parameters]
 
         @functools.wraps(function)
         def call(*arguments: Any) -> Any:
             if not torch.compiler.is_compiling() and not vars(torch).get("_graphmend_operators"):
                 return function(*arguments)
-            for one, fits in zip(arguments, suits):
-                if not fits(one) or (isinstance(one, torch.Tensor) and torch.is_autocast_enabled(one.device.type)):
+            for one, (kind, flagged) in zip(arguments, kinds):
+                if not _suits(one, kind, flagged) or (isinstance(one, torch.Tensor) and torch.is_autocast_enabled(one.device.type)):
                     return function(*arguments)
             if torch.is_grad_enabled():  # its backward pass needs them as they are now
                 arguments = tuple([_kept(one) for one in arguments])
@@ -519,28 +519,16 @@ def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = ()) ->
     return decorate
 
 
-def _is_tensor(value: Any) -> bool:
-    return isinstance(value, (torch.Tensor, list, tuple))
+_PLAIN = {"SymInt": int, "int": int, "float": float, "bool": bool, "str": str}
 
 
-def _is_numeric(value: Any) -> bool:
-    """Whether a value is a tensor of integers or floating-point numbers, or a list of such."""
-    if isinstance(value, (list, tuple)):
-        for one in value:
-            if not _is_numeric(one):
-                return False
-        return True
-    return isinstance(value, torch.Tensor) and value.dtype != torch.bool and not value.is_complex()
-
-
-_PLAIN: Dict[str, Callable[[Any], bool]] = {
-    "SymInt": lambda value: type(value) is int,
-    "int": lambda value: type(value) is int,
-    "float": lambda value: type(value) is float,
-    "bool": lambda value: type(value) is bool,
-    "str": lambda value: type(value) is str,
-}
-"""What suits a parameter of an operator, by its type in a schema."""
+def _suits(value: Any, kind: str, flagged: bool) -> bool:
+    """Whether a value is of that type of a schema; a tensor of booleans or complex numbers suits where it is `flagged`."""
+    if kind in _PLAIN:
+        return type(value) is _PLAIN[kind]
+    if kind.endswith("[]"):
+        return isinstance(value, (list, tuple)) and all([_suits(one, kind[:-2], flagged) for one in value])
+    return isinstance(value, torch.Tensor) and (flagged or not (value.dtype == torch.bool or value.is_complex()))
 
 
 def _kept(value: Any) -> Any:

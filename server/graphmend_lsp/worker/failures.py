@@ -96,7 +96,7 @@ def failure_of(error: BaseException, stage: FailureStage) -> FailureData:
         return failure(stage, "syntax", message, None, error.filename or path, error.lineno or line, detail)
     if stage == "load" and isinstance(error, ImportError):
         return failure(stage, "import", said, _import_remedy(error), path, line, detail)
-    remedy = _DEVICES if _TWO_DEVICES in said else None
+    remedy = _DEVICES if _TWO_DEVICES in said and "cuda" in said else None
     return failure(stage, "exception", said, remedy, path, line, detail)
 
 

@@ -112,8 +112,8 @@ def _of_region(request: Request, source: Source, function: Function, region: Reg
     given = results[0] if len(results) == 1 else f"tuple[{', '.join(results)}]"
     spot = spot_for(source, function, region.first, region.last)
     limit = line_limit(source) - len(spot.indent)
-    flags = [f'"{one.name}"' for one in region.takes if one.is_flags]
-    marked = f", flags=({', '.join(flags)}{',' if len(flags) == 1 else ''})" if flags else ""
+    flags = [one.name for one in region.takes if one.is_flags]
+    marked = f", flags={_tuple_of(flags)}" if flags else ""
     mark = f"@{found[0]['operator']}(like=lambda {parameters}: {like}{marked})"
     ending = [] if region.returns else [f"return {', '.join(region.gives)}"]
     lines = [
@@ -212,20 +212,27 @@ def _together(source: Source, statements: Sequence[ast.stmt]) -> ast.stmt:
 
 def _marks(source: Source, spot: Spot, name: str, torch: str, run: Run) -> tuple[list[str], list[TextEdit]]:
     """The lines that make a function an operator, and the imports that they need."""
-    written = ", ".join(f'"{one}"' for one in run.writes)
     found = supported(source, source.tree, "operator")
     if found is not None:
         limit = line_limit(source) - len(spot.indent)
-        return layout(f"@{found[0]['operator']}({written})", source.indent, limit), found[1]
+        return layout(f"@{found[0]['operator']}({_quoted(run.writes)})", source.indent, limit), found[1]
     label, labelled = qualified(source, spot.called(name).replace(".", "_"))
     lines = [
         f"@{torch}.library.custom_op(",
         f"{source.indent}{label},",
-        f"{source.indent}mutates_args=({written}{',' if len(run.writes) == 1 else ''}),",
+        f"{source.indent}mutates_args={_tuple_of(run.writes)},",
         f"{source.indent}tags=({torch}.Tag.cudagraph_unsafe,),",
         ")",
     ]
     return lines, [labelled] if labelled is not None else []
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return ", ".join(f'"{one}"' for one in names)
+
+
+def _tuple_of(names: Sequence[str]) -> str:
+    return f"({_quoted(names)}{',' if len(names) == 1 else ''})"
 
 
 def _signature(source: Source, name: str, takes: list[str], limit: int, gives: str = "None") -> list[str]:

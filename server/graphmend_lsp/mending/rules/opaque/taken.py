@@ -98,13 +98,13 @@ def taken(source: Source, run: Run) -> tuple[tuple[Handed, ...], dict[ast.AST, s
     for name in run.takes:
         if name == "self":
             continue
-        annotation = annotation_of(source, first_load(source, run, name))
+        load = first_load(source, run, name)
+        annotation = annotation_of(source, load)
         assert annotation is not None
         uses = [one for one in _loads(source, run) if isinstance(one, ast.Name) and one.id == name]
         cut = annotation == "Tensor" and all(_is_cut(source, one) for one in uses if isinstance(one.ctx, ast.Load))
-        cut = cut and not Kinds(source).is_bool(first_load(source, run, name))
-        fact = Seen(source).tensor(first_load(source, run, name))
-        flags = _holds_flags(source, first_load(source, run, name))
+        cut = cut and not Kinds(source).is_bool(load)
+        fact, flags = Seen(source).tensor(load), _holds_flags(source, load)
         found.append(Handed(name, annotation, f"{name}.detach()" if cut else name, fact, flags))
     for one in _loads(source, run):
         if not (isinstance(one, ast.Name) and one.id == "self"):
