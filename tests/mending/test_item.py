@@ -53,6 +53,31 @@ def test_result_is_the_same_in_every_dtype(expression: str) -> None:
         assert torch.equal(got, expected), name
 
 
+@pytest.mark.parametrize(
+    ("expression", "differs"),
+    [
+        ("x ** ⟦x.max().item()⟧", True),
+        ("x.pow(⟦x.max().item()⟧)", True),
+        ("torch.pow(x, ⟦x.max().item()⟧)", True),
+        ("torch.float_power(x, ⟦x.max().item()⟧)", False),
+        ("⟦x.max().item()⟧ ** x", False),
+        ("x * ⟦x.max().item()⟧", False),
+    ],
+)
+def test_an_exponent_may_change_the_last_bit(expression: str, differs: bool) -> None:
+    """A few results in ten thousand, where few elements are left for the end of a vectorized loop."""
+    import torch
+
+    source = _FN.format(expression=expression)
+    text, site = unmark(source, None, "GB0124")
+    (mend,) = propose(site, {PATH: text}, ["item"]).mends
+    assert any("raises to a number in another way" in one for one in mend.cautions) == differs
+    before, after = function_of(text), function_of(apply_edits(text, mend.edits))
+    torch.manual_seed(0)
+    calls = [torch.rand(4) * 4 for _ in range(3000)]
+    assert all(torch.equal(before(x, x), after(x, x)) for x in calls) != differs
+
+
 def test_what_is_kept_does_not_follow_the_tensor() -> None:
     import torch
 

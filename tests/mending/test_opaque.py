@@ -158,6 +158,32 @@ def test_an_argument_of_a_kind_that_no_run_showed_breaks_the_graph_as_before() -
             compiled(fullgraph=True)(*given)
 
 
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_a_call_without_elements_runs_the_function(backend: str) -> None:
+    """Its loops do not run, so what it gives has no history. A size that depends on data breaks no graph."""
+    from graphmend_support import operator
+
+    def filled(x: torch.Tensor) -> torch.Tensor:
+        out = torch.zeros_like(x)
+        for at in range(x.shape[0]):
+            out[at] = x[at] + x[at].item()
+        return out
+
+    called = operator(like=lambda x: x)(filled)
+    torch._dynamo.reset()
+    compiled = torch.compile(lambda x: called(x) * 2, backend=backend, fullgraph=True)
+    for size in (3, 0, 5, 0, 1):
+        x = torch.arange(float(size), requires_grad=True)
+        found = compiled(x)
+        assert found.requires_grad == bool(size) and found.equal(filled(x) * 2)
+
+    with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True):
+        chosen = torch.compile(lambda x: called(x[x > 1]) * 2, backend=backend, fullgraph=True)
+        for size in (4, 2, 6):
+            x = torch.arange(float(size))
+            assert chosen(x).equal(filled(x[x > 1]) * 2)
+
+
 def test_a_file_that_is_loaded_again_leaves_the_operators_of_its_first_copy_alone() -> None:
     """Reloaded after an edit, or a second copy under the same name: torch frees an operator when another gets its name."""
     text = (

@@ -34,7 +34,7 @@ __all__ = [
     "runs_deferred", "state_operator", "while_tracing",
 ]
 
-VERSION = 8
+VERSION = 9
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Never change what is in here: copies of other versions use it, too.
@@ -485,7 +485,7 @@ def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = ()) ->
     their shapes, dtypes and strides, and in memory of their own. Its gradients are those of the function, which a backward
     pass runs again, with copies of the tensors as they were. Under autocast nothing is an operator; nor is it where an argument
     is of another type than its parameter says, or holds booleans or complex numbers and is none of the parameters `flags`:
-    these make results of other dtypes. The graph breaks there.
+    these make results of other dtypes; nor where a tensor is empty: its loops do not run. The graph breaks there.
     Its name holds a checksum of the file's path, and a number where the file was loaded before: each copy has its own.
     """
 
@@ -523,12 +523,23 @@ _PLAIN = {"SymInt": int, "int": int, "float": float, "bool": bool, "str": str}
 
 
 def _suits(value: Any, kind: str, flagged: bool) -> bool:
-    """Whether a value is of that type of a schema; a tensor of booleans or complex numbers suits where it is `flagged`."""
+    """Whether a value is of that type of a schema, and not empty; booleans and complex numbers suit where it is `flagged`."""
     if kind in _PLAIN:
         return type(value) is _PLAIN[kind]
     if kind.endswith("[]"):
         return isinstance(value, (list, tuple)) and all([_suits(one, kind[:-2], flagged) for one in value])
-    return isinstance(value, torch.Tensor) and (flagged or not (value.dtype == torch.bool or value.is_complex()))
+    if not isinstance(value, torch.Tensor) or _is_empty(value):
+        return False
+    return flagged or not (value.dtype == torch.bool or value.is_complex())
+
+
+def _is_empty(tensor: torch.Tensor) -> bool:
+    """Whether a tensor has no elements; not where its size depends on data."""
+    if not torch.compiler.is_compiling():
+        return tensor.numel() == 0
+    from torch.fx.experimental import symbolic_shapes
+
+    return hasattr(symbolic_shapes, "guard_or_false") and symbolic_shapes.guard_or_false(tensor.numel() == 0)
 
 
 def _kept(value: Any) -> Any:

@@ -331,6 +331,8 @@ class _Search:
                 continue
             if (raised := self.observe(recipe).raised) is None:
                 found.append(recipe)
+                if recipe.resize is not None and asks_gradients(self.pristine[base]):
+                    found += self.that_run([gradient_of(recipe)])  # what a loop without turns gives has no history
             elif self.is_checked(raised):
                 found.append(replace(recipe, raises=True))
             elif recipe.dtype:
@@ -350,13 +352,15 @@ class _Search:
         """Calls that take gradients where the entry's first does not: a side that changes an input in place is not theirs."""
         if self.gradients:
             return ()
-        others = [gradient_of(one) for one in self.near(bases) if asks_gradients(self.pristine[one.base])]
-        return tuple(one for one in others if self.affords(one) and self.observe(one).raised is None)
+        return self.that_run([gradient_of(one) for one in self.near(bases) if asks_gradients(self.pristine[one.base])])
 
     def with_other_flags(self, bases: Sequence[int]) -> tuple[Recipe, ...]:
         """The entry's calls with their flags the other way round: what is traced for one call says nothing of them."""
-        others = [one for base in bases[:MOST_NEAR] for one in reflagging(base, self.pristine[base])]
-        return tuple(one for one in others if self.affords(one) and self.observe(one).raised is None)
+        return self.that_run([one for base in bases[:MOST_NEAR] for one in reflagging(base, self.pristine[base])])
+
+    def that_run(self, recipes: Sequence[Recipe]) -> tuple[Recipe, ...]:
+        """Those of some calls that the program takes."""
+        return tuple(one for one in recipes if self.affords(one) and self.observe(one).raised is None)
 
     def made_unusual(self, bases: Sequence[int]) -> tuple[Recipe, ...]:
         """Calls near those that showed a side, in another mode and with smaller inputs, where the program takes them."""

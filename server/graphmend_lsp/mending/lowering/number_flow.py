@@ -16,13 +16,7 @@ from graphmend_lsp.mending.facts.result_dtype import dtype_beside, exact_number,
 from graphmend_lsp.mending.facts.scalars import Read, Scalars, plain, read_of
 from graphmend_lsp.mending.lowering.number_calls import python_call
 from graphmend_lsp.mending.lowering.number_dtypes import Beside
-from graphmend_lsp.mending.lowering.number_uses import (
-    INT,
-    SUM,
-    TAKES_TENSOR,
-    is_kept,
-    scope_of,
-)
+from graphmend_lsp.mending.lowering.number_uses import DIVIDES, INT, POWER, SUM, TAKES_TENSOR, is_kept, scope_of
 from graphmend_lsp.mending.lowering.picked import Picked, picked
 from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.imports import dotted
@@ -134,8 +128,14 @@ class Flow:
             return
         if isinstance(parent.op, ast.Sub) and self.kinds.is_bool(node):
             raise Refused(f"{self.line(node)}: a bool cannot be subtracted from a tensor.")
-        self.divides = self.divides or (isinstance(parent.op, ast.Div) and parent.right is node)
+        self._right_of(type(parent.op).__name__ if parent.right is node else "")
         self._meet(node, other)
+
+    def _right_of(self, name: str) -> None:
+        """Note that the number is on the right of an operator or a function of that name."""
+        self.divides = self.divides or name in DIVIDES
+        if name in ("Pow", "pow"):
+            self.tell(POWER)
 
     def _step(self, parent: ast.BinOp, node: ast.expr, other: ast.expr) -> None:
         self.steps += 1
@@ -262,7 +262,7 @@ class Flow:
             last = call.func.attr if self.kinds.of(call.func.value) == "tensor" else ""
             arguments = [call.func.value, *arguments]
         if last in TAKES_TENSOR and arguments and arguments[0] is not node:
-            self.divides = self.divides or last in ("div", "div_", "divide", "true_divide")
+            self._right_of(last)
             self._meet(node, arguments[1 if last == "where" and arguments[1] is not node else 0])
             return
         if last in ("where",) and len(arguments) == 3:
@@ -301,7 +301,7 @@ class Flow:
         if self.kinds.of(base) != "tensor":
             raise Refused(f"{self.line(node)}: `{self.code(target)}` adds up Python numbers.")
         if not isinstance(target, ast.Subscript):
-            self.divides = self.divides or isinstance(statement.op, ast.Div)
+            self._right_of(type(statement.op).__name__)
             self._meet(node, target)
 
     def _uses(self, target: ast.Name) -> None:

@@ -18,9 +18,11 @@ TAKES_TENSOR = frozenset((
 ))  # fmt: skip
 """Torch functions and methods that take a tensor without dimensions wherever they take a number."""
 
+DIVIDES = ("Div", "div", "div_", "divide", "true_divide")
 INT = "Python's `int` raises for NaN and infinity; the tensor does not."
 SUM = "Python adds the elements one by one in float64; the tensor's sum may be rounded in another way."
 LIBRARY = "torch computes `{}` by another library than Python does; the last bit may differ."
+POWER = "torch raises to a number in another way than to a tensor; the last bit may differ."
 ROUND = "The last digit of a rounded number may differ from Python's."
 MATH = {
     "sqrt": "sqrt", "fabs": "abs", "tanh": "tanh", "log": "log", "log2": "log2", "log10": "log10", "isnan": "isnan",
