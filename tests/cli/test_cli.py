@@ -213,7 +213,7 @@ def graphmend_entry_plain():
 def test_what_another_entry_gives_the_mended_function_counts(tmp_path: Path, flag: str, status: int) -> None:
     """A flag is a tensor for one entry, which breaks there, and may be a Python value for another, which does not."""
     (tmp_path / "m.py").write_text(TWO_ENTRIES.format(flag))
-    done = graphmend("mend", "m.py", "--json", "--quiet", cwd=tmp_path)
+    done = graphmend("mend", "m.py", "--rule", "where", "--json", "--quiet", cwd=tmp_path)
     assert done.returncode == status, done.stdout
     assert bool(json.loads(done.stdout)["edits"]) == (status == 0)
 

@@ -14,7 +14,6 @@ ENTRIES = Path(__file__).parents[2] / "examples" / "transformers_models.py"
 # model -> (files that may be edited, places of its breaks: file, line, source there; graphs before)
 MODELS: dict[str, tuple[list[str], list[tuple[str, int, str]], int]] = {
     "t5": (["models/t5/modeling_t5.py"], [("modeling_t5.py", 1019, "logger.warning_once(")], 4),
-    "biogpt": (["models/biogpt/modeling_biogpt.py"], [("modeling_biogpt.py", 685, "logger.warning_once(")], 3),
     "phi3": (
         ["modeling_rope_utils.py"],
         [("modeling_rope_utils.py", 50, "seq_len > original_max_position_embeddings")],
@@ -62,8 +61,6 @@ def test_breaks_are_named_and_mended_to_none(model: str, package: Path) -> None:
     old = {file: (package / "transformers" / file).read_text("utf-8") for file in files}
     project = package / "pyproject.toml"
     if model in ACCEPTED:
-        code, record = graphmend("mend", model, package)
-        assert (code, record["edits"]) == (1, []), "taken for granted, and not made unasked"
         project.write_text(f"[tool.graphmend]\nassume = {json.dumps(ACCEPTED[model])}\n", "utf-8")
     code, record = graphmend("mend", model, package, "--write")
     project.unlink(missing_ok=True)
