@@ -59,13 +59,13 @@ def test_result_is_the_same_in_every_dtype(expression: str) -> None:
         ("x ** ⟦x.max().item()⟧", True),
         ("x.pow(⟦x.max().item()⟧)", True),
         ("torch.pow(x, ⟦x.max().item()⟧)", True),
-        ("torch.float_power(x, ⟦x.max().item()⟧)", False),
+        ("torch.float_power(x, ⟦x.max().round().item()⟧)", True),
         ("⟦x.max().item()⟧ ** x", False),
         ("x * ⟦x.max().item()⟧", False),
     ],
 )
 def test_an_exponent_may_change_the_last_bit(expression: str, differs: bool) -> None:
-    """A few results in ten thousand, where few elements are left for the end of a vectorized loop."""
+    """A few results in ten thousand, where few elements are left for the end of a vectorized loop; more for 3.0."""
     import torch
 
     source = _FN.format(expression=expression)

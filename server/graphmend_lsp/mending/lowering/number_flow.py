@@ -16,7 +16,7 @@ from graphmend_lsp.mending.facts.result_dtype import dtype_beside, exact_number,
 from graphmend_lsp.mending.facts.scalars import Read, Scalars, plain, read_of
 from graphmend_lsp.mending.lowering.number_calls import python_call
 from graphmend_lsp.mending.lowering.number_dtypes import Beside
-from graphmend_lsp.mending.lowering.number_uses import DIVIDES, INT, POWER, SUM, TAKES_TENSOR, is_kept, scope_of
+from graphmend_lsp.mending.lowering.number_uses import DIVIDES, INT, POWER, RAISES, SUM, TAKES_TENSOR, is_kept, scope_of
 from graphmend_lsp.mending.lowering.picked import Picked, picked
 from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.imports import dotted
@@ -134,7 +134,7 @@ class Flow:
     def _right_of(self, name: str) -> None:
         """Note that the number is on the right of an operator or a function of that name."""
         self.divides = self.divides or name in DIVIDES
-        if name in ("Pow", "pow"):
+        if name in RAISES:
             self.tell(POWER)
 
     def _step(self, parent: ast.BinOp, node: ast.expr, other: ast.expr) -> None:

@@ -19,6 +19,7 @@ TAKES_TENSOR = frozenset((
 """Torch functions and methods that take a tensor without dimensions wherever they take a number."""
 
 DIVIDES = ("Div", "div", "div_", "divide", "true_divide")
+RAISES = ("Pow", "pow", "float_power")  # by squaring, by a root, or in float64, where the exponent is a number
 INT = "Python's `int` raises for NaN and infinity; the tensor does not."
 SUM = "Python adds the elements one by one in float64; the tensor's sum may be rounded in another way."
 LIBRARY = "torch computes `{}` by another library than Python does; the last bit may differ."
