@@ -53,6 +53,22 @@ def test_result_is_the_same_in_every_dtype(expression: str) -> None:
         assert torch.equal(got, expected), name
 
 
+def test_a_number_in_front_of_a_name_comes_second() -> None:
+    """In front, torch would round a tensor to float16 or bfloat16 before it multiplies, and a number it does not."""
+    import torch
+
+    source = _FN.format(expression="⟦y.item()⟧ * x")
+    before, after = function_of(unmark(source)[0]), function_of(_after("item", source))
+    assert "x * y" in _after("item", source)
+    torch.manual_seed(0)
+    for name in ("float32", "float64", "float16", "bfloat16"):
+        for other in ("float32", "float64", "float16", "bfloat16"):
+            x, y = torch.randn(40).to(getattr(torch, name)), torch.randn(()).to(getattr(torch, other))
+            assert torch.equal(before(x, y), after(x, y)), (name, other)
+    kept = "def fn(x):\n    return ⟦x.sum().item()⟧ * x\n"  # of one dtype, whatever it is
+    assert "x.sum().detach()" in _after("item", kept).split(" * ", 1)[0]
+
+
 @pytest.mark.parametrize(
     ("expression", "differs"),
     [

@@ -14,9 +14,9 @@ from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.number_needs import why_number
 from graphmend_lsp.mending.facts.result_dtype import dtype_beside, exact_number, fits_everywhere, same_kind
 from graphmend_lsp.mending.facts.scalars import Read, Scalars, plain, read_of
+from graphmend_lsp.mending.lowering import number_uses as uses
 from graphmend_lsp.mending.lowering.number_calls import python_call
 from graphmend_lsp.mending.lowering.number_dtypes import Beside
-from graphmend_lsp.mending.lowering.number_uses import DIVIDES, INT, POWER, RAISES, SUM, TAKES_TENSOR, is_kept, scope_of
 from graphmend_lsp.mending.lowering.picked import Picked, picked
 from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.imports import dotted
@@ -73,13 +73,13 @@ class Flow:
     def _take(self, read: Read) -> None:
         self.reads.append(read)
         self.exchange[read.call] = self.scalars.text(
-            read, kept=is_kept(self.source, self.kinds, read.call), double=self.double, wide=self.wide
+            read, kept=uses.is_kept(self.source, self.kinds, read.call), double=self.double, wide=self.wide
         )
         self.floats = self.floats or (read.form == "float" and not self.scalars.is_floating(read.tensor))
         if read.form == "int" and not self.scalars.is_whole(read.tensor):
-            self.tell(INT)
+            self.tell(uses.INT)
         if read.form == "sum" and not self.scalars.is_whole(read.tensor):
-            self.tell(SUM)
+            self.tell(uses.SUM)
 
     def follow(self, node: ast.expr) -> None:
         """Follow the number that the expression `node` gives to what takes it."""
@@ -130,12 +130,16 @@ class Flow:
             raise Refused(f"{self.line(node)}: a bool cannot be subtracted from a tensor.")
         self._right_of(type(parent.op).__name__ if parent.right is node else "")
         self._meet(node, other)
+        if uses.is_first_factor(node, parent) and not same_kind(self.scalars, self.reads, other):
+            text = f"{operand(self._take_text(other))} * {operand(self._take_text(node))}"
+            self._forget(parent)
+            self.exchange[parent] = text
 
     def _right_of(self, name: str) -> None:
         """Note that the number is on the right of an operator or a function of that name."""
-        self.divides = self.divides or name in DIVIDES
-        if name in RAISES:
-            self.tell(POWER)
+        self.divides = self.divides or name in uses.DIVIDES
+        if name in uses.RAISES:
+            self.tell(uses.POWER)
 
     def _step(self, parent: ast.BinOp, node: ast.expr, other: ast.expr) -> None:
         self.steps += 1
@@ -261,7 +265,7 @@ class Flow:
         if isinstance(call.func, ast.Attribute) and not name:
             last = call.func.attr if self.kinds.of(call.func.value) == "tensor" else ""
             arguments = [call.func.value, *arguments]
-        if last in TAKES_TENSOR and arguments and arguments[0] is not node:
+        if last in uses.TAKES_TENSOR and arguments and arguments[0] is not node:
             self._right_of(last)
             self._meet(node, arguments[1 if last == "where" and arguments[1] is not node else 0])
             return
@@ -279,7 +283,7 @@ class Flow:
         ):
             name, arguments = self.scalars.called(call)
             alone = len(call.keywords) == 1 and len(arguments) == 1
-            if (name in ("clamp", "clip") and alone) or name in TAKES_TENSOR:
+            if (name in ("clamp", "clip") and alone) or name in uses.TAKES_TENSOR:
                 self._meet(node, arguments[0])
                 return
         self._refuse(node, keyword)
@@ -320,7 +324,7 @@ class Flow:
                 continue
             if isinstance(one.ctx, ast.Load):
                 loads.append(one)
-                if scope_of(self.source, one) is not function:
+                if uses.scope_of(self.source, one) is not function:
                     raise Refused(f"{self.line(one)}: `{name}` is used in a function or comprehension of its own.")
             elif one is not target and not self._also_bound(one):
                 raise Refused(f"{self.line(one)}: `{name}` is bound in more than one place.")

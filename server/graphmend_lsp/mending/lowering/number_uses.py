@@ -47,6 +47,20 @@ def is_kept(source: Source, kinds: Kinds, call: ast.expr) -> bool:
     return not number and not isinstance(parent.op, (ast.Add, ast.Sub))
 
 
+def is_first_factor(node: ast.expr, product: ast.BinOp) -> bool:
+    """Whether a number is multiplied by a name, which may come first in its place.
+
+    Of a tensor without dimensions that comes first torch multiplies by the value rounded to float16 or bfloat16, where the
+    other is of that dtype; of one that comes second, and of numbers, by the value itself (measured on the CPU, torch 2.13).
+    """
+    here = (
+        product.left is node
+        and isinstance(product.op, ast.Mult)
+        and isinstance(product.right, (ast.Name, ast.Attribute))
+    )
+    return here and product.lineno == product.end_lineno
+
+
 def scope_of(source: Source, node: ast.AST) -> ast.AST | None:
     """The innermost function, lambda or comprehension around a node."""
     scopes = (

@@ -57,6 +57,24 @@ def fn(x):
         gb_id=_ID,
     ),
     Example(
+        "a number in front of what it scales",
+        before="""\
+def fn(x, alpha):
+    y = x.sin()
+    scale = ⟦alpha.item()⟧
+    return scale * y
+""",
+        after="""\
+def fn(x, alpha):
+    y = x.sin()
+    scale = alpha.detach().reshape(()).clone()
+    return y * scale
+""",
+        run="import torch\ncalls = [(torch.arange(4.0), torch.tensor(0.3)), (torch.arange(4.0).half(), torch.tensor(0.3))]\n",
+        gb_id=_ID,
+        assumes=("dtype",),
+    ),
+    Example(
         "float() of any dtype",
         before="""\
 def fn(x):
