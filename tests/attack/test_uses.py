@@ -77,10 +77,8 @@ def test_a_use_sees_what_it_is_for(tmp_path, use: str, right: str, wrong: str, g
     file = tmp_path / "program.py"
     original, mended = _PROGRAM.format(right, given), _PROGRAM.format(wrong, given)
     file.write_text(original)
-    compiled = use in uses.COMPILED
-    found = uses.differences(str(file), 0, (original, mended), compiled)
-    assert any(one.startswith(f"{use}: ") for one in found), found
-    assert uses.differences(str(file), 0, (original, original), compiled) == []
+    assert uses.difference(use, str(file), 0, (original, mended)) is not None
+    assert uses.difference(use, str(file), 0, (original, original)) is None
 
 
 def test_no_use_is_without_calls(tmp_path) -> None:  # type: ignore[no-untyped-def]
@@ -91,3 +89,4 @@ def test_no_use_is_without_calls(tmp_path) -> None:  # type: ignore[no-untyped-d
     for name, scene in (uses.USES | uses.COMPILED).items():
         shown = uses.seen(scene, str(file), text, text, 0)
         assert any("outputs" in one for one in shown), (name, shown[-1])
+    assert uses.differences(str(file), 0, (text, text), compiled=True) == []

@@ -415,19 +415,22 @@ def _is_refused(one: dict[str, Any]) -> bool:
 
 def differences(path: str, seed: int, texts: tuple[str, str], compiled: bool = False) -> list[str]:
     """How the mended program differs from the original in the uses, in words."""
-    found: list[str] = []
-    for name, scene in (USES | COMPILED if compiled else USES).items():
-        expected = seen(scene, path, texts[0], texts[0], seed)
-        got = seen(scene, path, texts[1], texts[0], seed)
-        if name in THROUGHOUT and any(map(_is_refused, expected)):
-            continue
-        exact = not any(word in name for word in ROUNDED)
-        wrong = _differing(expected, got, exact)
-        if wrong is not None and name in UNCOMPILED:
-            wrong = _differing(seen(UNCOMPILED[name], path, texts[0], texts[0], seed), got, exact)
-        if wrong is not None:
-            found.append(f"{name}: {wrong}")
-    return found
+    names = USES | COMPILED if compiled else USES
+    return [f"{name}: {wrong}" for name in names if (wrong := difference(name, path, seed, texts)) is not None]
+
+
+def difference(name: str, path: str, seed: int, texts: tuple[str, str]) -> str | None:
+    """How the mended program differs from the original in one use, in words; None where it does not."""
+    scene = (USES | COMPILED)[name]
+    expected = seen(scene, path, texts[0], texts[0], seed)
+    got = seen(scene, path, texts[1], texts[0], seed)
+    if name in THROUGHOUT and any(map(_is_refused, expected)):
+        return None
+    exact = not any(word in name for word in ROUNDED)
+    wrong = _differing(expected, got, exact)
+    if wrong is not None and name in UNCOMPILED:
+        return _differing(seen(UNCOMPILED[name], path, texts[0], texts[0], seed), got, exact)
+    return wrong
 
 
 def _differing(expected: list[dict[str, Any]], got: list[dict[str, Any]], exact: bool) -> str | None:

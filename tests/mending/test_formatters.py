@@ -108,6 +108,7 @@ _PROJECTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("settings", "black"), _PROJECTS.values(), ids=_PROJECTS)
 def test_black_and_isort_change_nothing(tmp_path: Path, settings: str, black: bool) -> None:
     root = _written(tmp_path, settings)
