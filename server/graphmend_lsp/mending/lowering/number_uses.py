@@ -23,7 +23,7 @@ RAISES = ("Pow", "pow", "float_power")  # by squaring, by a root, or in float64,
 INT = "Python's `int` raises for NaN and infinity; the tensor does not."
 SUM = "Python adds the elements one by one in float64; the tensor's sum may be rounded in another way."
 LIBRARY = "torch computes `{}` by another library than Python does; the last bit may differ."
-POWER = "torch raises to a number in another way than to a tensor; the last bit may differ."
+POWER = "A power may differ in its last bit: torch computes it in another way where the exponent is a tensor."
 ROUND = "The last digit of a rounded number may differ from Python's."
 MATH = {
     "sqrt": "sqrt", "fabs": "abs", "tanh": "tanh", "log": "log", "log2": "log2", "log10": "log10", "isnan": "isnan",
@@ -50,8 +50,8 @@ def is_kept(source: Source, kinds: Kinds, call: ast.expr) -> bool:
 def is_first_factor(node: ast.expr, product: ast.BinOp) -> bool:
     """Whether a number is multiplied by a name, which may come first in its place.
 
-    Of a tensor without dimensions that comes first torch multiplies by the value rounded to float16 or bfloat16, where the
-    other is of that dtype; of one that comes second, and of numbers, by the value itself (measured on the CPU, torch 2.13).
+    Beside a float16 or bfloat16 tensor torch rounds a tensor without dimensions to that dtype before it multiplies, if it comes
+    first; it does not round one that comes second, nor a number (measured on the CPU, torch 2.13).
     """
     here = (
         product.left is node

@@ -15,9 +15,9 @@ Safety
 ------
 A tensor without dimensions does not change the dtype of a floating tensor that has some, as a Python number does not.
 Beside another one the mend assumes that dtypes stay, and the verdict tries one that has no dimensions and another dtype.
-CUDA divides by a number as it multiplies by the reciprocal, and the mend says so. torch raises to a number in another way
-than to a tensor: the last bit may differ, and such a mend is never safe. Of a tensor in front of a float16 tensor torch
-multiplies by the rounded value, so `alpha * y` becomes `y * alpha`. Python computes in float64: one step with
+CUDA divides by a number as it multiplies by the reciprocal, and the mend says so. torch computes a power in another way
+where the exponent is a tensor: the last bit may differ, and such a mend is never safe. Beside a float16 tensor torch
+rounds a tensor that is the first factor, so `alpha * y` becomes `y * alpha`. Python computes in float64: one step with
 numbers that every dtype holds gives the same bits; more is computed in float64 and brought to the dtype of the tensor that
 it meets, and refused where that is not known. Integers are computed with in int64, which ``prod()`` of a single element
 makes of them (floats stay as they are), and divided in float64; where the dtype behind that is not known, the mend assumes
