@@ -72,7 +72,11 @@ def parser() -> argparse.ArgumentParser:
         help="the torch.compile backend to measure with (default: the program's own, else inductor)",
     )
     mend.add_argument(
-        "--seconds", type=float, metavar="N", help="stop verifying after N seconds, and use what is verified by then"
+        "--seconds",
+        type=float,
+        metavar="N",
+        help="stop verifying after N seconds, and use what is verified by then (default: stop when no mend is verified in "
+        "four times the first run, and at least a minute)",
     )
     mend.add_argument("--unsafe", action="store_true", help="also apply unsafe mends, and list what each may change")
     mend.add_argument("--rule", action="append", default=[], metavar="NAME", help="use only this rule (repeatable)")

@@ -310,13 +310,18 @@ def test_a_cancelled_mend_all_gives_nothing() -> None:
 
 
 class Slow(Words):
-    """Each verdict after the first `quick` takes for ever."""
+    """Each verdict after the first `quick` takes for ever, or `delay` seconds; the first run took `first` seconds."""
 
     quick = 1
+    delay = 3600.0
+    first: float | None = None
+
+    async def run(self, _request: CheckRequest, _on_progress: Any = None) -> dict[Key, Run]:
+        return {} if self.first is None else {KEY: Run(seconds=self.first)}
 
     async def verify(self, *arguments: Any, **more: Any) -> Any:
         if len(self.asked) >= self.quick:
-            await asyncio.sleep(3600)
+            await asyncio.sleep(self.delay)
         return await super().verify(*arguments, **more)
 
 
@@ -343,6 +348,24 @@ async def test_what_is_known_against_a_mend_is_told_when_the_time_is_over() -> N
         ("1", "unverified"),
         ("u", "unsafe"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("quick", "seconds", "texts"),
+    [(0, None, {}), (1, None, {PATH: "12\n"}), (1, 0.6, {PATH: "1b\n"})],
+    ids=["nothing is verified", "something is", "a limit of the user's own"],
+)
+async def test_a_search_that_verifies_nothing_in_some_times_the_first_run_ends(
+    quick: int, seconds: float | None, texts: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("graphmend_lsp.engine.plan._LEAST_PATIENCE", 0.1)
+    words = Slow("ab\n", MENDS)
+    words.first, words.quick = 0.05, quick
+    words.delay = 3600.0 if seconds or not quick else 0.5
+    words.counts = lambda text: Counts(1 + sum(map(text.count, "ab")), sum(map(text.count, "ab")), 0)  # type: ignore[method-assign]
+    plan = await mend_all(cast(Any, words), CheckRequest((PATH,), {PATH: "ab\n"}), seconds=seconds)
+    assert plan.texts == texts
+    assert plan.stopped_after == (seconds if quick else 0.2)
 
 
 async def test_one_mend_of_two_breaks_is_proven_and_counted_once() -> None:

@@ -37,6 +37,8 @@ from graphmend_lsp.model import (
 from graphmend_lsp.text import line_before
 
 MAX_ROUNDS = 12
+_PATIENCE = 4.0  # times the first runs: so long a search may verify nothing
+_LEAST_PATIENCE = 60.0  # seconds
 _ROUNDS_SHARE = 0.5  # of a time limit; the rest is for the proof of several rounds together
 _IN_VAIN = (
     "Another graph break keeps the whole function uncompiled, so a mend of this one gains nothing. Mend that one first."
@@ -52,10 +54,13 @@ async def mend_all(
 ) -> Plan:
     """Mend to the fixpoint. `report` is a proven or unproven report of the same request, where there is one.
 
-    With `seconds` it ends by then, with what is proven; only the first run of the entries is not cut short.
+    With `seconds` it ends by then, with what is proven; only the first run of the entries is not cut short. Without, it ends
+    when it has verified nothing in four times that run (and in a minute).
     """
     limit = TimeLimit(seconds)
     runs: Mapping[Key, Run] = {} if report else await prover.run(request, on_progress)
+    if runs:
+        limit.wait(max(_LEAST_PATIENCE, _PATIENCE * sum(run.seconds for run in runs.values())))
     before = report or await prover.report(request, runs)
     plan = await _to_fixpoint(prover, request, before, runs, frozenset(), on_progress, limit)
     if limit.over or not (vain := _skipped(plan.after) & _mended(plan.before, plan.applied)):
@@ -117,7 +122,10 @@ async def _to_fixpoint(
         tell = _numbered(on_progress, made + 1, reports[-1])
         share = _ROUNDS_SHARE if rounds else 1.0
         said: Known = {}
-        step = await limit.within(next_round(prover, now, offered, ran[-1], tell, hopeless, said, again=again), share)
+        verified = partial(_has_verified, request, reports, rounds, said)
+        step = await limit.hopeful(
+            next_round(prover, now, offered, ran[-1], tell, hopeless, said, again=again), share, verified
+        )
         if step is None:
             reports[-1] = _objected(reports[-1], said)
             break
@@ -233,6 +241,14 @@ def _gained(request: CheckRequest, reports: Sequence[Report], rounds: Sequence[R
         if firm or gains(cut(reports[best]), cut(reports[number])):
             best = number
     return best
+
+
+def _has_verified(request: CheckRequest, reports: Sequence[Report], rounds: Sequence[Round], said: Known) -> bool:
+    """Whether a round gained, or a mend of the round that is under way may be made by what an entry said of it."""
+    wanted = wanted_safety(request)
+    return _gained(request, reports, rounds) > 0 or any(
+        bool(verdicts) and worst(verdicts).safety in wanted for verdicts in said.values()
+    )
 
 
 def _numbered(on_progress: OnProgress | None, number: int, report: Report) -> OnProgress | None:
