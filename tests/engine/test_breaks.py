@@ -6,7 +6,8 @@ import pytest
 
 from graphmend_lsp.engine.breaks import Scope, breaks_of, is_installed, merge_all
 from graphmend_lsp.engine.files import Sources
-from graphmend_lsp.model import Span
+from graphmend_lsp.engine.findings import wrapping
+from graphmend_lsp.model import Break, Frame, Span
 
 USER, LIBRARY = "/home/me/model.py", "/env/lib/python3.11/site-packages/lib/model.py"
 TEXTS = Sources({
@@ -46,6 +47,7 @@ CALL = frame(USER, 2, 17, 2, 25)  # layer(x), behind two characters of two bytes
 BRANCH = frame(LIBRARY, 2, 7, 2, 18)
 WHOLE_IF = frame(USER, 3, 4, 4, 16)
 TORCH = frame("/env/torch/nn/modules/module.py", 1, 0, 1, 5, "torch")
+LIB_CALL = frame(LIBRARY, 3, 8, 3, 16)
 LOGGER = frame("/env/lib/python3.11/logging/__init__.py", 1, 0, 1, 5, "logger")
 
 
@@ -124,3 +126,23 @@ def test_runs_are_merged_by_place() -> None:
 )
 def test_is_installed(path: str, installed: bool) -> None:
     assert is_installed(path) is installed
+
+
+@pytest.mark.parametrize(
+    ("frames", "editable", "files"),
+    [
+        ([LIB_CALL, CALL, WHOLE_IF], {USER}, [LIBRARY]),
+        ([CALL, LIB_CALL, WHOLE_IF], {USER}, []),
+        ([TORCH, LIB_CALL, CALL], {USER}, [LIBRARY]),
+        ([frame("<string>", 1, 0, 1, 1), LIB_CALL, CALL], {USER}, [LIBRARY]),
+        ([LIB_CALL, CALL], {USER, LIBRARY}, []),
+    ],
+    ids=["a wrapper of a package", "a call of a package", "behind torch", "one without a text", "named, too"],
+)
+def test_rules_may_read_what_dynamo_compiles_around_an_editable_function(
+    frames: list[Any], editable: set[str], files: list[str]
+) -> None:
+    chain = tuple(Frame(one["file"], "f", Span.of(1, 1, 1, 2), one["kind"]) for one in frames)
+    site = Break(USER, Span.of(1, 1, 1, 2), "GB0170", "t", "r", "dynamo", chain=chain)
+    found = wrapping(site, dict.fromkeys(editable, ""), TEXTS)
+    assert found == {file: TEXTS.get(file) for file in files}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
 
 from graphmend_lsp.analysis import find_breaks
 from graphmend_lsp.analysis.reasons import is_boundary
@@ -113,9 +114,18 @@ def findings_of(
                 one: value for one, value in imported_by(site.path, sources).items() if scope.contains(one)
             }
         texts = {**read[site.path], **texts}
-        mends, refusals = mender.propose(site, texts, request.rules, facts.only(texts), styles)
+        mends, refusals = mender.propose(
+            site, texts, request.rules, facts.only(texts), styles, wrapping(site, texts, sources)
+        )
         found.append(Finding(site, tuple(Candidate(supports.completed(mend)) for mend in mends), refusals))
     return tuple(found)
+
+
+def wrapping(site: Break, editable: Mapping[str, str], sources: Sources) -> dict[str, str]:
+    """The texts of the files that may not be edited, and whose functions Dynamo compiled around those of editable ones."""
+    frames = (frame for frame in site.chain if frame.kind == "code")
+    paths = dict.fromkeys(frame.path for frame in takewhile(lambda frame: frame.path not in editable, frames))
+    return {path: text for path in paths if (text := sources.get(path)) is not None}
 
 
 def read_ahead(request: CheckRequest) -> None:

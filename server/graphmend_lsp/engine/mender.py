@@ -49,6 +49,7 @@ class Mender:
         rules: Sequence[str] = (),
         facts: Facts = NOTHING,
         styles: Mapping[str, Style] = MappingProxyType({}),
+        wrapping: Mapping[str, str] = MappingProxyType({}),
     ) -> Proposed:
         """What mending offers for a break, and why it declines; waits without holding the interpreter."""
         if self._process is None or self._process.poll() is not None:
@@ -59,7 +60,10 @@ class Mender:
         again = facts == self._facts  # to write thousands of them takes a tenth of a second
         self._facts = None
         try:
-            _write(process.stdin, (site, dict(sources), tuple(rules), None if again else facts, dict(styles)))
+            _write(
+                process.stdin,
+                (site, dict(sources), tuple(rules), None if again else facts, dict(styles), dict(wrapping)),
+            )
             self._facts = facts
             answer: Proposed = _read(process.stdout)
         except (OSError, EOFError, pickle.UnpicklingError):
@@ -100,11 +104,11 @@ def serve() -> None:
     facts = NOTHING
     while True:
         try:
-            site, sources, rules, told, styles = _read(source)
+            site, sources, rules, told, styles, wrapping = _read(source)
         except EOFError:
             return
         facts = facts if told is None else told
-        proposals = propose(site, sources, rules, facts, styles)
+        proposals = propose(site, sources, rules, facts, styles, wrapping)
         declined = proposals.declined
         if not proposals.mends and all(one.rule in THIRD_CHOICE for one in declined):  # which are asked about each kind
             declined = (no_rule_for(site, sources), *declined)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from graphmend_lsp.analysis.suppress import is_suppressed
 from graphmend_lsp.engine.breaks import Scope, is_installed
 from graphmend_lsp.engine.files import Sources
+from graphmend_lsp.engine.findings import wrapping
 from graphmend_lsp.engine.mender import Mender
 from graphmend_lsp.engine.recorded import RecordedSite, Recording, standing
 from graphmend_lsp.engine.support import Supports
@@ -50,7 +51,8 @@ def _finding(one: RecordedSite, recording: Recording, scope: Scope, sources: Sou
     around = dict.fromkeys((now.path, *(frame.path for frame in now.chain if scope.contains(frame.path))))
     texts = {path: value for path in around if (value := sources.get(path)) is not None}
     supports = Supports(sources)
-    mends, refusals = mender.propose(now, texts, styles={path: supports.style(path) for path in texts})
+    styles = {path: supports.style(path) for path in texts}
+    mends, refusals = mender.propose(now, texts, styles=styles, wrapping=wrapping(now, texts, sources))
     return Finding(now, tuple(Candidate(supports.completed(mend)) for mend in mends), refusals)
 
 

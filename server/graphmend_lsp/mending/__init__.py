@@ -80,12 +80,14 @@ def propose(
     rules: Sequence[str] = (),
     facts: Facts = NOTHING,
     styles: Mapping[str, Style] = MappingProxyType({}),
+    wrapping: Mapping[str, str] = MappingProxyType({}),
 ) -> Proposals:
     """What the rules (all, or those named) offer for a break, best first, and why the others do not. Never raises.
 
-    `facts` is what a run showed of the values in `sources`, `styles` how the projects of these write code.
+    `facts` is what a run showed of the values in `sources`, `styles` how the projects of these write code; `wrapping` are the
+    texts of files that may not be edited (see `Request`).
     """
-    request = Request(site, sources, facts, styles)
+    request = Request(site, sources, facts, styles, wrapping)
     mends: list[Mend] = []
     declined: list[Declined] = []
     lost = site.outcome in (

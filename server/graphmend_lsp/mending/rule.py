@@ -87,12 +87,15 @@ class Request:
     site's file imports of its own package; a rule edits no other file.
     `facts` is what a run showed of the values in those texts; ask through `mending.facts.seen`. It may know nothing.
     `styles` are how the projects of those files write code, by path.
+    `wrapping` holds the text of files that may not be edited, and whose functions stand in the chain in front of the first
+    editable one: a decorator's wrapper, mostly.
     """
 
     site: Break
     sources: Mapping[str, str]
     facts: Facts = NOTHING
     styles: Mapping[str, Style] = field(default_factory=dict)
+    wrapping: Mapping[str, str] = field(default_factory=dict)
 
     def style_of(self, path: str) -> Style:
         """How the project of a file writes code."""

@@ -62,7 +62,7 @@ from graphmend_lsp.mending.lowering.settings import (
 from graphmend_lsp.mending.rules.capture import RULE
 from graphmend_lsp.mending.rules.capture.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.syntax.break_site import Place
-from graphmend_lsp.mending.syntax.outermost import Outermost, outermost, without_wrappers
+from graphmend_lsp.mending.syntax.outermost import Outermost, below_wrappers
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.model import Declined, Mend
 
@@ -87,10 +87,10 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
         raise Refused("Which function TorchDynamo compiles is known when the program is run.")
     _refuse_moved(place)
     _refuse_loop(place)
-    found = outermost(place.request, place.source, place.function)
-    if isinstance(found, str):
-        raise Refused(found)
-    found = without_wrappers(found, place.source, place.function)
+    below = below_wrappers(place.request, place.source, place.function)
+    if isinstance(below, str):
+        raise Refused(below)
+    found = below.found
     if has_settings(found, settings):
         raise Refused(f"`{found.function.name}` has the setting already.")
     refuse_undecorated(found)

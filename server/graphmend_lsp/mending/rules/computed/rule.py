@@ -52,7 +52,7 @@ from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.mending.syntax.formatting import layout, line_limit, operand, render
 from graphmend_lsp.mending.syntax.imports import add_function, is_builtin, spell
 from graphmend_lsp.mending.syntax.operator_names import qualified
-from graphmend_lsp.mending.syntax.outermost import outermost, without_wrappers
+from graphmend_lsp.mending.syntax.outermost import below_wrappers
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, loaded
 from graphmend_lsp.mending.syntax.support import supported
@@ -86,10 +86,10 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
         if (words := python_elsewhere(source, tensor)) is not None:
             raise Refused(words)
     _refuse_unseen(found)
-    outer = outermost(place.request, source, function)
-    if isinstance(outer, str):
-        raise Refused(outer)
-    outer = without_wrappers(outer, source, function)
+    below = below_wrappers(place.request, source, function)
+    if isinstance(below, str):
+        raise Refused(below)
+    outer = below.found
     marked = has_settings(outer, DATA)
     if not marked:
         refuse_undecorated(outer)

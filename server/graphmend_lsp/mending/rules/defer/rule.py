@@ -45,7 +45,7 @@ from graphmend_lsp.mending.rules.defer import RULE
 from graphmend_lsp.mending.rules.defer.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.rules.defer.once import Once, once
 from graphmend_lsp.mending.syntax.break_site import AT_EDGE, Place, is_free
-from graphmend_lsp.mending.syntax.outermost import outermost, unwrapped
+from graphmend_lsp.mending.syntax.outermost import Below, below_wrappers, outermost
 from graphmend_lsp.mending.syntax.source import Function, Source
 from graphmend_lsp.model import Assumption, Declined, Mend, TextEdit
 
@@ -86,13 +86,15 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
         )
     elif isinstance(moved, str):
         reasons.append(moved)
+    below = below_wrappers(request, source, function)
+    wrappers = below.wrappers if isinstance(below, Below) else ()
+    if isinstance(below, Below) and not any(True for one in wrappers for _ in effects_in(*one)):
+        outer = below.found
+    else:
+        wrappers = ()  # an effect of theirs would come before this one
     if isinstance(outer, str):
         reasons.append(outer)
     else:
-        bare, wrappers = unwrapped(outer, source, function)
-        if any(True for one in wrappers for _ in effects_in(*one)):  # they would come before this one
-            bare, wrappers = outer, ()
-        outer = bare
         collected = collect(source, effect, outer.source, outer.function, outer.between, at_test, wrappers)
         if isinstance(collected, str):
             reasons.append(collected)
