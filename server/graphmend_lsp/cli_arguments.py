@@ -76,7 +76,7 @@ def parser() -> argparse.ArgumentParser:
         type=float,
         metavar="N",
         help="stop verifying after N seconds, and use what is verified by then (default: stop when no mend is verified in "
-        "four times the first run, and at least a minute)",
+        "four times the first run, and at least two minutes)",
     )
     mend.add_argument("--unsafe", action="store_true", help="also apply unsafe mends, and list what each may change")
     mend.add_argument("--rule", action="append", default=[], metavar="NAME", help="use only this rule (repeatable)")

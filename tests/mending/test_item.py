@@ -69,6 +69,27 @@ def test_a_number_in_front_of_a_name_comes_second() -> None:
     assert "x.sum().detach()" in _after("item", kept).split(" * ", 1)[0]
 
 
+def test_a_number_that_a_name_divides_comes_behind_its_reciprocal() -> None:
+    """As torch divides a number; two tensors it divides in one step, which rounds once."""
+    import torch
+
+    source = _FN.format(expression="⟦y.item()⟧ / x")
+    before, after = function_of(unmark(source)[0]), function_of(_after("item", source))
+    assert "x.reciprocal() * y" in _after("item", source)
+    torch.manual_seed(0)
+    for name in ("float32", "float64", "float16", "bfloat16", "int64", "bool", "complex64"):
+        for other in ("float32", "float64", "float16", "bfloat16", "int64"):
+            x, y = (torch.randn(40) * 5).to(getattr(torch, name)), (torch.randn(()) * 9).to(getattr(torch, other))
+            expected, got = before(x, y), after(x, y)
+            assert got.dtype == expected.dtype, (name, other)
+            assert torch.equal(got.nan_to_num(), expected.nan_to_num()), (name, other)
+    x = torch.randn(9, requires_grad=True)
+    gradients = [torch.autograd.grad(fn(x, torch.tensor(0.3)).sum(), x)[0] for fn in (before, after)]
+    assert torch.equal(*gradients)
+    alike = "def fn(x):\n    return ⟦x.sum().item()⟧ / x\n"  # also of one dtype
+    assert "x.reciprocal() * x.sum().detach()" in _after("item", alike)
+
+
 @pytest.mark.parametrize(
     ("expression", "differs"),
     [

@@ -38,7 +38,7 @@ from graphmend_lsp.text import line_before
 
 MAX_ROUNDS = 12
 _PATIENCE = 4.0  # times the first runs: so long a search may verify nothing
-_LEAST_PATIENCE = 60.0  # seconds
+_LEAST_PATIENCE = 120.0  # seconds
 _ROUNDS_SHARE = 0.5  # of a time limit; the rest is for the proof of several rounds together
 _IN_VAIN = (
     "Another graph break keeps the whole function uncompiled, so a mend of this one gains nothing. Mend that one first."
@@ -55,12 +55,13 @@ async def mend_all(
     """Mend to the fixpoint. `report` is a proven or unproven report of the same request, where there is one.
 
     With `seconds` it ends by then, with what is proven; only the first run of the entries is not cut short. Without, it ends
-    when it has verified nothing in four times that run (and in a minute).
+    when it has verified nothing in four times that run (and in two minutes).
     """
     limit = TimeLimit(seconds)
     runs: Mapping[Key, Run] = {} if report else await prover.run(request, on_progress)
     if runs:
-        limit.wait(max(_LEAST_PATIENCE, _PATIENCE * sum(run.seconds for run in runs.values())))
+        first = max(limit.passed, sum(run.seconds for run in runs.values()))  # runs that are kept took no time now
+        limit.wait(max(_LEAST_PATIENCE, _PATIENCE * first))
     before = report or await prover.report(request, runs)
     plan = await _to_fixpoint(prover, request, before, runs, frozenset(), on_progress, limit)
     if limit.over or not (vain := _skipped(plan.after) & _mended(plan.before, plan.applied)):

@@ -37,7 +37,7 @@ class TimeLimit:
         """What the work gives; None when that share of all the time is over first."""
         if self.seconds is None:
             return await work
-        left = self._begun + share * self.seconds - time.monotonic()
+        left = share * self.seconds - self.passed
         try:
             if left > 0:
                 return await asyncio.wait_for(work, left)
@@ -65,6 +65,11 @@ class TimeLimit:
             return task.result()
         self.over = True
         return None
+
+    @property
+    def passed(self) -> float:
+        """The seconds since its making."""
+        return time.monotonic() - self._begun
 
     @property
     def told(self) -> float | None:

@@ -130,8 +130,10 @@ class Flow:
             raise Refused(f"{self.line(node)}: a bool cannot be subtracted from a tensor.")
         self._right_of(type(parent.op).__name__ if parent.right is node else "")
         self._meet(node, other)
-        if uses.is_first_factor(node, parent) and not same_kind(self.scalars, self.reads, other):
-            text = f"{operand(self._take_text(other))} * {operand(self._take_text(node))}"
+        first = uses.is_first(node, parent)
+        if first == "dividend" or (first == "factor" and not same_kind(self.scalars, self.reads, other)):
+            reciprocal = ".reciprocal()" if first == "dividend" else ""
+            text = f"{operand(self._take_text(other))}{reciprocal} * {operand(self._take_text(node))}"
             self._forget(parent)
             self.exchange[parent] = text
 

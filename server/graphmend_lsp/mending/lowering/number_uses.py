@@ -6,6 +6,7 @@ Nothing is followed here.
 from __future__ import annotations
 
 import ast
+from typing import Literal
 
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.scalars import read_of
@@ -47,18 +48,18 @@ def is_kept(source: Source, kinds: Kinds, call: ast.expr) -> bool:
     return not number and not isinstance(parent.op, (ast.Add, ast.Sub))
 
 
-def is_first_factor(node: ast.expr, product: ast.BinOp) -> bool:
-    """Whether a number is multiplied by a name, which may come first in its place.
+def is_first(node: ast.expr, operation: ast.BinOp) -> Literal["factor", "dividend"] | None:
+    """What a number in front of a name is, where its tensor may come second in its place.
 
     Beside a float16 or bfloat16 tensor torch rounds a tensor without dimensions to that dtype before it multiplies, if it comes
-    first; it does not round one that comes second, nor a number (measured on the CPU, torch 2.13).
+    first; it does not round one that comes second, nor a number. It divides a number by a tensor as it multiplies the tensor's
+    reciprocal by the number, and two tensors in one step (measured on the CPU, torch 2.13; `Tensor.__rtruediv__`).
     """
-    here = (
-        product.left is node
-        and isinstance(product.op, ast.Mult)
-        and isinstance(product.right, (ast.Name, ast.Attribute))
-    )
-    return here and product.lineno == product.end_lineno
+    if operation.left is not node or not isinstance(operation.right, (ast.Name, ast.Attribute)):
+        return None
+    if operation.lineno != operation.end_lineno or not isinstance(operation.op, (ast.Mult, ast.Div)):
+        return None
+    return "factor" if isinstance(operation.op, ast.Mult) else "dividend"
 
 
 def scope_of(source: Source, node: ast.AST) -> ast.AST | None:

@@ -75,6 +75,24 @@ def fn(x, alpha):
         assumes=("dtype",),
     ),
     Example(
+        "a number that a tensor divides",
+        before="""\
+def fn(x, alpha):
+    y = x.exp()
+    scale = ⟦alpha.item()⟧
+    return scale / y
+""",
+        after="""\
+def fn(x, alpha):
+    y = x.exp()
+    scale = alpha.detach().reshape(()).clone()
+    return y.reciprocal() * scale
+""",
+        run="import torch\ncalls = [(torch.arange(4.0), torch.tensor(0.3)), (torch.arange(4.0).half(), torch.tensor(0.3))]\n",
+        gb_id=_ID,
+        assumes=("dtype",),
+    ),
+    Example(
         "float() of any dtype",
         before="""\
 def fn(x):

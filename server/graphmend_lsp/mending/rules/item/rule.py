@@ -17,11 +17,12 @@ A tensor without dimensions does not change the dtype of a floating tensor that 
 Beside another one the mend assumes that dtypes stay, and the verdict tries one that has no dimensions and another dtype.
 CUDA divides by a number as it multiplies by the reciprocal, and the mend says so. torch computes a power in another way
 where the exponent is a tensor: the last bit may differ, and such a mend is never safe. Beside a float16 tensor torch
-rounds a tensor that is the first factor, so `alpha * y` becomes `y * alpha`. Python computes in float64: one step with
-numbers that every dtype holds gives the same bits; more is computed in float64 and brought to the dtype of the tensor that
-it meets, and refused where that is not known. Integers are computed with in int64, which ``prod()`` of a single element
-makes of them (floats stay as they are), and divided in float64; where the dtype behind that is not known, the mend assumes
-that float64 is not needed. A tensor that may change in place later, or before a backward pass, is copied. ``int`` of NaN
+rounds a tensor that is the first factor, so `alpha * y` becomes `y * alpha`; torch divides a number by `y` as it multiplies
+the reciprocal of `y`, so `alpha / y` becomes `y.reciprocal() * alpha`. Python computes in float64: one step with numbers
+that every dtype holds gives the same bits; more is computed in float64 and brought to the dtype of the tensor that it
+meets, and refused where that is not known. Integers are computed with in int64, which ``prod()`` of a single element makes
+of them (floats stay as they are), and divided in float64; where the dtype behind that is not known, the mend assumes that
+float64 is not needed. A tensor that may change in place later, or before a backward pass, is copied. ``int`` of NaN
 raises and a tensor does not, and Python sums a list in float64 one by one; such mends are never called safe.
 
 When it is refused
