@@ -81,6 +81,7 @@ def test_a_use_sees_what_it_is_for(tmp_path, use: str, right: str, wrong: str, g
     assert uses.difference(use, str(file), 0, (original, original)) is None
 
 
+@pytest.mark.slow
 def test_no_use_is_without_calls(tmp_path) -> None:  # type: ignore[no-untyped-def]
     """A scene that always ends before its first call would see nothing."""
     file = tmp_path / "program.py"

@@ -104,6 +104,7 @@ def test_each_link_of_what_is_published_names_a_file(release: ModuleType, tree: 
     assert re.search(r"!\[[^\]]+\]\(https://[^)]+\.png\)", files["vscode-extension/README.md"])
 
 
+@pytest.mark.slow
 def test_the_package_has_all_that_belongs_in_it(release: ModuleType, tree: Path, tmp_path: Path) -> None:
     built = {
         one.name.partition("-")[0] + one.suffix: one

@@ -123,6 +123,7 @@ def project(checked: Project, one_mender: None) -> Iterator[Project]:
             (checked.folder / name).write_text(text)
 
 
+@pytest.mark.slow
 def test_what_has_not_changed_is_told_without_a_worker(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     async def refuse(*_: Any) -> None:
         raise AssertionError("the worker was started")

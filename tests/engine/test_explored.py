@@ -149,6 +149,7 @@ async def test_check_shows_both_sides_and_modes(session: Session, tmp_path: Path
 
 
 @pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.slow
 async def test_check_without_data(session: Session, tmp_path: Path) -> None:
     report = await check(session, tmp_path / "model.py", analysis="fake")
     assert not report.failures

@@ -398,12 +398,14 @@ def _ran(tmp_path: Path, text: str) -> list[str]:
     return [line for line in ran.stdout.splitlines() if line]
 
 
+@pytest.mark.slow
 def test_two_copies_work_together(tmp_path: Path) -> None:
     """Copies of two versions share one operator and one list; two classes of one name stay two; importing loads no Dynamo."""
     once = ["fine", "[0, ['first', 1, None]]", "[1, ['second', True]]", json.dumps([2.0])]
     assert _ran(tmp_path, _PROGRAM) == ["False", *once * 3, "0"]
 
 
+@pytest.mark.slow
 def test_each_thread_has_its_own_effects(tmp_path: Path) -> None:
     """Also beside version 1, whose effects all threads share; what an inner function defers stays behind the outer's."""
     lines = _ran(tmp_path, _THREADS)[1:]
@@ -411,6 +413,7 @@ def test_each_thread_has_its_own_effects(tmp_path: Path) -> None:
     assert lines[-4:] == ["{'a': ['mine'], 'b': ['mine']}", "['other']", "['MainThread', 'other'] None None", "1 5"]
 
 
+@pytest.mark.slow
 def test_a_handler_that_is_traced_gets_the_exception_of_a_check(tmp_path: Path) -> None:
     """The graph breaks there, and only there: what another handler would catch, or one in another function, raises in the graph."""
     found = dict(line.split(" ", 1) for line in _ran(tmp_path, _HANDLERS)[1:])

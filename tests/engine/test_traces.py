@@ -128,6 +128,7 @@ def test_a_file_that_reads_otherwise_here_is_told_by_line_and_not_mended(tmp_pat
     assert not any(standing((one,), None, (project / "train.py").read_text()) for one in found.sites)
 
 
+@pytest.mark.slow
 def test_proposals_are_made_and_not_verified() -> None:
     report = report_of(recording(read_trace(TRACES / "torch-2.13.log", HERE)))
     safeties = {one.safety for finding in report.findings for one in finding.candidates}

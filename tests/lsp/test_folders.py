@@ -134,6 +134,7 @@ def test_one_folder_is_run_while_the_other_is(start: Start, tmp_path: Path) -> N
     assert ready["folder"] == editor.uri("two")
 
 
+@pytest.mark.slow
 def test_settings_of_one_folder_change_its_own_worker_only(start: Start, tmp_path: Path) -> None:
     editor = Editor(start, tmp_path, dict(TWO))
     pids = {}
@@ -161,6 +162,7 @@ def test_off_in_one_folder(start: Start, tmp_path: Path) -> None:
     assert "No run has reached it" in editor.shown()["two/a.py"][0]
 
 
+@pytest.mark.slow
 def test_a_folder_that_goes_takes_its_worker_and_its_findings_along(start: Start, tmp_path: Path) -> None:
     editor = Editor(start, tmp_path, TWO)
     (tmp_path / "one" / "helper.py").write_text("def inner():\n    foo\n")

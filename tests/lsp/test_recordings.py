@@ -92,6 +92,7 @@ def test_their_mends_are_offered_and_never_preferred(start: Start, state: Path, 
     assert all("(not verified yet)" in action["title"] and not action.get("isPreferred") for action in mends)
 
 
+@pytest.mark.slow
 def test_a_break_moves_with_its_function_and_goes_with_a_change_of_it(start: Start, state: Path, project: Path) -> None:
     save(recording_of(project), state)
     client = begin(start, state)
@@ -110,6 +111,7 @@ def test_a_break_moves_with_its_function_and_goes_with_a_change_of_it(start: Sta
     client.published(uri, lambda shown: recorded(shown) == lines(*ALL, AGAIN))
 
 
+@pytest.mark.slow
 def test_a_recording_appears_while_the_file_is_open(start: Start, state: Path, project: Path) -> None:
     client = begin(start, state)
     uri = (project / "train.py").as_uri()
@@ -131,6 +133,7 @@ def test_one_that_was_kept_in_the_project_is_found_in_an_untrusted_workspace_too
     client.published(uri, lambda shown: recorded(shown) == lines(*ALL, AGAIN))
 
 
+@pytest.mark.slow
 def test_the_command_reads_a_trace(start: Start, state: Path, project: Path, tmp_path: Path) -> None:
     traces = tmp_path / "traces"
     traces.mkdir()

@@ -120,6 +120,7 @@ def test_run_now_answers_when_a_save_takes_its_place(start: Start, uri: str) -> 
     assert "1 graph break in 2 graphs" in shown_words(client)[-1]
 
 
+@pytest.mark.slow
 def test_saves_without_a_change_leave_the_run_to_its_end(start: Start, uri: str) -> None:
     """Who saves more often than a proof takes would never get one. Another file may have changed: it is run once more."""
     client = start()
@@ -156,6 +157,7 @@ def test_a_worker_that_is_started_again_is_told(start: Start, uri: str) -> None:
 
 
 @pytest.mark.parametrize("order", ["crash check", "lie", "flood", "raise static", "slow static"])
+@pytest.mark.slow
 def test_a_session_that_misbehaves_does_not_take_the_server_along(start: Start, uri: str, order: str) -> None:
     client = start()
     client.initialize(NEOVIM)

@@ -240,6 +240,7 @@ ENDS: list[tuple[str, bool, int]] = [("exit", True, 0), ("exit", False, 1), ("eo
 
 @pytest.mark.parametrize("busy", ["", "worker", "worker hang check", "hang check", "hang mend", "slow static"])
 @pytest.mark.parametrize(("how", "shut", "code"), ENDS)
+@pytest.mark.slow
 def test_the_end_is_prompt_and_takes_the_worker_along(start: Start, how: str, shut: bool, code: int, busy: str) -> None:
     client = start()
     client.initialize(NEOVIM)
@@ -307,6 +308,7 @@ def test_the_death_of_the_editor_ends_it(start: Start) -> None:
         editor.wait()
 
 
+@pytest.mark.slow
 def test_a_client_that_stops_reading_does_not_hold_the_server(start: Start) -> None:
     """Its stdout is full; it still reads, and still ends."""
     process = subprocess.Popen(FAKE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
@@ -376,6 +378,7 @@ def fn(x: torch.Tensor):
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+@pytest.mark.slow
 def test_a_mend_behind_characters_of_any_width_keeps_the_line_ends(start: Start, encoding: str, tmp_path: Path) -> None:
     text = LINES.replace("ITEM", "x * 2 if x.sum() > 0 else x").replace("\n", "\r\n")
     client = start(REAL)

@@ -228,6 +228,7 @@ def test_uncompiled_gradients_of_gradients_stay(sign: float) -> None:
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.slow
 def test_compiled_gradients_are_the_ones_of_the_side_taken(backend: str) -> None:
     import torch
 

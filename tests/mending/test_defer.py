@@ -290,7 +290,7 @@ def test_the_outermost_function_in_another_file(monkeypatch: pytest.MonkeyPatch,
 def test_the_outermost_function_cannot_be_edited() -> None:
     mends, declined = _two_files(_MAIN, editable=False)
     assert not mends
-    assert "may not be edited" in declined[0].reason and "`forward`" in declined[0].reason
+    assert "GraphMend may not edit that file" in declined[0].reason and "`forward`" in declined[0].reason
 
 
 def test_the_outermost_file_does_not_import_the_other() -> None:

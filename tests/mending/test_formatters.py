@@ -82,6 +82,7 @@ def project(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return _written(root, f"[tool.ruff]\nline-length = {request.param}\n")
 
 
+@pytest.mark.slow
 def test_the_formatter_changes_nothing(project: Path) -> None:
     _unchanged(project, _ruff, ("ruff", "format", "--diff"))
 

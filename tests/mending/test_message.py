@@ -69,6 +69,7 @@ def program(
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.slow
 def test_the_operator_says_what_the_program_says(
     program: dict[str, Any],
     backend: str,

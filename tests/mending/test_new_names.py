@@ -16,6 +16,7 @@ _EXAMPLES = [(name, one) for name, rule in rules_by_name().items() for one in ru
 
 
 @pytest.mark.parametrize(("rule", "case"), _EXAMPLES, ids=[f"{name}-{case.title}" for name, case in _EXAMPLES])
+@pytest.mark.slow
 def test_names_of_an_example(rule: str, case: Example) -> None:
     text, site = unmark(case.before, case.outermost, case.gb_id)
     mend = propose(site, {PATH: text}, [rule], seen_in(text, case.seen)).mends[0]

@@ -115,6 +115,7 @@ def test_the_support_module_s_operator(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
+@pytest.mark.slow
 def test_an_operator_takes_what_inference_mode_makes(backend: str) -> None:
     from graphmend_support import operator
 
@@ -129,6 +130,7 @@ def test_an_operator_takes_what_inference_mode_makes(backend: str) -> None:
         torch.testing.assert_close(compiled(x), sorted_by_sign(x.sin() + 1) * 2)
 
 
+@pytest.mark.slow
 def test_an_argument_of_a_kind_that_no_run_showed_breaks_the_graph_as_before() -> None:
     from graphmend_support import operator
 

@@ -26,6 +26,17 @@ def _named(cases: list[Any]) -> Any:
     return pytest.mark.parametrize(("name", "case"), cases, ids=[f"{name}-{case.title}" for name, case in cases])
 
 
+def _first_quick(cases: list[Any]) -> Any:
+    """As `_named`; the first case of each rule is quick, and the others run with the slow tests."""
+    names = [name for name, _ in cases]
+    marks = [() if names.index(name) == at else (pytest.mark.slow,) for at, name in enumerate(names)]
+    named = [
+        pytest.param(name, case, id=f"{name}-{case.title}", marks=mark)
+        for (name, case), mark in zip(cases, marks, strict=True)
+    ]
+    return pytest.mark.parametrize(("name", "case"), named)
+
+
 @_named(_EXAMPLES)
 def test_example(name: str, case: Example) -> None:
     source, site = unmark(case.before, case.outermost, case.gb_id)
@@ -65,7 +76,7 @@ class _Seen:
     text: str
 
 
-@_named(_RUNS)
+@_first_quick(_RUNS)
 def test_run(name: str, case: Example) -> None:
     """Output and text of every call are the same, compiled or not, and there are fewer graphs."""
     import torch

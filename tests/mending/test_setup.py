@@ -82,6 +82,7 @@ def test_state_results_and_gradients_are_those_of_the_method(codes: Any, backend
     assert len(first) == 12 and first[-2].dtype == torch.float32
 
 
+@pytest.mark.slow
 def test_each_module_has_its_own_operator_and_none_is_kept(codes: Any) -> None:
     run = torch.compile(lambda net, x: net(x), backend="eager", fullgraph=True)
     nets = [codes(), codes()]

@@ -240,6 +240,7 @@ def _program(source: str) -> Any:
 
 @pytest.mark.parametrize("case", EXAMPLES, ids=lambda case: case.title)
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.slow
 def test_without_gradients_it_is_one_graph_and_bit_equal(case: Any, backend: str) -> None:
     """With turns, without one, for other sizes; and what is returned without a turn is a tensor of its own."""
     import torch

@@ -26,6 +26,7 @@ def trace(*words: str) -> subprocess.CompletedProcess[str]:
     return check("--trace", str(TRACES / "torch-2.13.log"), "--map", f"{TRACES}=/elsewhere", *words)
 
 
+@pytest.mark.slow
 def test_text() -> None:
     shown = trace()
     assert shown.returncode == 1
@@ -69,6 +70,7 @@ def test_what_cannot_be_read(words: tuple[str, ...], said: str) -> None:
     assert said in shown.stderr
 
 
+@pytest.mark.slow
 def test_a_damaged_file_is_an_error_beside_what_could_be_read(tmp_path: Path) -> None:
     data = (TRACES / "torch-2.13.log").read_bytes()
     (tmp_path / "cut.log").write_bytes(data[: len(data) // 2])

@@ -172,6 +172,7 @@ def test_what_is_told_ahead_is_what_the_run_meets(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a look ahead is a fork")
+@pytest.mark.slow
 def test_a_live_run_with_a_look_ahead_is_as_one_without(worker: Worker, tmp_path: Path) -> None:
     file = tmp_path / "model.py"
     file.write_text(CASES[0].source)

@@ -87,6 +87,7 @@ def test_what_was_recorded_before_an_exception_stays(worker: Worker, tmp_path: P
 
 
 @pytest.mark.parametrize("mode", ["eval", "train"])
+@pytest.mark.slow
 def test_the_time_of_each_graph_is_a_share_of_its_call(worker: Worker, tmp_path: Path, mode: str) -> None:
     text = (
         "import time, torch\nclass Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"

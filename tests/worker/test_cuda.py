@@ -92,6 +92,7 @@ def noted(log: Path) -> list[str]:
     return log.read_text().splitlines() if log.exists() else []
 
 
+@pytest.mark.slow
 def test_warming_up_leaves_cuda_to_the_forks(tmp_path: Path) -> None:
     log = tmp_path / "log"
     subprocess.run([sys.executable, "-c", WARMING], env=environment(log, moves=False), check=True)

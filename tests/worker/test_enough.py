@@ -73,6 +73,7 @@ def _verdict(worker: Worker, path: Path, new: str) -> Any:
     return worker.result(worker.send("verify", asked), 200)["candidates"][0]
 
 
+@pytest.mark.slow
 def test_a_mend_that_cannot_be_compiled_is_not_called_with_made_up_values(worker: Worker, tmp_path: Path) -> None:
     path = tmp_path / "program.py"
     body = "    if x.sum() > 0:\n        y = x * 2\n    else:\n        y = x + 1\n"

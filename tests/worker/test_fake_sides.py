@@ -69,6 +69,7 @@ SIDES = {
 
 
 @pytest.mark.parametrize("name", SIDES)
+@pytest.mark.slow
 def test_breaks_with_the_answers_they_depend_on(worker: Worker, name: str) -> None:
     body, expected = SIDES[name]
     text = f"{HEAD}def f(x):\n" + "".join(f"    {line}\n" for line in body.splitlines())

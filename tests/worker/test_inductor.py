@@ -9,6 +9,8 @@ import sys
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from graphmend_lsp.worker.inductor import _first_of
 
 TOLD = """
@@ -32,6 +34,7 @@ print("told")
 """
 
 
+@pytest.mark.slow
 def test_a_trial_keeps_what_the_compiler_made_and_nothing_that_depends_on_a_graph(tmp_path: Any) -> None:
     server = os.path.dirname(os.path.dirname(os.path.dirname(sys.modules[_first_of.__module__].__file__ or "")))
     env = {name: value for name, value in os.environ.items() if name != "TORCHINDUCTOR_CACHE_DIR"}

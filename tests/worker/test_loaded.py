@@ -73,6 +73,7 @@ def needs(
         ),
     ],
 )  # fmt: skip
+@pytest.mark.slow
 def test_what_is_touched_is_told(
     worker: Worker, tmp_path: Path, where: str, what: str, part: str, expected: list[str]
 ) -> None:

@@ -72,6 +72,7 @@ def run(worker: Worker, folder: Path, source: str, function: str = "Made", kind:
 
 
 @pytest.mark.parametrize("name", MADE)
+@pytest.mark.slow
 def test_modules(worker: Worker, tmp_path: Path, name: str) -> None:
     result = run(worker, tmp_path, module(*MADE[name]))
     assert result["failure"] is None

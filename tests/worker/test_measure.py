@@ -68,6 +68,7 @@ FAILING = {
     ],
     indirect=["worker"],
 )
+@pytest.mark.slow
 def test_which_program_failed_is_told(worker: Worker, name: str, request: pytest.FixtureRequest) -> None:
     before, after, more, words = FAILING[name]
     said = [words]

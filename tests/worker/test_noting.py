@@ -195,6 +195,7 @@ def noted(result: Any) -> Noted:
     return Noted(PROGRAM, result["noted"])
 
 
+@pytest.mark.slow
 def test_the_run_is_as_it_is_without_noting(result: Any, tmp_path: Path) -> None:
     without = analysed(tmp_path, PROGRAM, noting="off")
     assert "noted" not in without
@@ -287,6 +288,7 @@ def test_how_often_and_from_where_a_function_was_entered(noted: Noted) -> None:
     assert {one["function"] for one in found["callers"]} == {"forward"}
 
 
+@pytest.mark.slow
 def test_a_function_that_raises_midway(tmp_path: Path) -> None:
     result = analysed(tmp_path, PROGRAM, "graphmend_entry_raises")
     assert result["failure"] is not None
@@ -296,6 +298,7 @@ def test_a_function_that_raises_midway(tmp_path: Path) -> None:
     assert noted.known("if x.shape[0] > 2", "x.shape[0]").is_number
 
 
+@pytest.mark.slow
 def test_a_run_without_a_break_notes_nothing(tmp_path: Path) -> None:
     text = "import torch\n\n\ndef f(x):\n    return x + 1\n\n\ndef graphmend_entry():\n    return f, (torch.ones(2),)\n"
     assert analysed(tmp_path, text).get("noted") == []
@@ -308,6 +311,7 @@ ENDINGS = {
 
 
 @pytest.mark.parametrize("ending", ENDINGS.values(), ids=ENDINGS)
+@pytest.mark.slow
 def test_what_goes_wrong_while_noting_is_not_told(tmp_path: Path, ending: str) -> None:
     """The noting process is told by its pid: the entry's own is the one that built the program."""
     text = (

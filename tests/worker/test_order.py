@@ -149,6 +149,7 @@ LOCALS = {
 
 @pytest.mark.usefixtures("support")
 @pytest.mark.parametrize(("lines", "written"), LOCALS.values(), ids=LOCALS)
+@pytest.mark.slow
 def test_what_a_function_made_itself_is_seen_by_nobody_when_a_check_fails(
     lines: tuple[str, ...], written: list[str]
 ) -> None:

@@ -87,6 +87,7 @@ HARMLESS = {
 
 @each_worker
 @pytest.mark.parametrize("name", HARMLESS)
+@pytest.mark.slow
 def test_what_a_program_does_to_its_process_harms_nothing(worker: Worker, tmp_path: Path, name: str) -> None:
     file = tmp_path / "model.py"
     file.write_text(program(HARMLESS[name]))
@@ -164,6 +165,7 @@ def test_cancel_ends_the_group(worker: Worker, tmp_path: Path) -> None:
     wait_until(lambda: not alive(pid) and worker.children() == [])
 
 
+@pytest.mark.slow
 def test_an_end_that_comes_right_after_an_answer_leaves_no_file(tmp_path: Path) -> None:
     folder = tmp_path / "temporary"
     folder.mkdir()
@@ -287,6 +289,7 @@ def test_no_process_and_no_file_outlives_the_worker(tmp_path: Path, name: str) -
         assert {each.name for each in folder.iterdir()} == {"graphmend-foreign", "graphmend-link"}
 
 
+@pytest.mark.slow
 def test_a_worker_whose_folder_was_cleared_away_goes_on(tmp_path: Path) -> None:
     folder = tmp_path / "temporary"
     folder.mkdir()

@@ -76,6 +76,7 @@ def graphmend_entry():
 """
 
 
+@pytest.mark.slow
 def test_what_is_entered_while_the_entry_is_built_and_called_is_reached(worker: Worker, tmp_path: Path) -> None:
     path = tmp_path / "m.py"
     path.write_text(PROGRAM)
@@ -94,6 +95,7 @@ def test_where_nothing_is_reached_nothing_is_compared(worker: Worker, tmp_path: 
     assert (found["candidates"], found["failure"]) == ([], None)
 
 
+@pytest.mark.slow
 def test_what_is_reached_is_compared(worker: Worker, tmp_path: Path) -> None:
     path = tmp_path / "m.py"
     path.write_text(PROGRAM)
@@ -103,6 +105,7 @@ def test_what_is_reached_is_compared(worker: Worker, tmp_path: Path) -> None:
     assert one["outputs"] == "different"
 
 
+@pytest.mark.slow
 def test_a_program_with_a_profiler_of_its_own_is_asked_about_everything(worker: Worker, tmp_path: Path) -> None:
     path = tmp_path / "m.py"
     path.write_text(PROGRAM.replace("        done = []", "        done = []\n        sys.setprofile(None)"))

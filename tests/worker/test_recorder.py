@@ -45,6 +45,7 @@ def cut(text: str, place: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("number", range(len(CASES)), ids=list(CASES))
+@pytest.mark.slow
 def test_ids_outcomes_and_ranges(worker: Worker, number: int) -> None:
     expected = expected_of(list(CASES)[number], worker.hello["torch"], python_of(worker))
     text = source()

@@ -83,6 +83,7 @@ def test_sums_in_another_order_are_rounding() -> None:
 
 @pytest.mark.parametrize("name", ["y", "x", "w"])
 @pytest.mark.parametrize("share", [1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 2e-8, 5e-9])
+@pytest.mark.slow
 def test_a_share_is_told_also_one_that_float32_cannot_hold(name: str, share: float) -> None:
     assert told(mended=larger(share, name)) != ""
     assert told(mended=larger(-share, name)) != ""

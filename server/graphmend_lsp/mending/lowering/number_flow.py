@@ -130,10 +130,8 @@ class Flow:
             raise Refused(f"{self.line(node)}: a bool cannot be subtracted from a tensor.")
         self._right_of(type(parent.op).__name__ if parent.right is node else "")
         self._meet(node, other)
-        first = uses.is_first(node, parent)
-        if first == "dividend" or (first == "factor" and not same_kind(self.scalars, self.reads, other)):
-            reciprocal = ".reciprocal()" if first == "dividend" else ""
-            text = f"{operand(self._take_text(other))}{reciprocal} * {operand(self._take_text(node))}"
+        if second := uses.second(node, parent, same_kind(self.scalars, self.reads, other)):
+            text = second.format(operand(self._take_text(other)), operand(self._take_text(node)))
             self._forget(parent)
             self.exchange[parent] = text
 

@@ -6,7 +6,6 @@ Nothing is followed here.
 from __future__ import annotations
 
 import ast
-from typing import Literal
 
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.scalars import read_of
@@ -48,18 +47,21 @@ def is_kept(source: Source, kinds: Kinds, call: ast.expr) -> bool:
     return not number and not isinstance(parent.op, (ast.Add, ast.Sub))
 
 
-def is_first(node: ast.expr, operation: ast.BinOp) -> Literal["factor", "dividend"] | None:
-    """What a number in front of a name is, where its tensor may come second in its place.
+def second(node: ast.expr, operation: ast.BinOp, is_same_kind: bool) -> str | None:
+    """The text, for the name and the number, in which the tensor of a number in front of a name comes second; None as it is.
 
     Beside a float16 or bfloat16 tensor torch rounds a tensor without dimensions to that dtype before it multiplies, if it comes
-    first; it does not round one that comes second, nor a number. It divides a number by a tensor as it multiplies the tensor's
-    reciprocal by the number, and two tensors in one step (measured on the CPU, torch 2.13; `Tensor.__rtruediv__`).
+    first; it does not round one that comes second, nor a number: but where both are of one dtype. It divides a number by a
+    tensor as it multiplies the tensor's reciprocal by the number, and two tensors in one step (measured on the CPU, torch 2.13;
+    `Tensor.__rtruediv__`).
     """
     if operation.left is not node or not isinstance(operation.right, (ast.Name, ast.Attribute)):
         return None
-    if operation.lineno != operation.end_lineno or not isinstance(operation.op, (ast.Mult, ast.Div)):
+    if operation.lineno != operation.end_lineno:
         return None
-    return "factor" if isinstance(operation.op, ast.Mult) else "dividend"
+    if isinstance(operation.op, ast.Div):
+        return "{}.reciprocal() * {}"
+    return "{} * {}" if isinstance(operation.op, ast.Mult) and not is_same_kind else None
 
 
 def scope_of(source: Source, node: ast.AST) -> ast.AST | None:
