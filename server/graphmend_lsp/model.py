@@ -229,6 +229,14 @@ class Assumption:
 
 
 @dataclass(frozen=True, slots=True)
+class Belief:
+    """What an expression, given as its text, was in every call that a run saw: ``a tensor``, ``a Python value``, ``False``."""
+
+    code: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
 class Mend:
     """A proposed rewrite of one break.
 
@@ -238,7 +246,7 @@ class Mend:
     `names` are those that it brings into its files, which no other mend made together with it may use.
     `serves` says in which calls alone it gains anything ("" for all); it is told where a verdict shows no gain.
     `assumes` is what it takes for granted; what neither the source nor a run discharges makes it unsafe.
-    `rests_on` are facts of the run without which it would not have been made, each a clause: what values were in every call.
+    `rests_on` are facts of the run without which it would not have been made.
     `inductor`: whether it works depends on the backend, so it is proven under inductor, too.
     """
 
@@ -253,7 +261,7 @@ class Mend:
     names: tuple[NewName, ...] = ()
     serves: str = ""
     assumes: tuple[Assumption, ...] = ()
-    rests_on: tuple[str, ...] = ()
+    rests_on: tuple[Belief, ...] = ()
     inductor: bool = False
 
 

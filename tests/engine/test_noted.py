@@ -18,7 +18,7 @@ from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.syntax.break_site import place_of
-from graphmend_lsp.model import Break, Declined, Entry, Mend, Span
+from graphmend_lsp.model import Belief, Break, Declined, Entry, Mend, Span
 from graphmend_lsp.values import NOTHING, Facts
 from graphmend_lsp.worker.wire import NotedFunction
 
@@ -126,7 +126,7 @@ def test_a_fact_makes_a_mend_possible_which_says_so() -> None:
     assert without[0] == ()
     assert "`wide` is a tensor or a Python value" in " ".join(one.reason for one in without[1])
     assert known[0][0].rule == "where"
-    assert known[0][0].rests_on == ("`wide` was a Python value in every call that was seen",)
+    assert known[0][0].rests_on == (Belief("wide", "a Python value"),)
 
 
 CAUSE = {"gb_id": "GB0170", "gb_type": "", "context": "", "explanation": "", "hints": []}

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from graphmend_lsp.engine.files import Sources
-from graphmend_lsp.engine.verdicts import gains, judge, worst
-from graphmend_lsp.model import Counts, Mend, Span
+from graphmend_lsp.engine.verdicts import believed, gains, judge, worst
+from graphmend_lsp.model import Belief, Counts, Mend, Span
 
 PATH = "/p/a.py"
 SOURCES = Sources({PATH: "if x.sum() > 0:\n    y = 1\n"})
@@ -118,3 +118,25 @@ def test_a_boundary_is_still_a_break() -> None:
     assert verdict.safety == "safe" and verdict.after.breaks == 1
     two = judge(result(before={**one, "breaks": 2}, after=one), [isolated, replace(isolated, title="too")], SOURCES)
     assert two.safety == "safe" and two.after.breaks == 1  # one boundary for both, which Dynamo tells
+
+
+def test_what_a_mend_believes_is_a_sentence_for_each_kind() -> None:
+    beliefs = [
+        Belief("x", "a tensor"),
+        Belief("low", "a Python value"),
+        Belief("mask", "a tensor"),
+        Belief("mask", "a tensor with 2 dimensions"),
+        Belief("high", "a Python value"),
+        Belief("flag", "a Python value"),
+        Belief("flag", "False"),
+        Belief("x", "a tensor"),
+        Belief("y", "a tensor"),
+        Belief("z", "a tensor"),
+    ]
+    assert believed(beliefs) == (
+        "`x`, `y` and `z` were each a tensor in every call that was seen",
+        "`low` and `high` were each a Python value in every call that was seen",
+        "`mask` was a tensor with 2 dimensions in every call that was seen",
+        "`flag` was False in every call that was seen",
+    )
+    assert believed([]) == ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from graphmend_lsp.engine.assumed import standing_of, words_of
@@ -10,7 +10,7 @@ from graphmend_lsp.engine.breaks import span_of
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.runs import cut_of
 from graphmend_lsp.mending import LAST_RESORT
-from graphmend_lsp.model import Assumption, Counts, Mend, Report, Safety, Span, Verdict
+from graphmend_lsp.model import Assumption, Belief, Counts, Mend, Report, Safety, Span, Verdict
 from graphmend_lsp.text import Text
 from graphmend_lsp.worker.wire import CandidateResult, Difference
 
@@ -90,7 +90,10 @@ def judge(
     for assumption in standing.open:
         lower("unsafe", standing.told(assumption))
     reasons += [words_of(one) for one in _first(differences, "moved")]
-    changes = [change for mend in mends for change in (*mend.changes, *mend.rests_on)]
+    changes = [
+        *(change for mend in mends for change in mend.changes),
+        *believed(one for mend in mends for one in mend.rests_on),
+    ]
     return Verdict(
         safety=safety if gained else "wrong",
         reasons=tuple(dict.fromkeys((*reasons, *changes, *checked))),
@@ -108,6 +111,24 @@ def judge(
         discharged=standing.discharged,
         accepted=standing.accepted,
         unmet=standing.unmet,
+    )
+
+
+def believed(beliefs: Iterable[Belief]) -> tuple[str, ...]:
+    """What values were in every call that a run saw, in a sentence for each kind; of an expression what says most of it."""
+    said: dict[str, list[str]] = {}
+    for one in beliefs:
+        said.setdefault(one.code, []).append(one.what)
+    groups: dict[str, list[str]] = {}
+    for code, kinds in said.items():
+        exact = [what for what in kinds if what not in ("a tensor", "a Python value")]
+        for what in dict.fromkeys(exact or kinds):
+            groups.setdefault(what, []).append(f"`{code}`")
+    return tuple(
+        f"{', '.join(names[:-1])} and {names[-1]} were each {what} in every call that was seen"
+        if len(names) > 1
+        else f"{names[0]} was {what} in every call that was seen"
+        for what, names in groups.items()
     )
 
 

@@ -10,6 +10,7 @@ import ast
 from dataclasses import dataclass
 
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned
+from graphmend_lsp.model import Belief
 from graphmend_lsp.values import FunctionFact, TensorFact, ValueFact
 
 
@@ -71,4 +72,4 @@ class Seen:
 
     def believe(self, node: ast.AST, what: str) -> None:
         """Note that the mend rests on what `node` was: ``a tensor``."""
-        self.source.rested[f"`{self.source.code(node)}` was {what} in every call that was seen"] = None
+        self.source.rested[Belief(self.source.code(node), what)] = None

@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from graphmend_lsp.mending.rule import DEFAULT_STYLE, Style
-from graphmend_lsp.model import Span
+from graphmend_lsp.model import Belief, Span
 from graphmend_lsp.text import Text
 from graphmend_lsp.values import FileFacts
 
@@ -67,7 +67,7 @@ class _Known:
 class Source:
     """A parsed file. `text` is the whole text, a byte order mark included; node offsets count in it.
 
-    `noted` is what a run showed of its values; ask through `facts.seen`. `rested` collects in words what was believed for it.
+    `noted` is what a run showed of its values; ask through `facts.seen`. `rested` collects what was believed for it.
     `style` is how its project writes code.
     """
 
@@ -76,7 +76,7 @@ class Source:
     tree: ast.Module
     parents: Mapping[ast.AST, ast.AST]
     noted: FileFacts | None = None
-    rested: dict[str, None] = field(default_factory=dict, compare=False)
+    rested: dict[Belief, None] = field(default_factory=dict, compare=False)
     style: Style = DEFAULT_STYLE
     bound: dict[ast.AST, Bound] = field(default_factory=dict, compare=False, repr=False)  # `imports.bound_in`, by scope
     sites: dict[Span, Site | None] = field(default_factory=dict, compare=False, repr=False)  # `site`
