@@ -72,9 +72,10 @@ class InProcess(Mender):
         rules: Sequence[str] = (),
         facts: Facts = NOTHING,
         styles: Mapping[str, Style] = MappingProxyType({}),
+        wrapping: Mapping[str, str] = MappingProxyType({}),
     ) -> tuple[tuple[Mend, ...], tuple[Any, ...]]:
         """As `Mender.propose`."""
-        found = propose(site, sources, rules, facts, styles)
+        found = propose(site, sources, rules, facts, styles, wrapping)
         return found.mends, found.declined or (() if found.mends else (no_rule_for(site),))
 
 

@@ -355,6 +355,19 @@ UNEQUAL = [
         entry=f"f, ({X}, False)",
         finds=(("output", "different", "in float64 they differ too"),),
     ),
+    Case(
+        "a forward pass that fails because its backward pass would",
+        "def f(x):\n    return torch.unique(x) + 1\n",
+        "import contextlib, functools\n\n\ndef captures(function):\n"
+        "    @functools.wraps(function)\n    def run(*args):\n"
+        "        with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True):\n"
+        "            return function(*args)\n"
+        "    torch._dynamo.eval_frame.skip_code(run.__code__)\n    return run\n\n\n"
+        "@captures\ndef f(x):\n    return torch.unique(x) + 1\n",
+        conditions=(),
+        finds=(("exception", "exception", "in backward became torch._dynamo.exc.BackendCompilerFailed"),),
+        likeness={"outputs": "bit-equal"},
+    ),
     moved("a level changed", "log.warning('y')", "log.error('y')", finds=(("log", "different", "model ERROR"),)),
     moved("a message changed", "log.warning('y')", "log.warning('z')", finds=(("log", "different", "'y' became 'z'"),)),
     moved("a warning lost", "warnings.warn('careful')", finds=(("warning", "different", "missing: 'careful'"),)),

@@ -186,7 +186,8 @@ def _with_like(programs: Programs, old: Trial, new: Trial) -> Pairs:
             one, forgiving = Side(uncompiled, reference.blobs), PARTS
             if recipe not in plain:  # it was run with gradients only: effects and exception can be compared
                 one, other = _bare(one), _bare(other)
-        pairs.append(Pair(recipe, label, one, other, True, forgiving))
+        fails = recipe.raises and first.raised is not None and first.raised.stage == "backward"
+        pairs.append(Pair(recipe, label, one, other, True, forgiving, refused=fails))
     return Pairs(tuple(pairs), tuple(told))
 
 

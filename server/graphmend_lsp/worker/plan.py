@@ -92,7 +92,7 @@ class Plan:
         """The calls that show lost effects: as given, one with other values, those that took another side, the end."""
         kept: dict[Recipe, None] = {}
         for number, recipe in enumerate(self.recipes):
-            if recipe == gradient_of(Recipe(recipe.base)):  # a tensor's text changes with its history
+            if _asks_alone(recipe):  # a tensor's text changes with its history
                 kept[recipe] = None
                 continue
             plain = recipe.own or recipe.again or number in self.telling
@@ -113,10 +113,7 @@ class Plan:
         """All calls, also those with smaller inputs; gradients in one of them only, and none at other sizes, because each form
         is compiled anew."""
         smaller = [one for one in self.late if one.resize is not None and not (one.raises or one.call_mode)]
-        kept = [
-            one if one == gradient_of(Recipe(one.base)) else replace(one, gradients=False)
-            for one in (*self.recipes, *smaller)
-        ]
+        kept = [one if _asks_alone(one) else replace(one, gradients=False) for one in (*self.recipes, *smaller)]
         kept = [replace(one, call_mode="no_grad") if one.resize is not None else one for one in kept]
         return tuple(dict.fromkeys(kept))
 
@@ -125,6 +122,11 @@ class Plan:
         calls = (*self.recipes, *self.late)
         forms = (*self.lean(), *self.leanest(), *(self.of_every_size() if every_size else ()))
         return (*calls, *dict.fromkeys(one for one in forms if one not in calls), *self.probes)
+
+
+def _asks_alone(recipe: Recipe) -> bool:
+    """Whether a call of the entry's asks for gradients, and is as it is in all else."""
+    return replace(recipe, raises=False) == gradient_of(Recipe(recipe.base))
 
 
 def choose(
@@ -287,9 +289,14 @@ class _Search:
         if not asks_gradients(self.pristine[base]):
             return
         recipe = gradient_of(Recipe(base))
-        if self.observe(recipe).raised is None:
+        raised = self.observe(recipe).raised
+        if raised is None:
             self.gradients = True
             self.recipes.append(recipe)
+        elif (
+            raised.stage == "backward"
+        ):  # who asks for no backward pass has the outputs; AOTAutograd traces both at once
+            self.recipes.append(replace(recipe, raises=True))
 
     def single_out(self, bases: Sequence[int]) -> tuple[Recipe, ...]:
         """Calls near those that showed a side, with elements at which the other side may have no gradient."""
