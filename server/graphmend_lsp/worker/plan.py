@@ -40,6 +40,7 @@ STANDARD_CALLS = 150  # about as many as a mend is tried with, of which each cou
 SEARCH_SHARE = 0.25  # of the time limit, until the search for unseen sides ends
 RUNS = 6  # how often each chosen call is run again, at most: two programs, three ways
 MOST_RESHAPED = 2
+MOST_GRADIENTS = 4  # the entry's calls of which it is known whether a backward pass goes through them
 MOST_NEAR = 2  # calls that showed a side, from which others are made with single elements changed
 PATIENCE = 20  # times the longest call so far that a made-up call may take
 LEAST_PATIENCE = 1.0  # seconds
@@ -284,19 +285,21 @@ class _Search:
         return time.monotonic() - self.started + again
 
     def find_gradients(self) -> None:
-        """Whether floating inputs may ask for gradients: the program must take them as well as without."""
-        base = next(base for base in range(len(self.calls)) if base not in self.raising)
-        if not asks_gradients(self.pristine[base]):
-            return
-        recipe = gradient_of(Recipe(base))
-        raised = self.observe(recipe).raised
-        if raised is None:
-            self.gradients = True
-            self.recipes.append(recipe)
-        elif (
-            raised.stage == "backward"
-        ):  # who asks for no backward pass has the outputs; AOTAutograd traces both at once
-            self.recipes.append(replace(recipe, raises=True))
+        """Whether floating inputs may ask for gradients: the program must take them as well as without.
+
+        A call whose backward pass fails is kept: who asks for none has the outputs, and AOTAutograd traces both at once.
+        """
+        bases = [base for base in range(len(self.calls)) if base not in self.raising]
+        for base in bases[:MOST_GRADIENTS]:
+            if not asks_gradients(self.pristine[base]):
+                continue
+            recipe = gradient_of(Recipe(base))
+            raised = self.observe(recipe).raised
+            if raised is None and base == bases[0]:
+                self.gradients = True
+                self.recipes.append(recipe)
+            elif raised is not None and raised.stage == "backward":
+                self.recipes.append(replace(recipe, raises=True))
 
     def single_out(self, bases: Sequence[int]) -> tuple[Recipe, ...]:
         """Calls near those that showed a side, with elements at which the other side may have no gradient."""
