@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import pytest
 
+from graphmend_lsp.engine.ahead import Judged, judged_so_far, judging
 from graphmend_lsp.engine.choice import rank, settle, taken
 from graphmend_lsp.engine.config import CheckRequest
 from graphmend_lsp.engine.files import Sources
@@ -310,18 +311,13 @@ def test_a_cancelled_mend_all_gives_nothing() -> None:
 
 
 class Slow(Words):
-    """Each verdict after the first `quick` takes for ever, or `delay` seconds; the first run took `first` seconds."""
+    """Each verdict after the first `quick` takes for ever."""
 
     quick = 1
-    delay = 3600.0
-    first: float | None = None
-
-    async def run(self, _request: CheckRequest, _on_progress: Any = None) -> dict[Key, Run]:
-        return {} if self.first is None else {KEY: Run(seconds=self.first)}
 
     async def verify(self, *arguments: Any, **more: Any) -> Any:
         if len(self.asked) >= self.quick:
-            await asyncio.sleep(self.delay)
+            await asyncio.sleep(3600)
         return await super().verify(*arguments, **more)
 
 
@@ -350,22 +346,55 @@ async def test_what_is_known_against_a_mend_is_told_when_the_time_is_over() -> N
     ]
 
 
+class Tired(Words):
+    """The first run takes `first` seconds and each verdict 0.3; it asks whether to go on, as the session does."""
+
+    first = 0.05
+
+    async def run(self, _request: CheckRequest, _on_progress: Any = None) -> dict[Key, Run]:
+        return {KEY: Run(seconds=self.first)}
+
+    async def verify(self, *arguments: Any, **more: Any) -> Any:
+        judged = judged_so_far()
+        assert judged is not None
+        if (failure := judged.spent()) is not None:
+            return [], failure
+        await asyncio.sleep(0.3)
+        return await super().verify(*arguments, **more)
+
+    async def prove(self, request: CheckRequest, report: Report, on_progress: Any = None, **more: Any) -> Report:
+        _, failure = await self.verify(request, KEY, [], Sources(request.texts), on_progress)
+        return report if failure is not None else await super().prove(request, report, on_progress, **more)
+
+
 @pytest.mark.parametrize(
-    ("quick", "seconds", "texts"),
-    [(0, None, {}), (1, None, {PATH: "12\n"}), (1, 0.6, {PATH: "1b\n"})],
-    ids=["nothing is verified", "something is", "a limit of the user's own"],
+    ("mends", "first", "seconds", "text", "asked", "stopped"),
+    [
+        ({"a": ["x", "1"]}, 0.05, None, "a\n", 1, 0.2),
+        ({"a": ["1"], "b": ["x", "2"]}, 0.05, None, "12\n", None, None),  # two rounds
+        ({"a": ["x", "1"]}, 60.0, None, "1\n", None, None),
+        ({"a": ["x", "1"]}, 0.05, 30.0, "1\n", None, None),
+    ],
+    ids=[
+        "nothing is verified",
+        "the first is, however late",
+        "the first run is slow, too",
+        "a limit of the user's own",
+    ],
 )
-async def test_a_search_that_verifies_nothing_in_some_times_the_first_run_ends(
-    quick: int, seconds: float | None, texts: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_search_that_verifies_nothing_in_four_times_the_first_run_ends(
+    mends: Any, first: float, seconds: float | None, text: str, asked: int | None, stopped: float | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
     monkeypatch.setattr("graphmend_lsp.engine.plan._LEAST_PATIENCE", 0.1)
-    words = Slow("ab\n", MENDS)
-    words.first, words.quick = 0.05, quick
-    words.delay = 3600.0 if seconds or not quick else 0.5
+    words = Tired("ab\n" if "b" in mends else "a\n", mends)
+    words.first = first
     words.counts = lambda text: Counts(1 + sum(map(text.count, "ab")), sum(map(text.count, "ab")), 0)  # type: ignore[method-assign]
-    plan = await mend_all(cast(Any, words), CheckRequest((PATH,), {PATH: "ab\n"}), seconds=seconds)
-    assert plan.texts == texts
-    assert plan.stopped_after == (seconds if quick else pytest.approx(0.2, abs=0.1))
+    with judging(Judged()):
+        plan = await mend_all(cast(Any, words), CheckRequest((PATH,), {PATH: words.text}), seconds=seconds)
+    assert plan.texts == ({PATH: text} if text != words.text else {})
+    assert asked is None or len(words.asked) == asked
+    assert plan.stopped_after == stopped
 
 
 async def test_one_mend_of_two_breaks_is_proven_and_counted_once() -> None:

@@ -23,10 +23,12 @@ from graphmend_lsp.worker.wire import Candidate, CandidateResult, VerifyParams
 class Judged:
     """Results by what was asked; and why there are none for what was asked together.
 
-    `_late` are the failures of the last requests about an entry, while all of them end for their time; `_slow` are the
-    rules of an entry whose mends inductor did not compile in time, and why.
+    `spent` says why no further mend is verified at all, where that is so. `_late` are the failures of the last requests about
+    an entry, while all of them end for their time; `_slow` are the rules of an entry whose mends inductor did not compile in
+    time, and why.
     """
 
+    spent: Callable[[], Failure | None] = lambda: None
     _results: dict[str, CandidateResult] = field(default_factory=dict)
     _failed: dict[frozenset[str], Failure] = field(default_factory=dict)
     _late: dict[str, list[Failure]] = field(default_factory=dict)
@@ -42,7 +44,9 @@ class Judged:
         }, None
 
     def given_up(self, params: VerifyParams) -> Failure | None:
-        """Why the entry is asked about no further mend: so many requests in a row ended for their time."""
+        """Why the entry is asked about no further mend: all time is `spent`, or so many requests in a row ended for their own."""
+        if (failure := self.spent()) is not None:
+            return failure
         late = self._late.get(_program(params), [])
         return late[-1] if len(late) >= _MOST_LATE else None
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+from graphmend_lsp.engine.ahead import judged_so_far
 from graphmend_lsp.engine.breaks import is_within
 from graphmend_lsp.engine.choice import settle
 from graphmend_lsp.engine.config import CheckRequest, OnProgress
@@ -54,14 +55,16 @@ async def mend_all(
 ) -> Plan:
     """Mend to the fixpoint. `report` is a proven or unproven report of the same request, where there is one.
 
-    With `seconds` it ends by then, with what is proven; only the first run of the entries is not cut short. Without, it ends
-    when it has verified nothing in four times that run (and in two minutes).
+    With `seconds` it ends by then, with what is proven; only the first run of the entries is not cut short. Without, it tries
+    no further mend when none is verified in four times that run (and in two minutes).
     """
     limit = TimeLimit(seconds)
     runs: Mapping[Key, Run] = {} if report else await prover.run(request, on_progress)
     if runs:
         first = max(limit.passed, sum(run.seconds for run in runs.values()))  # runs that are kept took no time now
         limit.wait(max(_LEAST_PATIENCE, _PATIENCE * first))
+        if (judged := judged_so_far()) is not None:
+            judged.spent = limit.spent
     before = report or await prover.report(request, runs)
     plan = await _to_fixpoint(prover, request, before, runs, frozenset(), on_progress, limit)
     if limit.over or not (vain := _skipped(plan.after) & _mended(plan.before, plan.applied)):
@@ -123,10 +126,8 @@ async def _to_fixpoint(
         tell = _numbered(on_progress, made + 1, reports[-1])
         share = _ROUNDS_SHARE if rounds else 1.0
         said: Known = {}
-        verified = partial(_has_verified, request, reports, rounds, said)
-        step = await limit.hopeful(
-            next_round(prover, now, offered, ran[-1], tell, hopeless, said, again=again), share, verified
-        )
+        limit.verified = partial(_has_verified, request, reports, rounds, said)
+        step = await limit.within(next_round(prover, now, offered, ran[-1], tell, hopeless, said, again=again), share)
         if step is None:
             reports[-1] = _objected(reports[-1], said)
             break

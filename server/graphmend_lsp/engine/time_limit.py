@@ -1,7 +1,7 @@
 """The time that a mend-all has: what is not done by then is cancelled, and what is verified by then is kept.
 
 Without a limit of its own a mend-all may take as long as it verifies something. Where it has verified nothing in `patience`
-seconds, it ends: each verdict of a mend that inductor compiles may take minutes, and there are many.
+seconds, it tries no further mend: a verdict of what inductor compiles may take minutes, and there are many.
 """
 
 from __future__ import annotations
@@ -11,27 +11,30 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+from graphmend_lsp.model import Failure
+
 _T = TypeVar("_T")
 
 
 class TimeLimit:
     """Seconds from its making on; None: no limit but the `patience`, which `wait` sets.
 
-    `over` says whether something was cancelled.
+    `over` says whether something was cancelled, or not begun. `verified` asks whether a mend is verified.
     """
 
     def __init__(self, seconds: float | None) -> None:
         self.seconds = seconds
         self.over = False
         self._begun = time.monotonic()
+        self.verified: Callable[[], bool] = lambda: False
         self._patience: float | None = None
         self._ends = 0.0
 
     def wait(self, patience: float) -> None:
-        """Without a limit, end when nothing is verified in that many seconds from now."""
+        """Without a limit, verify no further mend when none is verified in that many seconds from now."""
         if self.seconds is None:
             self._patience = patience
-            self._ends = time.monotonic() + patience
+            self._ends = self.passed + patience
 
     async def within(self, work: Coroutine[Any, Any, _T], share: float = 1.0) -> _T | None:
         """What the work gives; None when that share of all the time is over first."""
@@ -47,24 +50,13 @@ class TimeLimit:
         self.over = True
         return None
 
-    async def hopeful(self, work: Coroutine[Any, Any, _T], share: float, has_verified: Callable[[], bool]) -> _T | None:
-        """As `within`; without a limit, None when the patience is over and `has_verified` then says that there is nothing."""
-        if self._patience is None or has_verified():
-            return await self.within(work, share)
-        left = self._ends - time.monotonic()
-        task = asyncio.ensure_future(work)
-        try:
-            await asyncio.wait((task,), timeout=max(left, 0.0))
-            if not task.done() and has_verified():
-                await asyncio.wait((task,))
-        finally:
-            if not task.done():
-                task.cancel()
-                await asyncio.wait((task,))
-        if not task.cancelled():
-            return task.result()
+    def spent(self) -> Failure | None:
+        """Why no further mend is verified: nothing was until the patience was over. A verdict under way comes to its end."""
+        if self._patience is None or self.passed < self._ends or self.verified():
+            return None
         self.over = True
-        return None
+        words = f"No mend was verified in {self._patience:.3g} seconds, so no other one was tried."
+        return Failure("compare", "timeout", words, "Verify for longer with --seconds N.")
 
     @property
     def passed(self) -> float:
