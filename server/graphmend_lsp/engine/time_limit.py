@@ -56,7 +56,7 @@ class TimeLimit:
             return None
         self.over = True
         words = f"No mend was verified in {self._patience:.3g} seconds, so no other one was tried."
-        return Failure("compare", "timeout", words, "Verify for longer with --seconds N.")
+        return Failure("compare", "timeout", words, "`graphmend-lsp mend --seconds N` verifies for longer.")
 
     @property
     def passed(self) -> float:
