@@ -364,7 +364,9 @@ class Tired(Words):
 
     async def prove(self, request: CheckRequest, report: Report, on_progress: Any = None, **more: Any) -> Report:
         _, failure = await self.verify(request, KEY, [], Sources(request.texts), on_progress)
-        return report if failure is not None else await super().prove(request, report, on_progress, **more)
+        if failure is not None:
+            return replace(report, failures=(failure,))
+        return await super().prove(request, report, on_progress, **more)
 
 
 @pytest.mark.parametrize(
@@ -395,6 +397,7 @@ async def test_a_search_that_verifies_nothing_in_four_times_the_first_run_ends(
     assert plan.texts == ({PATH: text} if text != words.text else {})
     assert asked is None or len(words.asked) == asked
     assert plan.stopped_after == stopped
+    assert plan.after.failures == ()
 
 
 async def test_one_mend_of_two_breaks_is_proven_and_counted_once() -> None:

@@ -170,9 +170,9 @@ async def _to_fixpoint(
     changed = {path: text for step in rounds for path, text in step.texts.items()}
     old = {path: text for step in reversed(rounds) for path, text in step.old.items()}
     applied = tuple(_in_original(candidate, old, step.old) for step in rounds for candidate in step.accepted)
-    return Plan(
-        before, reports[len(rounds)], applied, changed, verdict, {path: old[path] for path in changed}, limit.told
-    )
+    left = reports[len(rounds)]  # that the patience is over is told by the plan; nothing failed
+    left = replace(left, failures=tuple(one for one in left.failures if one != limit.ended))
+    return Plan(before, left, applied, changed, verdict, {path: old[path] for path in changed}, limit.told)
 
 
 def _with_notes(run: Run, last: Run | None, old: Mapping[str, str], new: Mapping[str, str]) -> Run:

@@ -19,13 +19,15 @@ _T = TypeVar("_T")
 class TimeLimit:
     """Seconds from its making on; None: no limit but the `patience`, which `wait` sets.
 
-    `over` says whether something was cancelled, or not begun. `verified` asks whether a mend is verified.
+    `over` says whether something was cancelled, or not begun. `verified` asks whether a mend is verified; `ended`
+    is what a mend that is not tried for the patience ends with.
     """
 
     def __init__(self, seconds: float | None) -> None:
         self.seconds = seconds
         self.over = False
         self._begun = time.monotonic()
+        self.ended: Failure | None = None
         self.verified: Callable[[], bool] = lambda: False
         self._patience: float | None = None
         self._ends = 0.0
@@ -56,7 +58,8 @@ class TimeLimit:
             return None
         self.over = True
         words = f"No mend was verified in {self._patience:.3g} seconds, so no other one was tried."
-        return Failure("compare", "timeout", words, "`graphmend-lsp mend --seconds N` verifies for longer.")
+        self.ended = Failure("compare", "timeout", words, "`graphmend-lsp mend --seconds N` verifies for longer.")
+        return self.ended
 
     @property
     def passed(self) -> float:
