@@ -68,6 +68,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.slow
 def test_what_is_not_ready_is_refused(release: ModuleType, tree: Path, tmp_path: Path, name: str) -> None:
     place, old, new, words = CHANGES[name]
     copy = Path(shutil.copytree(tree, tmp_path / "tree"))

@@ -33,6 +33,7 @@ def offset_of(line: str, place: types.Position, encoding: str) -> int:
     return len(line.encode(name)[: place.character * width].decode(name))
 
 
+@pytest.mark.slow
 async def test_open_fix_and_close(client: LanguageClient, tmp_path: Path) -> None:
     uri = (tmp_path / "model.py").as_uri()
     document = types.TextDocumentItem(uri=uri, language_id="python", version=1, text=SOURCE)

@@ -152,6 +152,7 @@ def test_the_command_reads_a_trace(start: Start, state: Path, project: Path, tmp
 
 
 @pytest.mark.parametrize("argument", [None, 5, {"folder": 3}, "relative/folder", {"folder": "/x", "map": [["a"]]}])
+@pytest.mark.slow
 def test_a_command_without_a_folder_is_refused(start: Start, state: Path, argument: Any) -> None:
     client = begin(start, state)
     answer = client.ask("workspace/executeCommand", {"command": "graphmend.readTrace", "arguments": [argument]})

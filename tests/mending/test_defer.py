@@ -332,6 +332,7 @@ _ONCE_SITES = {
 
 
 @pytest.mark.parametrize("name", _ONCE_SITES)
+@pytest.mark.slow
 def test_messages_of_transformers_are_said_once(name: str) -> None:
     import ast
     import importlib.util

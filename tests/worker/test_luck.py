@@ -46,6 +46,7 @@ def loaded(folder: Path, condition: str) -> tuple[Any, Place]:
 
 
 @pytest.mark.parametrize("condition", CONDITIONS)
+@pytest.mark.slow
 def test_a_side_that_a_random_number_chooses_is_reached(tmp_path: Path, condition: str) -> None:
     module, place = loaded(tmp_path, condition)
     sides = watch_conditions([place], lambda file: Path(file).read_text("utf-8"))

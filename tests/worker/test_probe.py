@@ -94,6 +94,7 @@ CASES: list[tuple[str, Callable[[Any, torch.Tensor], Any], list[tuple[torch.Tens
 
 
 @pytest.mark.parametrize(("segment", "call", "runs"), CASES)
+@pytest.mark.slow
 def test_both_sides_are_seen_and_nothing_changes(program: Any, segment: str, call: Any, runs: Any) -> None:
     before = [call(program, x) for x, _ in runs]
     sides = watch_conditions([place(program.__file__, segment)], read)

@@ -59,6 +59,7 @@ FAILURES: dict[str, tuple[str, str, str, str, int | None]] = {
 
 @each_worker
 @pytest.mark.parametrize("name", FAILURES)
+@pytest.mark.slow
 def test_a_failure_is_typed_and_the_worker_lives(worker: Worker, tmp_path: Path, name: str) -> None:
     text, stage, kind, words, line = FAILURES[name]
     file = tmp_path / "model.py"
