@@ -57,7 +57,7 @@ class TimeLimit:
         if self._patience is None or self.passed < self._ends or self.verified():
             return None
         self.over = True
-        words = f"No mend was verified in {self._patience:.3g} seconds, so no other one was tried."
+        words = f"GraphMend verified no mend in {self._patience:.3g} seconds, so it did not try this one."
         self.ended = Failure("compare", "timeout", words, "`graphmend-lsp mend --seconds N` verifies for longer.")
         return self.ended
 

@@ -61,7 +61,7 @@ def print_plan(console: Console, plan: Plan, *, diffs: bool, written: bool) -> N
     if plan.stopped_after is not None:
         words = f"Stopped after {plan.stopped_after:.3g} seconds with what was verified; more --seconds may mend more."
         if not plan.applied:
-            words = f"Stopped: no mend was verified in {plan.stopped_after:.3g} seconds; more --seconds may mend more."
+            words = f"GraphMend verified no mend in {plan.stopped_after:.3g} seconds and stopped; more --seconds may mend more."
         console.print(words, soft_wrap=True)
     if plan.texts and not written:
         console.print("No file was changed; --write changes them.")
