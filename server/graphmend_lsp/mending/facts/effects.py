@@ -213,8 +213,6 @@ def is_static(source: Source, node: ast.expr, seen: frozenset[str] = frozenset()
 def _static_attribute(source: Source, node: ast.Attribute) -> bool:
     if node.attr in _FIXED or dotted(source, node) is not None:
         return True
-    if "config" in source.code(node.value).lower():
-        return True
     owner = source.owner(node)
     if not (isinstance(node.value, ast.Name) and node.value.id == "self" and owner is not None):
         return False

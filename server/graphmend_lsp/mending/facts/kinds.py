@@ -24,7 +24,6 @@ _SHAPES = ("batch_shape", "event_shape")
 """What every distribution of torch has as `torch.Size`."""
 _PYTHON_ATTRIBUTES = frozenset((
     "dtype", "device", "shape", "ndim", "is_cuda", "training", "requires_grad", "itemsize", "layout", "type",
-    "config",
 ))  # fmt: skip
 _PYTHON_METHODS = frozenset((
     *(name for name, one in METHODS.items() if not (one.is_tensor or one.reads or one.effect) and name != "storage"),
@@ -166,7 +165,7 @@ class Kinds:
         name = dotted(self.source, node)
         if name is not None:
             return "python"
-        if node.attr in _PYTHON_ATTRIBUTES or (isinstance(node.value, ast.Attribute) and node.value.attr == "config"):
+        if node.attr in _PYTHON_ATTRIBUTES:
             return "python"
         if isinstance(node.value, ast.Name) and node.value.id == "self":
             return self._of_own(node, seen)

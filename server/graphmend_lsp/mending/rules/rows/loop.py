@@ -9,27 +9,26 @@ import ast
 import textwrap
 from collections.abc import Iterator, Sequence
 
+from graphmend_lsp.mending.facts.planes import planes_with_some
 from graphmend_lsp.mending.lowering.counted import indices
 from graphmend_lsp.mending.rules.rows.list import Selection, names
 from graphmend_lsp.mending.syntax import edits
-from graphmend_lsp.mending.syntax.formatting import render
-from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
+from graphmend_lsp.mending.syntax.imports import is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, assigned
 from graphmend_lsp.model import TextEdit
 from graphmend_lsp.text import apply_edits
 
-_LAST_TWO = (("-1", "-2"), ("-2", "-1"), ("1", "2"), ("2", "1"))
-
 
 def over_all(source: Source, node: ast.AST) -> str | None:
     """The text with a loop over the experts that have a row made one over all experts; None when the break is no such list.
 
-    The mask is ``m``: a plane for each expert. The loop is over ``(m.sum(dim=(-1, -2)) > 0).nonzero(as_tuple=True)[0]``,
-    or that with ``.tolist()``, directly or by a name that is used for nothing else.
+    The mask is ``m``: a plane for each expert. The loop is over the numbers of the planes that hold anything, as
+    ``(m.sum(dim=(-1, -2)) > 0).nonzero(as_tuple=True)[0]`` lists them, or that with ``.tolist()``, directly or by a name that
+    is used for nothing else.
     """
     found = indices(source, node)
-    if found is None or (planes := _hit_planes(source, found[1])) is None:
+    if found is None or (planes := planes_with_some(source, found[1])) is None:
         return None
     listed = found[0]
     if found[2]:
@@ -180,28 +179,6 @@ def _is_length(source: Source, node: ast.expr, chosen: Selection) -> bool:
     elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
         listed = node.value.value if getattr(node.slice, "value", None) == 0 else None
     return isinstance(listed, ast.Name) and listed.id in (chosen.rows, chosen.others)
-
-
-def _hit_planes(source: Source, mask: ast.expr) -> str | None:
-    """The name of the mask of which ``m.sum(dim=(-1, -2)) > 0`` tells the planes that are not empty."""
-    summed: ast.expr | None = None
-    if isinstance(mask, ast.Compare) and len(mask.ops) == 1 and isinstance(mask.ops[0], ast.Gt):
-        summed, bound = mask.left, mask.comparators[0]
-    elif (
-        isinstance(mask, ast.Call)
-        and dotted(source, mask.func) in ("torch.greater", "torch.gt")
-        and len(mask.args) == 2
-    ):
-        summed, bound = mask.args
-    if summed is None or not (isinstance(bound, ast.Constant) and bound.value == 0):
-        return None
-    if not (isinstance(summed, ast.Call) and isinstance(summed.func, ast.Attribute) and summed.func.attr == "sum"):
-        return None
-    over = [*summed.args, *(one.value for one in summed.keywords if one.arg == "dim")]
-    axes = over[0].elts if len(over) == 1 and isinstance(over[0], (ast.Tuple, ast.List)) else over
-    if tuple(render(source, one) for one in axes) not in _LAST_TWO or not isinstance(summed.func.value, ast.Name):
-        return None
-    return summed.func.value.id
 
 
 def _reads_plane(loop: ast.For, planes: str) -> bool:
