@@ -20,7 +20,7 @@ from graphmend_lsp.engine.verdicts import worst
 from graphmend_lsp.mending import LAST_RESORT, THIRD_CHOICE
 from graphmend_lsp.model import Candidate, EntryResult, Failure, Finding, Mend, Report, Span, Verdict
 
-_STAGES = 3
+_STAGES = 4
 Known = dict[Mend, list[Verdict]]  # what the entries asked so far say of mends
 
 
@@ -99,12 +99,13 @@ async def prove(
     on_progress: OnProgress | None,
     runs: Mapping[Key, Run],
     known: Known | None = None,
+    safe_first: bool = False,
 ) -> Report:
     """The report with its candidates judged; `runs` are those of the very same request, as far as they are at hand.
 
     What each entry says of a mend is put into `known` as it comes, so that it is there when this is cancelled.
     What costs most is judged, and kept, only where nothing before it is safe, and where it may be: first what inductor must
-    compile, then third choices.
+    compile, then third choices. With `safe_first`, mends that are known to be unsafe come behind those.
     """
     proof = _Proof() if known is None else _Proof(known)
     sources = Sources(request.texts)
@@ -112,7 +113,11 @@ async def prove(
     for stage in range(_STAGES):
         dead = proof.unreached() if stage else frozenset()
         asked = [
-            tuple(one for one in _at_stage(finding, stage) if dead.isdisjoint(span for _, span in one.mend.conditions))
+            tuple(
+                one
+                for one in _at_stage(finding, stage, safe_first)
+                if dead.isdisjoint(span for _, span in one.mend.conditions)
+            )
             for finding in report.findings
         ]
         later = [
@@ -134,9 +139,9 @@ async def prove(
     return replace(report, findings=tuple(findings), failures=failures)
 
 
-def _at_stage(finding: Finding, stage: int) -> tuple[Candidate, ...]:
+def _at_stage(finding: Finding, stage: int, safe_first: bool) -> tuple[Candidate, ...]:
     """The candidates of a break that are judged at a stage; those of the first one that has any are judged at once."""
-    stages = [_stage(one) for one in finding.candidates]
+    stages = [_stage(one, safe_first) for one in finding.candidates]
     first = min(stages, default=0)
     return tuple(
         one
@@ -145,7 +150,9 @@ def _at_stage(finding: Finding, stage: int) -> tuple[Candidate, ...]:
     )
 
 
-def _stage(candidate: Candidate) -> int:
+def _stage(candidate: Candidate, safe_first: bool) -> int:
+    if safe_first and candidate.mend.cautions:
+        return 3
     if candidate.mend.rule in THIRD_CHOICE:
         return 2
     return 1 if candidate.mend.inductor else 0

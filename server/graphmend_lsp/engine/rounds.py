@@ -40,6 +40,8 @@ class Prover(Judge, Runner, Protocol):
         on_progress: OnProgress | None = None,
         runs: Mapping[Key, Run] | None = None,
         said: Known | None = None,
+        *,
+        safe_first: bool = False,
     ) -> Report:
         """Judge every candidate alone; `said` is told what each entry says of a mend."""
         ...
@@ -145,7 +147,9 @@ async def next_round(
         else:
             if first.verdict is not None and len(first.accepted) == 1:
                 said.update({first.accepted[0].mend: [first.verdict]})
-            report = await prover.prove(request, report, on_progress=on_progress, runs=runs, said=said)
+            report = await prover.prove(
+                request, report, on_progress=on_progress, runs=runs, said=said, safe_first=not request.unsafe
+            )
     met = [finding for finding in report.findings if finding.site.evidence == "dynamo"]
     best = [one for finding in met for one in taken(finding, wanted)]
     if not again and (step := await as_many(report, [one for one in best if one.mend not in second])):

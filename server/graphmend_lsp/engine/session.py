@@ -123,10 +123,13 @@ class Session:
         on_progress: OnProgress | None = None,
         runs: Mapping[Key, Run] | None = None,
         said: Known | None = None,
+        *,
+        safe_first: bool = False,
     ) -> Report:
         """The report with a verdict for every candidate; `on_finding` is told each finding as it is settled.
 
-        What each entry says of a mend is put into `said` as it comes.
+        What each entry says of a mend is put into `said` as it comes. With `safe_first`, mends that are known to be unsafe are
+        judged only for breaks that no other mend takes away.
 
         A mend that is wrong, or gains nothing, leaves the candidates and becomes a decline with the reason. `runs` are those
         of the very same request, where they are at hand (the last check's are): the original need not be counted again.
@@ -135,7 +138,7 @@ class Session:
             runs = self._checked[1]
         known = await self._ahead.judged(request, report) if self._ahead is not None else None
         with judging(known):
-            return await prove(self, request, report, on_finding, on_progress, runs or {}, said)
+            return await prove(self, request, report, on_finding, on_progress, runs or {}, said, safe_first)
 
     async def _prove_ahead(self, request: CheckRequest, runs: Mapping[Key, Run]) -> None:
         """Prove what the rules propose for what real runs show, while the runs without data go on."""
