@@ -12,12 +12,15 @@ import sys
 from typing import Any
 
 from .families import FAMILIES, Family
-from .shrink import LEVELS, MOST_PARAMETERS, every_part, parts, shrunk
+from .shrink import LEVELS, MOST_PARAMETERS, every_part, may_be_small, parts, shrunk
 from .values import Drawn
 
 ROWS, LENGTH = 2, 16
 _SOUND = 8000
-_PICTURE = 224
+_PICTURE, _SMALL_PICTURE = (
+    224,
+    128,
+)  # where no configuration says it; the least that a network of five halvings takes well
 _FIRST = (
     "input_ids", "bbox", "pixel_values", "pixel_values_videos", "input_features", "input_values", "past_values",
     "decoder_input_ids",
@@ -149,10 +152,11 @@ class Sizes:
 
 
 class Inputs:
-    """What the arguments of one model are made of."""
+    """What the arguments of one model are made of. With `small`, pictures are, where nothing says otherwise."""
 
-    def __init__(self, model: Any, config: Any, mode: str) -> None:
+    def __init__(self, model: Any, config: Any, mode: str, *, small: bool = False) -> None:
         self.model, self.config, self.mode = model, config, mode
+        self.picture = _SMALL_PICTURE if small and may_be_small(config) else _PICTURE
         self.sizes = Sizes(config)
         self.family = family_of(config)
         self.parameters = inspect.signature(model.forward).parameters
@@ -241,7 +245,7 @@ class Inputs:
     def _picture(self, name: str) -> Drawn | None:
         near = ("vision", "image", "backbone", "encoder", "visual", "vit")
         height, width = (
-            self.sizes.pair("image_size", near) or self.sizes.pair("input_size", near) or (_PICTURE, _PICTURE)
+            self.sizes.pair("image_size", near) or self.sizes.pair("input_size", near) or (self.picture, self.picture)
         )
         channels = self.sizes.number(
             "num_channels", "in_channels", "in_chans", "num_input_channels", near=near, default=3

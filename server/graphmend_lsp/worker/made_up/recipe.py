@@ -17,12 +17,13 @@ from . import pretrained
 from .modules import Arguments, arranged, construct, find_arguments, made_module
 from .names import signature
 from .search import search, sentence
-from .shrink import LEVELS
+from .shrink import ALL_SIZES, APART, LEVELS
 from .trial import Trouble, attempt, trouble_of
 from .values import New, describe, draw
 
 _SECONDS = 45.0
-_NARROW_SECONDS = 8.0  # of them for the model with narrow heads; most models run so at once
+_SMALL_SECONDS = 8.0  # of them for a model as small as it gets; most models run so at once
+_LARGE = 4_000_000  # parameters: then more of the configuration is made small
 _SEED = 20240917
 
 
@@ -88,10 +89,10 @@ def _find_pretrained(kind: Any, mode: str) -> Recipe:
         raise NoInputsError(f"{getattr(kind, '__name__', 'it')} names no config_class")
     begun = time.monotonic()
     first: tuple[Trouble, str] | None = None
-    for level in range(len(LEVELS)):
-        left = _SECONDS - (time.monotonic() - begun)
-        if left <= 0:
-            break
+    large: tuple[int, Recipe] | None = None
+    levels = list(range(len(LEVELS)))
+    while levels and (left := _SECONDS - (time.monotonic() - begun)) > 0:
+        level = levels.pop(0)
         torch.manual_seed(_SEED)
         try:
             config = pretrained.small_config(kind, level)
@@ -101,7 +102,7 @@ def _find_pretrained(kind: Any, mode: str) -> Recipe:
             first = first or ((trouble_of(error), "") if level else None)
             continue
         model.train(mode == "train")
-        made = pretrained.Inputs(kind, config, mode)
+        made = pretrained.Inputs(kind, config, mode, small=LEVELS[level].images)
 
         def call(inputs: dict[str, object], model: Any = model) -> Trouble | None:
             torch.manual_seed(_SEED)
@@ -111,15 +112,22 @@ def _find_pretrained(kind: Any, mode: str) -> Recipe:
                 return trouble_of(error)
             return attempt(model, (), values, gradients=mode == "train")
 
-        found = search(call, made.first(), made.allowed, made.guess, left if level else min(left, _NARROW_SECONDS))
+        small = LEVELS[level].images
+        found = search(call, made.first(), made.allowed, made.guess, min(left, _SMALL_SECONDS) if small else left)
         if found.trouble is None:
-            return Recipe(found.inputs, level)
-        if not level:
-            continue  # heads that are narrower may not fit; what is missing is told of the next
-        if level > 2 and first is not None and first[0].words == found.trouble.words:
-            break  # the configuration's size is not what is wrong
-        name = kind.__name__
-        first = first or (found.trouble, f"model = {name}({name}.config_class())\n{_told(found.inputs)}")
+            recipe, count = Recipe(found.inputs, level), sum(one.numel() for one in model.parameters())
+            if large is not None or ALL_SIZES not in levels or count <= _LARGE:
+                return recipe if large is None or count < large[0] else large[1]
+            levels, large = [ALL_SIZES], (count, recipe)
+        elif large is not None:
+            break
+        elif not small:  # what is this small may not fit; what is missing is told of what is larger
+            if level > APART and first is not None and first[0].words == found.trouble.words:
+                break  # the configuration's size is not what is wrong
+            name = kind.__name__
+            first = first or (found.trouble, f"model = {name}({name}.config_class())\n{_told(found.inputs)}")
+    if large is not None:
+        return large[1]
     assert first is not None
     raise NoInputsError(sentence(first[0]), first[1])
 

@@ -18,7 +18,7 @@ VOCABULARY = 256
 LAYERS = 2
 MOST_LAYERS = 8
 MOST_PARAMETERS = 400_000_000
-_IMAGE = 224
+_IMAGE, _SMALL_IMAGE = 224, 112
 _NARROWEST, _NARROW = 32, 256  # no width becomes less than the first; one of the second is small enough
 _EXPERTS, _QUERIES, _CHUNK = 4, 50, 16
 
@@ -43,6 +43,12 @@ _NO_WIDTH = re.compile(
     r"|context|frame|mel|rope|rotary|state|divis|batch|group|num_channels|in_channels|input_channels|audio|feat|relative|token"
     r"|cache|layers|prob|dropout|act|std|scal|ratio|size_factor|num_hidden|is_|use_|norm|expand|num_|n_codes|mrope|nope"
 )
+_NO_SIZE = re.compile(
+    r"vocab|image|patch|kernel|window|max|position|stride|ratio|rate|length|chunk|sequence|token|layer|block|head|label|bucket|crop"
+    r"|context|frame|batch|cache|prob|dropout|eps|std|scal|theta|norm|expert|_ids?$|index|(^|_)(is|use)_|class|step|level|group|type"
+    r"|mel|seed|precision|bits?$"
+)
+_LEAST = 8  # what a number that is not named for a width becomes at least
 _TOKEN = re.compile(r"(_token_(id|index)|_id|_token|_ids|_index)$")
 _EXPERT = re.compile(r"(num|n)(_local|_routed|_moe)?_experts$|^moe_num_experts$|^num_experts$")
 _TOP = re.compile(r"experts_per_tok(en)?$|moe_top_?k$|^moe_k$|num_selected_experts$")
@@ -56,7 +62,8 @@ _OTHER_LAYER = {  # what says which layer is of another kind, and how much more 
 @dataclass(frozen=True)
 class Level:
     """How far a configuration is shrunk. `apart`: each part of it by a factor of its own. `narrow`: heads are narrower, too,
-    by that number, where widths stay large without.
+    by that number, where widths stay large without. `all_sizes`: also numbers that are not named for a width, which are often
+    computed from widths. `images`: those that nobody cuts into windows, too, where they are not large.
     """
 
     layers: bool = True
@@ -64,10 +71,14 @@ class Level:
     words: bool = True
     apart: bool = False
     narrow: int = 1
+    all_sizes: bool = False
+    images: bool = False
 
 
 LEVELS = (
+    Level(narrow=2, images=True),
     Level(narrow=2),
+    Level(narrow=2, all_sizes=True, images=True),
     Level(),
     Level(apart=True),
     Level(widths=False),
@@ -75,19 +86,26 @@ LEVELS = (
     Level(widths=False, words=False),
     Level(False, False, False),
 )
+ALL_SIZES, APART = 2, 4  # their numbers among them
 
 
 def shrunk(config: Any, level: Level, told: Mapping[str, Any] | None = None) -> Any:
     """A new configuration of the same class, shrunk; `told` are values by dotted name that are set last."""
     everything = list(every_part(config))
-    factor = _factor(everything) if level.widths and not level.apart else 1
+    factor = _factor(everything, level.all_sizes) if level.widths and not level.apart else 1
     if level.narrow > 1 and _widest(everything) // factor <= _NARROW:
         level = replace(level, narrow=1)
+    level = replace(level, images=level.images and may_be_small(config))
     words = _new_ids(everything) if level.words else {}
     result = _rebuilt(config, level, factor, words)
     for name, value in (told or {}).items():
         _set(result, name, value)
     return result
+
+
+def may_be_small(config: Any) -> bool:
+    """Whether pictures may be small: nothing cuts them into windows, which are made otherwise where one covers a picture."""
+    return not any("window" in name for one in every_part(config) for name in vars(one))
 
 
 def parts(config: Any) -> dict[str, Any]:
@@ -121,8 +139,8 @@ def _numbers(config: Any) -> dict[str, int]:
     }
 
 
-def _factor(configs: list[Any]) -> int:
-    """The power of two by which all widths and counts of heads are divided."""
+def _factor(configs: list[Any], all_sizes: bool = False) -> int:
+    """The power of two by which all widths and counts of heads are divided, and with `all_sizes` other sizes."""
     common, fewest = 0, 1 << 30
     for config in configs:
         for name, value in vars(config).items():
@@ -137,7 +155,7 @@ def _factor(configs: list[Any]) -> int:
     factor = 1
     while common % (factor * 2) == 0 and factor * 2 <= max(fewest // 2, 1) and factor < 16 and widest // factor > 256:
         factor *= 2
-    while common == 0 and factor < 16 and widest // factor > 512:  # no heads to divide
+    while common == 0 and factor < 16 and widest // factor > (_NARROWEST if all_sizes else 512):  # no heads to divide
         factor *= 2
     if factor == 1 and common > 2 and widest > 1024:  # an odd count of heads
         return common
@@ -211,12 +229,14 @@ def _changes(config: Any, level: Level, factor: int, words: dict[int, int]) -> d
     if level.layers:
         changes.update(_fewer_layers(config, numbers))
         changes.update(_smaller_counts(numbers))
-        changes.update(_smaller_images(config))
+        changes.update(_smaller_images(config, level.images))
     for name, number in numbers.items():
         if factor > 1 and _HEADS.search(name):
             changes[name] = max(number // factor, 1)
         elif factor * level.narrow > 1 and _is_width(name) and (smaller := _divided(number, factor, level.narrow)):
             changes[name] = smaller
+        elif level.all_sizes and not (_is_width(name) or _NO_SIZE.search(name)):
+            changes[name] = _divided(number, factor, level.narrow, _LEAST) or number
         elif level.words and "vocab_size" in name and number > VOCABULARY and "type" not in name:
             changes[name] = VOCABULARY
     if getattr(config, "num_key_value_heads", 0) is None and "num_attention_heads" in numbers:
@@ -234,10 +254,10 @@ def _changes(config: Any, level: Level, factor: int, words: dict[int, int]) -> d
     return changes
 
 
-def _divided(number: int, factor: int, narrow: int) -> int:
+def _divided(number: int, factor: int, narrow: int, least: int = _NARROWEST) -> int:
     """A width divided by both where that is one, else by the first alone; 0 where neither is."""
     for by in (factor * narrow, factor):
-        if by > 1 and number % by == 0 and number // by >= min(_NARROWEST, number):
+        if by > 1 and number % by == 0 and number // by >= min(least, number):
             return number // by
     return 0
 
@@ -291,13 +311,14 @@ def _smaller_counts(numbers: dict[str, int]) -> dict[str, Any]:
     return changes
 
 
-def _smaller_images(config: Any) -> dict[str, Any]:
+def _smaller_images(config: Any, small: bool) -> dict[str, Any]:
     size = getattr(config, "image_size", None)
     patch = getattr(config, "patch_size", None)
-    if not isinstance(size, int) or size <= 384:
+    wanted = _SMALL_IMAGE if small else _IMAGE
+    if not isinstance(size, int) or size <= (wanted if small else 384):
         return {}
     step = patch if isinstance(patch, int) and patch > 0 else 32
-    return {"image_size": _IMAGE if _IMAGE % step == 0 else step * max(_IMAGE // step, 2)}
+    return {"image_size": wanted if wanted % step == 0 else step * max(wanted // step, 2)}
 
 
 def _set(config: Any, name: str, value: Any) -> None:
