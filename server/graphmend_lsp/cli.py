@@ -178,6 +178,12 @@ def _mend(arguments: argparse.Namespace) -> int:
 
     if arguments.backend and not arguments.measure:
         raise _UsageError("--backend needs --measure: it names the backend to measure with.")
+    if arguments.overlay:
+        from graphmend_lsp.engine.breaks import is_installed
+        from graphmend_lsp.engine.overlay import NO_PROGRAM
+
+        if all(map(is_installed, (*python_files(request.paths), *(entry.file for entry in request.entries)))):
+            raise _UsageError(NO_PROGRAM)
 
     async def work() -> tuple[Plan, tuple[Measurement, ...]]:
         session = Session(worker, cache=_cache(arguments))

@@ -77,6 +77,9 @@ sys.meta_path.insert(0, _Finder)
 '''
 
 
+NO_PROGRAM = "name a file of yours that uses the package; it must import the mended copies"
+
+
 class OverlayError(Exception):
     """The copies cannot be made; the message is for the user."""
 
@@ -199,7 +202,7 @@ def as_overlay(plan: Plan, user_files: Sequence[str], texts: Mapping[str, str] |
         return plan
     own = [file for file in dict.fromkeys(user_files) if not is_installed(file)]
     if not own:
-        raise OverlayError("name a file of yours that uses the package; it must import the mended copies")
+        raise OverlayError(NO_PROGRAM)
     open_texts = texts or {}
     digests = {path: sha256_of(path) for path in installed}
     for path in installed:
