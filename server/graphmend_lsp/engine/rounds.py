@@ -168,8 +168,12 @@ async def next_round(
 
 
 def _second_choices(report: Report) -> frozenset[Mend]:
-    """The boundaries around breaks for which other rules offer more: taken when nothing else is left."""
-    several = [finding for finding in report.findings if len({one.mend.rule for one in finding.candidates}) > 1]
+    """The boundaries around breaks for which other rules offer more, also in hope: taken when nothing else is left."""
+    several = [
+        finding
+        for finding in report.findings
+        if len({one.mend.rule for one in (*finding.candidates, *finding.behind)}) > 1
+    ]
     return frozenset(one.mend for finding in several for one in finding.candidates if one.mend.rule in LAST_RESORT)
 
 

@@ -21,7 +21,7 @@ def harmless_operand(source: Source, kinds: Kinds, node: ast.AST) -> tuple[ast.e
     """
     if isinstance(node, ast.Subscript):
         tensors = kinds.of(node.value) == kinds.of(node.slice) == "tensor" or is_position_in_table(source, node)
-        fits = isinstance(node.ctx, ast.Load) and tensors and _is_position(source, kinds, node.slice)
+        fits = isinstance(node.ctx, ast.Load) and tensors and is_position(source, node.slice)
         return (node.slice, "0") if fits else None
     if (
         isinstance(node, ast.BinOp)
@@ -46,7 +46,7 @@ def is_position_in_table(source: Source, node: ast.Subscript) -> bool:
     return table is not None and bool(table.rank) and was_whole_number(source, node.slice)
 
 
-def _is_position(source: Source, kinds: Kinds, node: ast.expr) -> bool:
+def is_position(source: Source, node: ast.expr) -> bool:
     """Whether an index surely is a tensor of whole numbers: `argmax` and its like, what ``long()`` converts, what ran."""
     fact = Seen(source).of(node)
     if fact is not None and fact.is_tensor and fact.tensor is not None and set(fact.tensor.dtypes) <= _WHOLE:
@@ -54,12 +54,12 @@ def _is_position(source: Source, kinds: Kinds, node: ast.expr) -> bool:
         return True
     if isinstance(node, ast.Name):
         value = value_at(source, node)
-        return value is not None and _is_position(source, kinds, value)
+        return value is not None and is_position(source, value)
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub, ast.Mult, ast.Mod)):
         sides = (node.left, node.right)
         whole = [isinstance(one, ast.Constant) and type(one.value) is int for one in sides]
         return any(not one for one in whole) and all(
-            fits or _is_position(source, kinds, one) for fits, one in zip(whole, sides, strict=True)
+            fits or is_position(source, one) for fits, one in zip(whole, sides, strict=True)
         )
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return False

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.purity import hazards
 from graphmend_lsp.mending.facts.scalars import Scalars, plain
-from graphmend_lsp.mending.lowering.selected import Chosen, chosen, of_which
+from graphmend_lsp.mending.facts.seen import Seen
+from graphmend_lsp.mending.lowering.selected import Chosen, chosen, looked_up, of_which
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.formatting import layout, line_limit, operand, render
 from graphmend_lsp.mending.syntax.imports import dotted
@@ -32,6 +33,8 @@ _OF_TWO = frozenset((
     "add", "sub", "mul", "div", "minimum", "maximum", "fmin", "fmax", "eq", "ne", "lt", "le", "gt", "ge", "hypot",
 ))  # fmt: skip
 """Elementwise functions of two tensors, of which either may be a number where torch takes one."""
+_PAIRS = frozenset(("max", "min", "median", "nanmedian", "mode", "kthvalue", "sort", "topk", "cummax", "cummin"))
+"""What gives values and indices of the same shape, where it gives two tensors."""
 
 
 @dataclass
@@ -111,8 +114,8 @@ class Masked:
 
     def operand(self, other: ast.expr) -> None:
         """An operand: a number, a tensor without dimensions, or elements chosen by the same mask."""
-        leaf = chosen(self.source, other)
-        if leaf is not None and ast.dump(leaf.mask) == ast.dump(self.first.mask):
+        leaf = self._leaf(other)
+        if leaf is not None:
             if leaf.wholes != self.first.wholes:
                 raise Refused(
                     f"`{render(self.source, other)}` may have other dimensions than `{render(self.source, self.first.node)}`."
@@ -151,14 +154,17 @@ class Masked:
         name, arguments = self.scalars.called(call)
         if name not in _LINEAR | _SAFE_AT_ONE | _SAFE_AT_ZERO | _OF_TWO or not arguments:
             return False
-        if not any(self._is_leaf(one) for one in ast.walk(call)):
+        if not any(self._leaf(one) for one in ast.walk(call)):
             return False
         self.operand(arguments[0])
         return len(self.leaves) > before and self._elementwise(arguments[0], call) is call
 
-    def _is_leaf(self, node: ast.AST) -> bool:
+    def _leaf(self, node: ast.AST) -> Chosen | None:
+        """What a node chooses by the same mask, or looks up by what it chooses."""
+        if isinstance(node, ast.Subscript) and (index := self._leaf(node.slice)) is not None:
+            return looked_up(self.source, self.kinds, index)
         leaf = chosen(self.source, node)
-        return leaf is not None and ast.dump(leaf.mask) == ast.dump(self.first.mask)
+        return leaf if leaf is not None and ast.dump(leaf.mask) == ast.dump(self.first.mask) else None
 
     def _elementwise(self, node: ast.expr, parent: ast.AST | None) -> ast.Call | None:
         """The call of an elementwise method or function that the node is a tensor of, the others being operands."""
@@ -233,7 +239,13 @@ class Masked:
             return True
         root = self.root(self.first.mask)
         plain_ = not any(one.wholes or one.has_numbers for one in self.leaves)
-        return plain_ and root is not None and all(self.root(one.tensor) == root for one in self.leaves)
+        return plain_ and root is not None and all(self._root_of(one) == root for one in self.leaves)
+
+    def _root_of(self, one: Chosen) -> str | None:
+        if one.index is None:
+            return self.root(one.tensor)
+        table = Seen(self.source).of(one.node.value) if isinstance(one.node, ast.Subscript) else None
+        return self.root(one.index.tensor) if table is not None and table.rank == 1 else None
 
     def body(self, node: ast.expr, mask: str) -> str:
         """The text of the expression with all elements; harmless ones in the place of those the mask leaves out."""
@@ -242,11 +254,16 @@ class Masked:
             for hazard in hazards(self.source, one.tensor):
                 if hazard.kind in ("effect", "random"):
                     raise Refused(f"`{render(self.source, hazard.node)}` {hazard.words}.")
-            text = of_which(self.source, one)
+            text = of_which(self.source, one) if one.index is None else self._in_range(one, one.index)
             exchange[one.node] = (
                 operand(text) if self.linear else f"{self.where}({mask}, {plain(text)}, {self.safe or 0})"
             )
         return render(self.source, node, exchange)
+
+    def _in_range(self, one: Chosen, index: Chosen) -> str:
+        """The text of a look-up by all numbers; the first entry in the place of those that the mask leaves out."""
+        numbers = f"{self.where}({render(self.source, index.mask)}, {render(self.source, index.tensor)}, 0)"
+        return render(self.source, one.node, {index.node: numbers})
 
     def root(self, node: ast.expr, depth: int = 0) -> str | None:
         """The name of the tensor whose shape an expression surely has; None when that is not known."""
@@ -269,18 +286,29 @@ class Masked:
             return None
         values = self.scalars.values(node)
         if values is None:
-            return node.id if self._bound_once(node) else None
+            return node.id if not self._stores(node) else self._pair(node)
         if len(values) == 1 and not any(isinstance(one, ast.Name) and one.id == node.id for one in ast.walk(values[0])):
             return self.root(values[0], depth + 1) or node.id
         roots = {self.root(value, depth + 1) for value in values}
         return roots.pop() if len(roots) == 1 else None
 
-    def _bound_once(self, node: ast.Name) -> bool:
+    def _pair(self, node: ast.Name) -> str | None:
+        """One name for both tensors of ``values, indices = x.max(1)``, which have the same shape."""
+        stores = self._stores(node)
+        parts = self.source.parents.get(stores[0]) if len(stores) == 1 else None
+        made = self.source.parents.get(parts) if isinstance(parts, ast.Tuple) and len(parts.elts) == 2 else None
+        if not isinstance(made, ast.Assign) or not isinstance(made.value, ast.Call):
+            return None
+        return render(self.source, parts) if self.scalars.called(made.value)[0] in _PAIRS else None  # type: ignore[arg-type]
+
+    def _stores(self, node: ast.Name) -> list[ast.Name]:
+        """Where a name is bound in its function, but as a parameter."""
         function = self.source.function(node)
-        return function is not None and not any(
-            isinstance(one, ast.Name) and one.id == node.id and not isinstance(one.ctx, ast.Load)
-            for one in ast.walk(function)
-        )
+        return [
+            one
+            for one in (ast.walk(function) if function is not None else ())
+            if isinstance(one, ast.Name) and one.id == node.id and not isinstance(one.ctx, ast.Load)
+        ]
 
     def _together(self, parts: list[ast.expr], depth: int) -> str | None:
         roots = [self.root(one, depth + 1) for one in parts if not self._is_scalar(one)]

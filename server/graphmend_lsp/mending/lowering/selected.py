@@ -9,6 +9,9 @@ import ast
 from dataclasses import dataclass
 
 from graphmend_lsp.mending.facts.dimensions import counts
+from graphmend_lsp.mending.facts.kinds import Kinds
+from graphmend_lsp.mending.facts.seen import Seen
+from graphmend_lsp.mending.lowering.harmless import is_position
 from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.refused import Refused
@@ -19,7 +22,8 @@ from graphmend_lsp.mending.syntax.source import Source
 class Chosen:
     """``x[m]`` or ``torch.masked_select(x, m)``: the tensor, the mask, and whether both broadcast against each other.
 
-    `rest` are the entries of the index behind the mask: ``:``, ``...`` and numbers.
+    `rest` are the entries of the index behind the mask: ``:``, ``...`` and numbers. `index`: the whole numbers that the mask
+    chooses where they say what is looked up, as in ``t[i[m]]``, which is what the mask chooses of ``t[i]``.
     """
 
     node: ast.expr
@@ -27,6 +31,7 @@ class Chosen:
     mask: ast.expr
     broadcasts: bool
     rest: tuple[ast.expr, ...] = ()
+    index: Chosen | None = None
 
     @property
     def has_numbers(self) -> bool:
@@ -65,6 +70,20 @@ def chosen(source: Source, node: ast.AST) -> Chosen | None:
     ):
         return Chosen(node, node.func.value, node.args[0], True)
     return None
+
+
+def looked_up(source: Source, kinds: Kinds, index: Chosen) -> Chosen | None:
+    """What is looked up in a tensor by whole numbers that a mask chooses, each of them; None where they are used otherwise."""
+    node = source.parents.get(index.node)
+    if not isinstance(node, ast.Subscript) or node.slice is not index.node or not isinstance(node.ctx, ast.Load):
+        return None
+    numbers, mask, seen = index.tensor, index.mask, Seen(source)
+    if index.rest or kinds.of(node.value) != "tensor" or not is_position(source, numbers):
+        return None
+    listed, flags = seen.of(numbers), seen.of(mask)
+    if listed is None or flags is None or flags.dtype != "bool" or listed.rank is None or listed.rank != flags.rank:
+        return None
+    return Chosen(node, node, mask, False, index=index)
 
 
 def of_which(source: Source, one: Chosen) -> str:

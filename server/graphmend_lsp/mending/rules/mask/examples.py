@@ -429,6 +429,65 @@ def fn(x, m):
         assumes=("layout",),
     ),
     Example(
+        "labels that are looked up by chosen numbers",
+        before="""\
+import torch
+
+
+def fn(scores, labels):
+    best, which = scores.max(1)
+    sure = best > 0.5
+    found = torch.zeros_like(which)
+    found[sure] = labels[⟦which[sure]⟧]
+    return found + 1
+""",
+        after="""\
+import torch
+
+
+def fn(scores, labels):
+    best, which = scores.max(1)
+    sure = best > 0.5
+    found = torch.zeros_like(which)
+    # The inner where makes the side that is not chosen harmless.
+    found.copy_(torch.where(sure, labels[torch.where(sure, which, 0)], found))
+    return found + 1
+""",
+        run="calls = [(torch.eye(3) * k, torch.tensor([4, 5, 6])) for k in (0.2, 0.7)]\n"
+        "calls += [(torch.eye(3)[:, [2, 0, 1]], torch.tensor([7, 8, 9]))]\n",
+        gb_id=_ID,
+        assumes=("shapes",),
+        seen=(("which", "int64 3"), ("sure", "bool 3"), ("labels", "int64 3")),
+    ),
+    Example(
+        "rows that are looked up, of one mask with others",
+        before="""\
+import torch
+
+
+def fn(x, table, near, m):
+    y = x + 1
+    y[m] = y[m] - table[⟦near[m]⟧]
+    return y
+""",
+        after="""\
+import torch
+
+
+def fn(x, table, near, m):
+    y = x + 1
+    mask = m.bool().reshape(m.shape + (1,) * (y.dim() - m.dim())).expand_as(y)
+    y.copy_(torch.where(mask, y - table[torch.where(m, near, 0)], y))
+    return y
+""",
+        run="m = torch.tensor([True, False, True])\n"
+        "calls = [(torch.randn(3, 2), torch.randn(4, 2), torch.tensor([3, 9, 0]), m),"
+        " (torch.randn(3, 2), torch.randn(4, 2), torch.tensor([9, 9, 9]), ~m & m)]\n",
+        gb_id=_ID,
+        assumes=("shapes",),
+        seen=(("near", "int64 3"), ("m", "bool 3"), ("table", "float32 4 2")),
+    ),
+    Example(
         "rows that are listed and updated",
         before="""\
 import torch
@@ -605,6 +664,20 @@ REFUSALS: tuple[Refusal, ...] = (
         "def fn(x, w):\n    return (⟦x[x > 2]⟧ * w).sum() + 1\n",
         "`w` beside `x[x > 2]` is not known to be a number",
         gb_id=_ID,
+    ),
+    Refusal(
+        "looked up by numbers of other dimensions",
+        "def fn(x, table, near, m):\n    y = x + 1\n    y[m] = table[⟦near[m]⟧]\n    return y\n",
+        "is more than elementwise arithmetic",
+        gb_id=_ID,
+        seen=(("near", "int64 3 2"), ("m", "bool 3"), ("table", "float32 4 2")),
+    ),
+    Refusal(
+        "looked up by what may be a mask",
+        "def fn(x, table, near, m):\n    y = x + 1\n    y[m] = table[⟦near[m]⟧]\n    return y\n",
+        "is more than elementwise arithmetic",
+        gb_id=_ID,
+        seen=(("m", "bool 3"), ("table", "float32 4 2"), ("near", "bool 3")),
     ),
     Refusal(
         "rows beside elements",

@@ -4,8 +4,8 @@ What it does
 ------------
 Reductions of chosen elements (``x[m].sum()``, ``(x[m, :] * y[m, :].exp()).mean()``, ``.any()``, ``.norm()``,
 ``masked_select``, losses of two chosen tensors) reduce all elements, with those left out set to what does not count.
-Updates (``y[m] = y[m] * 2``, ``y[m] += v``, ``y[m, 0] = x[m, 1]``) become ``torch.where``. Behind the mask may stand ``:``,
-``...`` and numbers. Counts and tests of emptiness (``len(m.nonzero()) > 0``, ``x[m].numel()``)
+Updates (``y[m] = y[m] * 2``, ``y[m] += v``, ``y[m, 0] = x[m, 1]``, ``y[m] = t[i[m]]``) become ``torch.where``. Behind the
+mask may stand ``:``, ``...`` and numbers. Counts and tests of emptiness (``len(m.nonzero()) > 0``, ``x[m].numel()``)
 become ``m.any()`` and ``m.sum()``. A list of row numbers, ``i = torch.where(m)[0]``, that only is an index becomes the mask.
 
 Why it costs
@@ -32,7 +32,7 @@ import ast
 
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.lowering.counted import counted
-from graphmend_lsp.mending.lowering.selected import Chosen, chosen
+from graphmend_lsp.mending.lowering.selected import Chosen, chosen, looked_up
 from graphmend_lsp.mending.lowering.selected_rows import listed
 from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.rules.mask.examples import EXAMPLES, REFUSALS
@@ -73,6 +73,7 @@ def _mends(request: Request, source: Source, node: ast.AST) -> tuple[Mend | Decl
                 "and numbers follow it."
             )
         return answers
+    first = looked_up(source, kinds, first) or first
     kinds = Kinds(source, frozenset({first.tensor}))
     if isinstance(statement, (ast.Assign, ast.AugAssign)) and (place := _written(source, statement, first)) is not None:
         return (updated(source, kinds, statement, place, first),)

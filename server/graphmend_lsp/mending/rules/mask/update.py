@@ -64,7 +64,13 @@ def updated(source: Source, kinds: Kinds, statement: ast.Assign | ast.AugAssign,
     lines = [*masked.setup, *lines]
     spots: list[TextEdit] = [imported] if imported is not None else []
     spots.append(edits.replace(source, statement, statement, lines))
-    assumes = () if own or _is_made_here(source, kinds, place.tensor) else (_apart(source, place.tensor),)
+    assumes: tuple[Assumption, ...] = (
+        () if own or _is_made_here(source, kinds, place.tensor) else (_apart(source, place.tensor),)
+    )
+    if any(
+        one.index is not None for one in masked.leaves
+    ):  # what is looked up may have no entry where nothing is chosen
+        assumes += (Assumption("shapes"),)
     return Mend(NAME, _TITLE, source.path, source.span(statement), tuple(spots), assumes=assumes)
 
 
