@@ -60,4 +60,6 @@ def test_without_the_option_nothing_of_a_package_is_touched(project: Path) -> No
 def test_a_package_alone_is_refused_before_anything_runs(project: Path) -> None:
     done = _graphmend(project, "mend", str(project / "site-packages" / "kit" / "model.py"), "--overlay")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "graphmend-lsp: name a file of yours that uses the package; it must import the mended copies\n"
+    assert (
+        done.stderr == "graphmend-lsp: name a file of yours that uses the package; it must import the mended copies\n"
+    )

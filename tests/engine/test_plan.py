@@ -336,6 +336,20 @@ async def test_when_its_time_is_over_a_mend_all_gives_what_is_proven(quick: int,
     assert (plan.verdict is None) == (not texts)
 
 
+class Steady(Words):
+    """A verdict takes more than half of the time."""
+
+    async def verify(self, *arguments: Any, **more: Any) -> Any:
+        await asyncio.sleep(0.7)
+        return await super().verify(*arguments, **more)
+
+
+async def test_where_nothing_is_left_no_time_is_short() -> None:
+    words = Steady("a\n", MENDS)
+    plan = await mend_all(cast(Any, words), CheckRequest((PATH,), {PATH: "a\n"}), seconds=1.2)
+    assert (plan.texts, plan.stopped_after) == ({PATH: "1\n"}, None)
+
+
 async def test_what_is_known_against_a_mend_is_told_when_the_time_is_over() -> None:
     words = Slow("a\n", {"a": "u1"})
     plan = await mend_all(cast(Any, words), CheckRequest((PATH,), {PATH: "a\n"}), seconds=0.3)
