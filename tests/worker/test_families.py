@@ -8,7 +8,7 @@ import pytest
 
 from graphmend_lsp.worker.made_up.families import FAMILIES
 from graphmend_lsp.worker.made_up.pretrained import Inputs, Sizes
-from graphmend_lsp.worker.made_up.shrink import LEVELS, Level, shrunk
+from graphmend_lsp.worker.made_up.shrink import ALL_SIZES, LEVELS, Level, shrunk
 from graphmend_lsp.worker.made_up.values import Drawn, Made, New, describe
 
 
@@ -54,7 +54,7 @@ class Both(Config):
         return {"text_config": Text(), "vision_config": Vision(), "image_token_id": 31998, "projection_dim": 512}
 
 
-@pytest.mark.parametrize(("level", "narrow"), [(0, 2), (1, 1)])
+@pytest.mark.parametrize(("level", "narrow"), [(0, 2), (1, 2), (2, 2), (3, 1)])
 def test_a_text_model_is_small_and_consistent(level: int, narrow: int) -> None:
     small = shrunk(Text(), LEVELS[level])
     assert small.hidden_size % small.num_attention_heads == 0
@@ -71,7 +71,7 @@ def test_parts_are_shrunk_alike_and_share_their_tokens() -> None:
     both = Both()
     small = shrunk(both, LEVELS[0])
     assert small.vision_config.depths == [1, 1, 1, 1]
-    assert small.vision_config.image_size == 224
+    assert (small.vision_config.image_size, shrunk(both, LEVELS[1]).vision_config.image_size) == (112, 224)
     assert 4096 // small.text_config.hidden_size == 1024 // small.vision_config.hidden_size
     assert small.image_token_id < small.text_config.vocab_size
     assert small.image_token_id != small.text_config.pad_token_id
@@ -81,8 +81,35 @@ def test_parts_are_shrunk_alike_and_share_their_tokens() -> None:
 def test_what_few_heads_of_one_part_allow_is_enough_for_all_parts() -> None:
     """12 and 16 heads: a quarter of both, 3 and 4."""
     both = Both(text_config=Text(num_attention_heads=12, num_key_value_heads=12, hidden_size=768))
-    small = shrunk(both, LEVELS[1])
+    small = shrunk(both, LEVELS[3])
     assert (small.text_config.num_attention_heads, small.vision_config.num_attention_heads) == (3, 4)
+
+
+def test_sizes_that_are_computed_from_widths_shrink_alike() -> None:
+    """Four coordinates and two shapes side by side make a word's place."""
+    small = shrunk(Text(coordinate_size=512, shape_size=1024, attention_stride=512), LEVELS[ALL_SIZES])
+    assert 4 * small.coordinate_size + 2 * small.shape_size == small.hidden_size
+    assert (small.attention_stride, small.max_position_embeddings) == (512, 2048)
+
+
+def test_without_heads_widths_still_shrink() -> None:
+    codec = {
+        "num_attention_heads": None,
+        "hidden_size": 128,
+        "intermediate_size": 128,
+        "codebook_dim": 128,
+        "num_filters": 32,
+    }
+    small = shrunk(Text(**codec), LEVELS[ALL_SIZES])
+    assert (small.hidden_size, small.codebook_dim, small.num_filters) == (32, 32, 8)
+
+
+def test_pictures_that_are_cut_into_windows_stay_large() -> None:
+    """A window that covers all of a picture is not shifted."""
+    both = Both(vision_config=Vision(window_size=7))
+    assert shrunk(both, LEVELS[0]).vision_config.image_size == 224
+    assert Inputs(Model, Config(window_size=7), "eval", small=True).first()["pixel_values"].shape[2:] == (224, 224)  # type: ignore[attr-defined]
+    assert Inputs(Model, Config(), "eval", small=True).first()["pixel_values"].shape[2:] == (128, 128)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -124,7 +151,7 @@ class Model:
 def test_inputs_by_signature() -> None:
     config = shrunk(Both(), LEVELS[0])
     made = Inputs(Model, config, "eval").first()
-    assert made["pixel_values"] == Drawn("normal", (2, 3, 224, 224))
+    assert made["pixel_values"] == Drawn("normal", (2, 3, 112, 112))
     assert list(made) == ["pixel_values", "input_ids", "attention_mask"]
     ids = made["input_ids"]
     assert isinstance(ids, Drawn) and ids.high == config.text_config.vocab_size and config.image_token_id in ids.avoided
