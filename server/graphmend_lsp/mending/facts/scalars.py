@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from graphmend_lsp.mending.facts.kinds import Kinds
+from graphmend_lsp.mending.facts.operators import FUNCTIONAL
 from graphmend_lsp.mending.facts.purity import TENSOR_METHODS
 from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
@@ -148,7 +149,7 @@ class Scalars:
         if isinstance(node, ast.Call):
             name, arguments = self.called(node)
             if name in _REDUCING:
-                wanted = 1 if name not in ("dot", "vdot") and "loss" not in name and "entropy" not in name else 2
+                wanted = 2 if name in FUNCTIONAL or name in ("dot", "vdot") else 1  # tensors, before dimensions are named
                 named = {keyword.arg for keyword in node.keywords}
                 return len(arguments) <= wanted and not named - {"dtype"}
             return name in _ELEMENTWISE and bool(arguments) and all(self.is_zero_dim(one) for one in arguments)
