@@ -466,6 +466,15 @@ def test_later_probes_find_what_deceives(original: Program, mended: Program, wor
     assert found[: len(kinds)] == kinds and bool(found) == bool(kinds)
 
 
+@pytest.mark.parametrize(("width", "rows"), [(8, 512), (40_000, 128)])
+def test_what_each_row_costs_is_counted_with_fewer_rows_where_rows_are_dear(width: int, rows: int) -> None:
+    layer = nn.Linear(4, width)
+    subject = Subject(layer, find_modules(layer), ())
+    with probed("with its operators counted and a large batch", subject, ((X,), {})) as (counted, (args, _)):
+        operators, made = counted.function(*args)
+    assert (operators, made) == (1, rows * width * 4)
+
+
 def test_a_cast_leaves_what_is_no_buffer_as_the_module_does() -> None:
     net = Net(lambda _self, x: x)
     net.table = net.level  # an attribute that is the same tensor

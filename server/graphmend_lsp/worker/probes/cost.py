@@ -24,6 +24,8 @@ COUNTED_LARGE = "with its operators counted and a large batch"
 MOST_TIMES = 10  # as many as this is not safe
 LEAST_OPERATORS = 20  # programs of fewer count as having so many
 LEAST_BYTES = 1 << 12
+SMALL = 100_000  # parameters; of a larger program fewer rows show what each row costs, in a quarter of the time
+FEWER = 128  # of these rows
 
 
 class _Counting(TorchDispatchMode):
@@ -62,7 +64,9 @@ def _counted(subject: Subject, _call: Arguments) -> Iterator[Subject]:
 
 @contextmanager
 def _counted_large(subject: Subject, call: Arguments) -> Iterator[Subject]:
-    with _counted(subject, call) as counted, sizes.enlarged(counted, call, sizes.LARGEST) as large:
+    weights = {id(one): one.numel() for module in subject.modules.values() for one in module.parameters()}
+    size = sizes.LARGEST if sum(weights.values()) <= SMALL else FEWER
+    with _counted(subject, call) as counted, sizes.enlarged(counted, call, size) as large:
         yield large
 
 
