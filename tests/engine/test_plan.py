@@ -350,6 +350,14 @@ async def test_where_nothing_is_left_no_time_is_short() -> None:
     assert (plan.texts, plan.stopped_after) == ({PATH: "1\n"}, None)
 
 
+async def test_no_time_is_kept_for_the_proof_of_rounds_that_gained_nothing() -> None:
+    """The mend of `a` is made in hope: it is of use with that of `b` alone, which shows behind it."""
+    words = Steady("ab\n", MENDS)
+    plan = await mend_all(cast(Any, words), CheckRequest((PATH,), {PATH: "ab\n"}), seconds=2.6)
+    assert len(words.asked) >= 3
+    assert (plan.texts, plan.stopped_after) == ({PATH: "12\n"}, None)
+
+
 async def test_what_is_known_against_a_mend_is_told_when_the_time_is_over() -> None:
     words = Slow("a\n", {"a": "u1"})
     plan = await mend_all(cast(Any, words), CheckRequest((PATH,), {PATH: "a\n"}), seconds=0.3)

@@ -124,7 +124,7 @@ async def _to_fixpoint(
         now = replace(request, texts=texts)
         offered = _to_mend(reports[-1], now, leave, vain)
         tell = _numbered(on_progress, made + 1, reports[-1])
-        share = _ROUNDS_SHARE if rounds else 1.0
+        share = _ROUNDS_SHARE if _gained(request, reports, rounds) else 1.0
         said: Known = {}
         limit.verified = partial(_has_verified, request, reports, rounds, said)
         work = next_round(prover, now, offered, ran[-1], tell, hopeless, said, again=again)
