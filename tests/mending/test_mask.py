@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from .conftest import function_of, mended, unmark
+from graphmend_lsp.mending import propose
+
+from .conftest import PATH, function_of, mended, seen_in, unmark
 
 _FN = "import torch\nimport torch.nn.functional as F\n\n\ndef fn(x, y, m):\n    return {expression}\n"
 _REDUCED = [
@@ -144,3 +146,10 @@ def test_an_argument_is_changed_in_place_as_before() -> None:
     x = torch.tensor([1.0, -1.0])
     function_of(_mended(source))(x)
     assert x.tolist() == [2.0, -1.0]
+
+
+def test_a_look_up_tells_what_its_table_must_have() -> None:
+    source, site = unmark("def fn(y, t, i, m):\n    y[m] = t[⟦i[m]⟧]\n    return y + 1\n", None, "GB0036")
+    seen = (("i", "int64 3"), ("m", "bool 3"), ("t", "float32 4"), ("y", "float32 3"))
+    (mend,) = propose(site, {PATH: source}, ["mask"], seen_in(source, seen)).mends
+    assert mend.changes == ("`t` must have an entry even where the mask chooses nothing.",)

@@ -37,7 +37,7 @@ from .wire import Place
 STANDARD_SHARE = 0.1  # of the time limit, for values that any mend is tried with
 LARGEST_SHARE = 0.4  # of the time limit: as much as `STANDARD_CALLS` may take where one call is slow
 STANDARD_CALLS = (
-    480  # about what a mend is tried with, in all programs and ways, where each counts as what the latest took
+    480  # about as many as a mend is tried with in all programs and ways; each counts as what the latest took
 )
 SEARCH_SHARE = 0.25  # of the time limit, until the search for unseen sides ends
 RUNS = 6  # how often each chosen call is run again, at most: two programs, three ways

@@ -149,9 +149,7 @@ class Scalars:
         if isinstance(node, ast.Call):
             name, arguments = self.called(node)
             if name in _REDUCING:
-                wanted = (
-                    2 if name in FUNCTIONAL or name in ("dot", "vdot") else 1
-                )  # tensors, before dimensions are named
+                wanted = 2 if name in FUNCTIONAL or name in ("dot", "vdot") else 1  # operands that are tensors
                 named = {keyword.arg for keyword in node.keywords}
                 return len(arguments) <= wanted and not named - {"dtype"}
             return name in _ELEMENTWISE and bool(arguments) and all(self.is_zero_dim(one) for one in arguments)

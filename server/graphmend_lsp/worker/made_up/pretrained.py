@@ -17,10 +17,8 @@ from .values import Drawn
 
 ROWS, LENGTH = 2, 16
 _SOUND = 8000
-_PICTURE, _SMALL_PICTURE = (
-    224,
-    128,
-)  # where no configuration says it; the least that a network of five halvings takes well
+_PICTURE = 224  # where no configuration says it
+_SMALL_PICTURE = 128  # the least that a network of five halvings takes well
 _FIRST = (
     "input_ids", "bbox", "pixel_values", "pixel_values_videos", "input_features", "input_values", "past_values",
     "decoder_input_ids",

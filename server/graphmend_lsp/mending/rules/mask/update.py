@@ -67,11 +67,11 @@ def updated(source: Source, kinds: Kinds, statement: ast.Assign | ast.AugAssign,
     assumes: tuple[Assumption, ...] = (
         () if own or _is_made_here(source, kinds, place.tensor) else (_apart(source, place.tensor),)
     )
-    if any(
-        one.index is not None for one in masked.leaves
-    ):  # what is looked up may have no entry where nothing is chosen
-        assumes += (Assumption("shapes"),)
-    return Mend(NAME, _TITLE, source.path, source.span(statement), tuple(spots), assumes=assumes)
+    tables = [one.node.value for one in masked.leaves if one.index is not None and isinstance(one.node, ast.Subscript)]
+    texts = dict.fromkeys(render(source, one) for one in tables)
+    changes = tuple(f"`{one}` must have an entry even where the mask chooses nothing." for one in texts)
+    assumes += (Assumption("shapes"),) if tables else ()
+    return Mend(NAME, _TITLE, source.path, source.span(statement), tuple(spots), changes=changes, assumes=assumes)
 
 
 def _apart(source: Source, tensor: ast.expr) -> Assumption:
