@@ -170,6 +170,7 @@ def _dtype(one: Operator, before: list[torch.dtype], operands: tuple[Any, ...]) 
         "promoted": joined,
         "float": joined if joined.is_floating_point else torch.float32,
         "wide": torch.int64 if before[0] in WHOLE else before[0],
+        "truth": torch.uint8 if before[0] is torch.uint8 else torch.bool,
     }.get(one.dtype) or getattr(torch, one.dtype)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from graphmend_lsp.mending.facts.bindings import value_at
-from graphmend_lsp.mending.facts.operators import METHODS
+from graphmend_lsp.mending.facts.operators import METHODS, names_that
 from graphmend_lsp.mending.facts.purity import TENSOR_METHODS
 from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
@@ -46,11 +46,7 @@ _ALSO_PYTHON = frozenset((
     "split", "index", "sort", "type", "where", "repeat", "t", "equal", "to", "unique", "round", "values", "indices", "put",
     "resize", "solve", "new", "numpy", "storage", "lu", "eig",
 ))  # fmt: skip
-_BOOL_METHODS = frozenset((
-    "any", "all", "isnan", "isinf", "isfinite", "isneginf", "isposinf", "isclose", "eq", "ne", "lt", "le", "gt", "ge",
-    "logical_and", "logical_or", "logical_not", "logical_xor", "bool", "equal", "allclose", "greater", "less",
-    "greater_equal", "less_equal", "not_equal", "is_nonzero",
-))  # fmt: skip
+_BOOL_METHODS = names_that(lambda one: one.dtype in ("bool", "truth") or one.gives == "flag")
 
 
 @dataclass(frozen=True)

@@ -8,62 +8,20 @@ rule's knowledge enters here.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from graphmend_lsp.mending.facts.dtypes import Dtypes
 from graphmend_lsp.mending.facts.kinds import Kinds
-from graphmend_lsp.mending.facts.operators import FUNCTIONAL
-from graphmend_lsp.mending.facts.purity import TENSOR_METHODS
+from graphmend_lsp.mending.facts.operators import FUNCTIONAL, operator_of_ast
 from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
-from graphmend_lsp.mending.syntax.source import Source, local_names, parameters
+from graphmend_lsp.mending.syntax.source import Source
 
 Form = Literal["item", "float", "int", "bool", "sum"]
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_REDUCING = _words(
-    "sum mean max min amax amin prod any all std var norm median argmax argmin count_nonzero nansum nanmean dot vdot "
-    "trace det mse_loss l1_loss smooth_l1_loss huber_loss cross_entropy nll_loss binary_cross_entropy kl_div "
-    "binary_cross_entropy_with_logits"
-)
-_ELEMENTWISE = _words(
-    "abs absolute acos asin atan ceil clamp clamp_max clamp_min clip cos cosh detach clone double erf exp expm1 float "
-    "floor half int isfinite isinf isnan log log10 log1p log2 logical_not long neg negative pow reciprocal relu round "
-    "rsqrt sigmoid sign sin sinh sqrt square tan tanh trunc bool bfloat16 add sub mul div eq ne lt le gt ge logical_and "
-    "logical_or maximum minimum nan_to_num contiguous"
-)
-_ALIASING = _words(
-    "view view_as reshape reshape_as squeeze unsqueeze to type type_as float double half long int short byte char bool "
-    "bfloat16 contiguous detach t transpose permute flatten ravel expand expand_as broadcast_to diagonal narrow select "
-    "chunk split unbind unfold cpu cuda conj movedim moveaxis swapaxes swapdims tensor_split unflatten real imag "
-    "hsplit vsplit dsplit item tolist positive sum_to_size"
-)
-_WHOLE = _words("argmax argmin long int short byte char count_nonzero nonzero bincount bool any all sort_indices")
-_BOOLEAN_RESULT = _words("any all isnan isinf isfinite eq ne lt le gt ge logical_not logical_and logical_or bool equal")
-_FLOATING = _words(
-    "mean std var norm softmax log_softmax exp log sqrt rsqrt sin cos tanh sigmoid float double half bfloat16 erf "
-    "log1p log2 log10 dropout gelu silu layer_norm expm1 reciprocal rand randn rand_like randn_like linear nanmean"
-)
-_NONNEGATIVE = _words(
-    "abs absolute square exp relu sigmoid norm std var sqrt softmax count_nonzero argmax argmin numel"
-)
-_SIGN_KEEPING = _words(
-    "sum mean max min amax amin prod median detach clone float double half reshape view flatten squeeze clamp_max contiguous"
-)
-_INT64 = _words("sum prod cumsum cumprod nansum argmax argmin count_nonzero long bincount nonzero")
-"""What torch gives in int64 for every integer dtype."""
-
-_DTYPE_KEEPING = _words(
-    "max min amax amin abs absolute clamp clamp_max clamp_min clip detach clone reshape view squeeze flatten contiguous "
-    "neg negative relu square"
-)
-_NEEDS_FLOATING = _words("mean std var norm softmax log_softmax")
-"""Methods that refuse integers, so that a tensor on which one is called is floating."""
+_MAKE_NEW = ("torch.fft.", "torch.linalg.", "torch.special.")
+"""Homes of functions of which none that the table lacks gives a view."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +55,8 @@ def read_of(source: Source, kinds: Kinds, node: ast.AST) -> Read | None:
     return None
 
 
-@dataclass(frozen=True)
-class Scalars:
+class Scalars(Dtypes):
     """What can be proven of tensors from the text of their file, and reads written as tensors."""
-
-    source: Source
-    kinds: Kinds
 
     def text(self, read: Read, *, kept: bool, double: bool, wide: bool = False) -> str:
         """The read as a tensor without dimensions and gradient.
@@ -145,92 +99,36 @@ class Scalars:
         if isinstance(node, ast.IfExp):
             return self.is_zero_dim(node.body) and self.is_zero_dim(node.orelse)
         if isinstance(node, ast.Name):
-            return self._all_values(node, self.is_zero_dim)
-        if isinstance(node, ast.Call):
-            name, arguments = self.called(node)
-            if name in _REDUCING:
-                wanted = 2 if name in FUNCTIONAL or name in ("dot", "vdot") else 1  # operands that are tensors
-                named = {keyword.arg for keyword in node.keywords}
-                return len(arguments) <= wanted and not named - {"dtype"}
-            return name in _ELEMENTWISE and bool(arguments) and all(self.is_zero_dim(one) for one in arguments)
-        return False
+            return self.all_values(node, self.is_zero_dim)
+        operator = self.operator(node) if isinstance(node, ast.Call) else None
+        if not isinstance(node, ast.Call) or operator is None or operator.gives != "tensor":
+            return False
+        name, arguments = self.called(node)
+        if operator.form == "reduction":
+            wanted = 2 if name in FUNCTIONAL or operator.dimensionless else 1  # operands that are tensors
+            named = {keyword.arg for keyword in node.keywords}
+            return len(arguments) <= wanted and not named - {"dtype"}
+        elementwise = operator.form == "elementwise" and bool(arguments)
+        return operator.dimensionless or (elementwise and all(map(self._is_beside, arguments)))
+
+    def _is_beside(self, node: ast.expr) -> bool:
+        """Whether an argument leaves a tensor without dimensions as it is: such a tensor, a number, a dtype."""
+        return self.is_zero_dim(node) or (dotted(self.source, node) or "").startswith("torch.")
 
     def is_fresh(self, node: ast.expr) -> bool:
         """Whether an expression makes a tensor that shares no memory with another one."""
-        if isinstance(node, (ast.BinOp, ast.Compare, ast.UnaryOp)):
+        if isinstance(node, ast.Compare):
             return True
+        if isinstance(node, (ast.BinOp, ast.UnaryOp)):
+            operator = operator_of_ast(type(node.op))
+            return operator is not None and operator.is_new
         if not isinstance(node, ast.Call):
             return False
-        name = dotted(self.source, node.func)
-        if name is not None:
-            last = name.rpartition(".")[2]
-            made = name.startswith("torch.") and not last.endswith("_")
-            return made and last not in _ALIASING | {"from_numpy", "as_tensor", "dropout", "relu_", "asarray"}
-        if isinstance(node.func, ast.Attribute) and node.func.attr in TENSOR_METHODS:
-            return node.func.attr not in _ALIASING
-        return False
-
-    def is_whole(self, node: ast.expr) -> bool:
-        """Whether a tensor surely holds integers or booleans."""
-        if self.kinds.is_bool(node) and not isinstance(node, ast.Constant):
-            return True
-        if isinstance(node, ast.Name):
-            return self._all_values(node, self.is_whole)
-        if isinstance(node, ast.Call):
-            name, arguments = self.called(node)
-            if name in _WHOLE:
-                return True
-            kept = name in (
-                "sum",
-                "prod",
-                "cumsum",
-                "max",
-                "min",
-                "clamp",
-                "reshape",
-                "view",
-                "squeeze",
-                "flatten",
-                "abs",
-            )
-            return kept and bool(arguments) and self.is_whole(arguments[0])
-        return False
-
-    def holds_arithmetic(self, node: ast.expr) -> bool:
-        """Whether a tensor surely is floating-point or int64, so that Python's arithmetic with its numbers does not wrap."""
-        if self.is_floating(node) or isinstance(node, ast.Constant):
-            return True
-        if isinstance(node, ast.Name):
-            return self._all_values(node, self.holds_arithmetic)
-        if isinstance(node, ast.Call):
-            name, arguments = self.called(node)
-            if any(keyword.arg == "dtype" for keyword in node.keywords):
-                return False
-            return name in _INT64 or (
-                name in _DTYPE_KEEPING and bool(arguments) and self.holds_arithmetic(arguments[0])
-            )
-        return False
-
-    def is_floating(self, node: ast.expr) -> bool:
-        """Whether a tensor surely is floating-point."""
-        if isinstance(node, ast.BinOp):
-            if isinstance(node.op, ast.Div):
-                return True
-            sides = (node.left, node.right)
-            return any(isinstance(one, ast.Constant) and isinstance(one.value, float) for one in sides) or any(
-                self.is_floating(one) for one in sides
-            )
-        if isinstance(node, ast.UnaryOp):
-            return self.is_floating(node.operand)
-        if isinstance(node, ast.Name):
-            return self._refuses_whole(node) or self._all_values(node, self.is_floating)
-        if isinstance(node, ast.Call):
-            name, arguments = self.called(node)
-            if name in _FLOATING:
-                return True
-            kept = name in _REDUCING | _ELEMENTWISE and not self.is_whole(node)
-            return kept and bool(arguments) and self.is_floating(arguments[0])
-        return False
+        operator = self.operator(node)
+        if operator is None:
+            return (dotted(self.source, node.func) or "").startswith(_MAKE_NEW)
+        in_place = operator.inplace and any(keyword.arg == "inplace" for keyword in node.keywords)
+        return operator.is_tensor and operator.is_new and not operator.effect and not in_place
 
     def is_nonnegative(self, node: ast.expr) -> bool:
         """Whether no element of a tensor can be less than 0 (it can be NaN)."""
@@ -243,15 +141,18 @@ class Scalars:
             kept = isinstance(node.op, (ast.Add, ast.Mult, ast.Div))
             return kept and self.is_nonnegative(node.left) and self.is_nonnegative(node.right)
         if isinstance(node, ast.Name):
-            return self._all_values(node, self.is_nonnegative)
-        if isinstance(node, ast.Call):
-            name, arguments = self.called(node)
-            if name in _NONNEGATIVE or self._has_floor(node, name, strictly=False):
-                return True
-            if name in ("sum", "mean") and arguments and self.kinds.is_bool(arguments[0]):
-                return True
-            return name in _SIGN_KEEPING and bool(arguments) and self.is_nonnegative(arguments[0])
-        return self.kinds.is_bool(node)
+            return self.all_values(node, self.is_nonnegative)
+        operator = self.operator(node) if isinstance(node, ast.Call) else None
+        if not isinstance(node, ast.Call) or operator is None:
+            return self.kinds.is_bool(node)
+        if operator.nonnegative or self.kinds.is_bool(node) or self._has_floor(node, strictly=False):
+            return True
+        arguments = self.called(node)[1]
+        if operator.form == "elementwise":
+            arguments += [keyword.value for keyword in node.keywords]
+        else:
+            arguments = arguments[:1]
+        return operator.keeps_sign and bool(arguments) and all(map(self.is_nonnegative, arguments))
 
     def is_positive(self, node: ast.expr) -> bool:
         """Whether every element of a tensor is greater than 0, or NaN."""
@@ -262,118 +163,31 @@ class Scalars:
                 self.is_nonnegative(node.left) and self.is_positive(node.right)
             )
         if isinstance(node, ast.Name):
-            return self._all_values(node, self.is_positive)
-        if isinstance(node, ast.Call):
-            name, arguments = self.called(node)
-            if self._has_floor(node, name, strictly=True):
-                return True
-            kept = ("max", "min", "amax", "amin", "detach", "clone", "float", "double", "sqrt")
-            return name in kept and bool(arguments) and self.is_positive(arguments[0])
-        return False
-
-    def _has_floor(self, node: ast.Call, name: str, strictly: bool) -> bool:
-        """Whether a call is ``t.clamp(min=c)`` or ``t.clamp_min(c)`` with a constant that says enough."""
-        arguments = node.args[1:] if dotted(self.source, node.func) else node.args
-        floor = next((one.value for one in node.keywords if one.arg == "min"), arguments[0] if arguments else None)
-        if name not in ("clamp", "clip", "clamp_min") or not isinstance(floor, ast.Constant):
+            return self.all_values(node, self.is_positive)
+        operator = self.operator(node) if isinstance(node, ast.Call) else None
+        if not isinstance(node, ast.Call) or operator is None:
             return False
-        value = floor.value
-        return isinstance(value, (int, float)) and (value > 0 if strictly else value >= 0)
+        if self._has_floor(node, strictly=True):
+            return True
+        name, arguments = self.called(node)
+        exact = operator.linear and operator.keeps_sign and operator.dtype in ("same", "float64")
+        chosen = operator.keeps_sign and operator.dtype == "same" and operator.form == "reduction"
+        return (exact or chosen or name == "sqrt") and bool(arguments) and self.is_positive(arguments[0])
 
-    def called(self, node: ast.Call) -> tuple[str, list[ast.expr]]:
-        """The last name of a torch function or tensor method, and its tensors: the receiver and the arguments."""
-        name = dotted(self.source, node.func)
-        if name is not None:
-            return (name.rpartition(".")[2], list(node.args)) if name.startswith("torch.") else ("", [])
-        if isinstance(node.func, ast.Attribute) and node.func.attr in TENSOR_METHODS:
-            return node.func.attr, [node.func.value, *node.args]
-        return "", []
-
-    def values(self, node: ast.Name) -> list[ast.expr] | None:
-        """All values a local name can have, None when one of them is not a plain assignment."""
-        function = self.source.function(node)
-        if function is None or node.id in parameters(function) or node.id not in local_names(function):
-            return None
-        found: list[ast.expr] = []
-        for one in ast.walk(function):
-            if isinstance(one, ast.Name) and one.id == node.id and not isinstance(one.ctx, ast.Load):
-                parent = self.source.parents.get(one)
-                if not (isinstance(parent, ast.Assign) and one in parent.targets):
-                    return None
-                found.append(parent.value)
-        return found or None
-
-    def origins(self, node: ast.expr) -> frozenset[str]:
-        """The names that an expression is computed from, through names that are bound here."""
-        return frozenset(one.id for part in self._chain(node) for one in ast.walk(part) if self._is_origin(one))  # type: ignore[attr-defined]
-
-    def converts(self, node: ast.expr) -> bool:
-        """Whether anything on the way to an expression may make integers or booleans of floating-point numbers."""
-        for part in self._chain(node):
-            tests = [one for choice in ast.walk(part) if isinstance(choice, ast.IfExp) for one in ast.walk(choice.test)]
-            for one in ast.walk(part):
-                if one in tests:
-                    continue
-                if isinstance(one, (ast.Compare, ast.FloorDiv)):
-                    return True
-                name = getattr(one.func, "attr", "") if isinstance(one, ast.Call) else ""
-                if name in _WHOLE | {"to", "type", "type_as", "view"}:
-                    return True
-        return False
-
-    def widens_integers(self, node: ast.expr) -> bool:
-        """Whether an expression may be of int64 where what it is computed from is of a narrower integer dtype."""
-        calls = (one for part in self._chain(node) for one in ast.walk(part) if isinstance(one, ast.Call))
-        return not self.is_floating(node) and any(self.called(one)[0] in _INT64 for one in calls)
-
-    def _chain(self, node: ast.expr) -> list[ast.expr]:
-        """An expression and the values of the names in it, and of those in them."""
-        found, pending, seen = [node], [node], set[str]()
-        while pending:
-            for one in ast.walk(pending.pop()):
-                if isinstance(one, ast.Name) and one.id not in seen:
-                    seen.add(one.id)
-                    values = self.values(one) or []
-                    found += values
-                    pending += values
-        return found
-
-    def _is_origin(self, node: ast.AST) -> bool:
-        """Whether a node is a name that is not bound here to an expression, nor a module's."""
-        return isinstance(node, ast.Name) and dotted(self.source, node) is None and self.values(node) is None
-
-    def _all_values(self, node: ast.Name, holds: Callable[[ast.expr], bool]) -> bool:
-        values = self.values(node)
-        mentioned = values and any(
-            isinstance(one, ast.Name) and one.id == node.id for v in values for one in ast.walk(v)
-        )
-        return bool(values) and not mentioned and all(holds(value) for value in values or ())
-
-    def _refuses_whole(self, node: ast.Name) -> bool:
-        """Whether the function computes of the name, which is bound once, what is refused for integers."""
-        function = self.source.function(node)
-        if function is None:
+    def _has_floor(self, node: ast.Call, strictly: bool) -> bool:
+        """Whether a call is ``t.clamp(min=c)`` or ``t.clamp_min(c)`` with a constant that says enough, and no ceiling below."""
+        name, arguments = self.called(node)
+        if name not in ("clamp", "clip", "clamp_min") or len(arguments) > 3:
             return False
-        bound = [
-            one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == node.id and not _loads(one)
-        ]
-        if len(bound) + (node.id in parameters(function)) != 1:
+        given = dict(zip(("min", "max"), arguments[1:], strict=False))
+        given |= {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg is not None}
+        numbers = [one.value for one in given.values() if isinstance(one, ast.Constant) and one.value is not None]
+        if "min" not in given or len(numbers) != len(given):
             return False
-        for one in ast.walk(function):
-            if isinstance(one, ast.Call):
-                name, arguments = self.called(one)
-                first = arguments[0] if arguments else None
-                cast = any(keyword.arg == "dtype" for keyword in one.keywords)
-                if name in _NEEDS_FLOATING and not cast and isinstance(first, ast.Name) and first.id == node.id:
-                    return True
-        return False
+        return all(isinstance(one, (int, float)) and (one > 0 if strictly else one >= 0) for one in numbers)
 
     def _is_detached(self, node: ast.expr) -> bool:
         return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "detach"
-
-
-def _loads(node: ast.Name) -> bool:
-    return isinstance(node.ctx, ast.Load)
 
 
 def plain(text: str) -> str:

@@ -7,7 +7,7 @@ What the table lacks is None: take `UNKNOWN` for it, which says that everything 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from graphmend_lsp.mending.facts.operators.functional import FUNCTIONAL as _FUNCTIONAL
 from graphmend_lsp.mending.facts.operators.functions import FUNCTIONS as _FUNCTIONS
@@ -21,7 +21,7 @@ from graphmend_lsp.mending.facts.operators.shared import SHARED as _SHARED
 
 __all__ = [
     "ATTRIBUTES", "BUILTINS", "FUNCTIONAL", "FUNCTIONS", "METHODS", "OPERATORS", "UNKNOWN", "Operator", "in_place",
-    "operator_of_ast", "operator_of_attribute", "operator_of_builtin", "operator_of_function", "operator_of_method",
+    "names_that", "operator_of_ast", "operator_of_attribute", "operator_of_builtin", "operator_of_function", "operator_of_method",
     "operators_named",
 ]  # fmt: skip
 
@@ -69,6 +69,12 @@ def operator_of_builtin(name: str) -> Operator | None:
 def operators_named(name: str) -> tuple[Operator, ...]:
     """What a name may mean where it is not known to be a method or a function of `torch` or of `nn.functional`."""
     return tuple(table[name] for table in (METHODS, FUNCTIONS, FUNCTIONAL) if name in table)
+
+
+def names_that(holds: Callable[[Operator], bool]) -> frozenset[str]:
+    """The names of which something is so whatever they mean: a method, a function of `torch` or of `nn.functional`."""
+    names = {*METHODS, *FUNCTIONS, *FUNCTIONAL}
+    return frozenset(name for name in names if all(holds(one) for one in operators_named(name)))
 
 
 def in_place(kind: type[ast.operator]) -> Operator | None:

@@ -1,23 +1,37 @@
 """What `torch.nn.functional` has. Read by `operator.read`; a name that `torch` has too may differ here (``inplace=``)."""
 
 FUNCTIONAL = """
-[elementwise float inplace]
-celu elu hardsigmoid hardswish leaky_relu mish selu silu
+[elementwise float inplace floats]
+celu elu hardswish leaky_relu mish selu silu
+[elementwise float inplace floats nonnegative]
+hardsigmoid
 [elementwise same inplace]
-hardtanh relu relu6 threshold
+hardtanh threshold
+[elementwise same inplace nonnegative]
+relu relu6
+[elementwise float floats]
+gelu hardshrink logsigmoid softshrink
+[elementwise float floats nonnegative]
+softplus
+[elementwise float nonnegative]
+sigmoid
 [elementwise float]
-gelu hardshrink logsigmoid sigmoid softplus softshrink softsign tanh tanhshrink
+softsign tanh tanhshrink
 [elementwise]
 prelu
 [elementwise self same effect]
 celu_ elu_ hardtanh_ leaky_relu_ relu_ selu_ threshold_
-[scan float]
-log_softmax softmax softmin
-[float]
+[scan float floats]
+log_softmax
+[scan float floats nonnegative]
+softmax softmin
+[float floats]
 glu
+[float floats keeps]
+normalize
 [float keeps]
-normalize local_response_norm
-[same keeps]
+local_response_norm
+[same floats keeps]
 group_norm layer_norm rms_norm
 [same keeps effect]                 # running statistics
 batch_norm instance_norm
@@ -66,7 +80,7 @@ channel_shuffle native_channel_shuffle pixel_shuffle pixel_unshuffle pad unfold 
 [raises]
 embedding                           # max_norm= changes the weight
 embedding_bag
-[int64 raises]
+[int64 nonnegative raises]
 one_hot
 [unknown]
 affine_grid grid_sample bilinear linear

@@ -1,7 +1,7 @@
 """What only `torch` has as a function, not a tensor as a method. Read by `operator.read`."""
 
 FUNCTIONS = """
-[elementwise float]
+[elementwise float floats]
 celu selu
 [elementwise]
 complex polar
@@ -83,7 +83,7 @@ adaptive_max_pool1d max_pool1d_with_indices
 [unknown]
 bilinear conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d convolution
 affine_grid_generator grid_sampler grid_sampler_2d grid_sampler_3d
-[same keeps]
+[same floats keeps]
 group_norm layer_norm rms_norm
 [same keeps effect]                 # running statistics
 batch_norm instance_norm
@@ -116,14 +116,24 @@ alpha_dropout_ dropout_ feature_alpha_dropout_ feature_dropout_ rrelu_
 rrelu
 [random]
 binomial normal poisson
-[random makes argument]
-rand randn randint randperm
+[random makes float nonnegative]
+rand
+[random makes float]
+randn
+[random makes int64]
+randint randperm
+[random makes same floats]
+rand_like randn_like
 [random makes same]
-rand_like randn_like randint_like
-[makes argument raises]             # for sizes below zero
+randint_like
+[makes float raises]                # for sizes below zero
 bartlett_window blackman_window hamming_window hann_window kaiser_window
-empty empty_permuted empty_strided eye full ones zeros
-arange range linspace logspace
+empty empty_permuted empty_strided linspace logspace
+[makes float nonnegative raises]
+eye ones zeros
+[makes argument raises]
+full arange range
+[makes int64 nonnegative raises]
 tril_indices triu_indices
 [makes same]
 empty_like full_like ones_like zeros_like

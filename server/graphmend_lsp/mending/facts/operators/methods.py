@@ -3,7 +3,7 @@
 METHODS = """
 [elementwise bool maybe]
 bool
-[elementwise int64 maybe]
+[elementwise int64 maybe keeps_sign]
 long
 [elementwise int32 maybe]
 int
@@ -11,15 +11,15 @@ int
 short
 [elementwise int8 maybe]
 char
-[elementwise uint8 maybe]
+[elementwise uint8 maybe nonnegative]
 byte
-[elementwise float32 maybe]
+[elementwise float32 maybe linear keeps_sign]
 float
-[elementwise float64 maybe]
+[elementwise float64 maybe linear keeps_sign]
 double
-[elementwise float16 maybe]
+[elementwise float16 maybe linear keeps_sign]
 half
-[elementwise bfloat16 maybe]
+[elementwise bfloat16 maybe linear keeps_sign]
 bfloat16
 [elementwise complex64 maybe]
 cfloat
@@ -27,7 +27,7 @@ cfloat
 cdouble
 [elementwise complex32 maybe]
 chalf
-[elementwise same maybe]
+[elementwise same maybe linear keeps_sign]
 contiguous cpu cuda ipu mtia xpu pin_memory
 [elementwise argument maybe]
 to type_as
@@ -42,7 +42,7 @@ to_sparse to_sparse_coo to_sparse_csc to_sparse_csr to_sparse_bsc to_sparse_bsr 
 indices crow_indices col_indices ccol_indices row_indices
 [maybe]
 sum_to_size
-[layout same view]
+[layout same view keeps_sign]
 expand expand_as unfold view_as
 [layout view]                       # with a dtype it looks at the same bytes as another
 view
@@ -103,7 +103,7 @@ H T mH mT
 imag
 [layout maybe]
 real
-[elementwise same view cut]
+[elementwise same view cut linear keeps_sign]
 data
 [maybe]
 grad

@@ -10,7 +10,7 @@ Form = Literal["elementwise", "reduction", "scan", "layout", "makes", "other"]
 Gives = Literal["tensor", "tensors", "number", "flag", "size", "none", "object"]
 Alias = Literal["new", "maybe", "view", "self"]
 Dtype: TypeAlias = Literal[
-    "same", "promoted", "float", "wide", "argument", "unknown", "bool", "int64",
+    "same", "promoted", "float", "wide", "truth", "argument", "unknown", "bool", "int64",
     "int32", "int16", "int8", "uint8", "float16", "bfloat16", "float32", "float64", "complex32", "complex64", "complex128",
 ]  # fmt: skip
 
@@ -30,7 +30,20 @@ class Operator:
     """``maybe``: for some operands the result shares their storage or is an operand itself (``float``, ``ravel``)."""
     dtype: Dtype = "unknown"
     """Of the (first) result. ``promoted``: as `torch.result_type` of the operands; ``float``: that, or the default
-    dtype in place of integers; ``wide``: int64 in place of integers; ``argument``: as an argument says."""
+    dtype in place of integers; ``wide``: int64 in place of integers; ``truth``: bool, but uint8 of uint8;
+    ``argument``: as an argument says."""
+    floats: bool = False
+    """Whether it raises for operands that are integers or booleans."""
+    wholes: bool = False
+    """Whether it raises for operands that are floating-point."""
+    nonnegative: bool = False
+    """Whether no element of the result is below zero (it can be NaN)."""
+    keeps_sign: bool = False
+    """Whether no element of the result is below zero where no element of the operands is."""
+    linear: bool = False
+    """Whether it is linear in its one operand: its derivative is the same everywhere."""
+    dimensionless: bool = False
+    """Whether the result never has dimensions."""
     cut: bool = False
     """Whether the result never carries a gradient although its dtype could."""
     raises: bool = False
@@ -79,7 +92,10 @@ class Operator:
 UNKNOWN = Operator("", alias="maybe", raises=True, random=True, effect=True)
 """What is assumed of an operator that the table lacks: everything."""
 
-_FLAGS = frozenset(("cut", "raises", "nonempty", "random", "effect", "keeps", "reads", "inplace"))
+_FLAGS = frozenset((
+    "cut", "raises", "nonempty", "random", "effect", "keeps", "reads", "inplace", "floats", "wholes", "nonnegative", "keeps_sign",
+    "linear", "dimensionless",
+))  # fmt: skip
 _VALUES = ("neutral", "safe")
 _FIELDS = {
     **dict.fromkeys(get_args(Form), "form"),
