@@ -333,6 +333,84 @@ def _finite(function: Any, x: torch.Tensor) -> bool | None:
     return bool(value.isfinite().all() and x.grad is not None and x.grad.isfinite().all())
 
 
+def test_refuses_integers_where_the_table_says() -> None:
+    wrong, asked = [], 0
+    for run in seen():
+        if run.one.floats and any(True for _ in tensors(run.call.make(torch.int64))):
+            asked += 1
+            taken = [dtype for dtype in (torch.int64, torch.bool) if run.call.run(run.call.make(dtype)) is not FAILED]
+            wrong += [f"{run.label} takes {dtype}" for dtype in taken]
+    assert asked > 60
+    reported(wrong)
+
+
+def test_refuses_floats_where_the_table_says() -> None:
+    rows = [one for one in operators.FUNCTIONS.values() if one.wholes and not one.effect]
+    assert len(rows) > 5
+    for one in rows:
+        for count in (1, 2):
+            with pytest.raises((RuntimeError, TypeError, NotImplementedError)):
+                getattr(torch, one.name)(*(torch.ones(3) for _ in range(count)))
+
+
+def _drawn(run: Seen, scale: float, *, signed: bool) -> tuple[Any, ...]:
+    """Operands of random floating-point numbers, of both signs or of none below zero."""
+    operands = run.call.make()
+    for part in tensors(operands):
+        if part.is_floating_point() and part.layout is torch.strided and not part.is_quantized:
+            drawn = torch.randn_like(part) * scale
+            part.copy_(drawn if signed else drawn.abs())
+    return operands
+
+
+@pytest.mark.parametrize("flag", ["nonnegative", "keeps_sign"])
+def test_is_not_below_zero_where_the_table_says(flag: str) -> None:
+    wrong, asked = [], 0
+    for run in seen():
+        if not getattr(run.one, flag) or run.one.alias == "self":
+            continue
+        for scale in (0.3, 3.0):
+            value = run.call.run(_drawn(run, scale, signed=flag == "nonnegative"))
+            for part in () if value is FAILED else tensors(value):
+                asked += 1
+                if not part.is_complex() and (part.double() < 0).any():
+                    wrong.append(f"{run.label} is below zero")
+    assert asked > 50
+    reported(wrong)
+
+
+def test_is_linear_where_the_table_says() -> None:
+    wrong, asked = [], 0
+    for run in seen():
+        if not run.one.linear or run.one.effect or len(run.tensors) != 1 or run.call.form != "x":
+            continue
+        asked += 1
+        one, other = torch.randn(3, 3).half().float(), torch.randn(3, 3).half().float()
+        whole = run.call.run((one + 2 * other,))
+        if not torch.allclose(whole.double(), (run.call.run((one,)) + 2 * run.call.run((other,))).double(), atol=0.05):
+            wrong.append(f"{run.label} is not linear")
+    assert asked > 20
+    reported(wrong)
+
+
+def test_has_no_dimensions_where_the_table_says() -> None:
+    found = [run for run in seen() if run.one.dimensionless]
+    assert len(found) > 5
+    reported([f"{run.label} has dimensions" for run in found if any(part.dim() for part in run.tensors)])
+
+
+def test_of_two_where_the_table_says() -> None:
+    """What makes one operand harmless is asked of the table by rules: they must know which operand it is."""
+    for one in operators.FUNCTIONS.values():
+        if one.safe is None or one.effect:
+            continue
+        x = torch.full((2,), 0.4)
+        if one.of_two:
+            assert getattr(torch, one.name)(x, x).shape == (2,)
+        else:
+            assert getattr(torch, one.name)(x).shape == (2,)
+
+
 TAKES_NONE = {"median", "nanmedian", "mode"}
 """What raises for no elements along a dimension only."""
 

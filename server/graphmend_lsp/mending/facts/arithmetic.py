@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from graphmend_lsp.mending.facts.kinds import Kinds
+from graphmend_lsp.mending.facts.operators import operator_of_method
 from graphmend_lsp.mending.facts.scalars import Scalars
 from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
@@ -20,7 +21,6 @@ from graphmend_lsp.mending.syntax.source import Function, Source, assigned
 _READS = ("item", "tolist")
 _NUMBERS = (*_READS, "size", "numel", "dim", "nelement", "stride")
 _BUILTINS = ("int", "float", "bool", "len", "abs", "round", "min", "max", "sum", "pow", "range", "divmod")
-_WHOLE = ("long", "int", "argmax", "argmin", "count_nonzero", "numel", "nonzero", "size")
 _WHOLE_DTYPES = frozenset(("bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64"))
 _RAISING = (ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.LShift, ast.RShift)
 
@@ -68,10 +68,10 @@ class Arithmetic:
         """A tensor or number from data made a whole number by ``int``, not known to be one: NaN raises in Python only."""
         names = self._names()
         for node in self._nodes():
-            if isinstance(node, ast.Call) and is_builtin(self.source, node.func, "int") and node.args:
-                known = any(f".{one}(" in self.source.code(node) for one in _WHOLE) or self._held_whole(node.args[0])
-                if not known and (node in self.starts or self._comes(node.args[0], names)):
-                    return node
+            if not (isinstance(node, ast.Call) and is_builtin(self.source, node.func, "int") and node.args):
+                continue
+            if not self._is_whole(node.args[0]) and (node in self.starts or self._comes(node.args[0], names)):
+                return node
         return None
 
     def asserted(self) -> ast.AST | None:
@@ -82,6 +82,20 @@ class Arithmetic:
 
     def _nodes(self) -> Iterator[ast.AST]:
         return (one for one in ast.walk(self.function) if one not in self.apart)
+
+    def _is_whole(self, node: ast.expr) -> bool:
+        """Whether ``int`` takes it without an error: whole numbers, what is read of such a tensor, sizes."""
+        if isinstance(node, ast.Constant):
+            return isinstance(node.value, int)
+        if isinstance(node, ast.BinOp) and not isinstance(node.op, (ast.Div, ast.Pow)):
+            return self._is_whole(node.left) and self._is_whole(node.right)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            operator = operator_of_method(node.func.attr)
+            if operator is not None and operator.name == "item":
+                return self._held_whole(node.func.value)
+            if operator is not None and operator.gives in ("number", "size", "flag"):
+                return True
+        return self._held_whole(node)
 
     def _held_whole(self, node: ast.expr) -> bool:
         """Whether a tensor holds integers or flags: by the text, else by a run."""

@@ -8,17 +8,16 @@ from __future__ import annotations
 import ast
 
 from graphmend_lsp.mending.facts.bindings import last_value
+from graphmend_lsp.mending.facts.operators import names_that
 from graphmend_lsp.mending.facts.purity import TENSOR_METHODS
 from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.source import Source, assigned, parameters
 
 _SHAPING = frozenset(("view", "reshape", "new_zeros", "new_ones", "new_empty", "expand", "permute"))
 _MAKING = frozenset(("zeros", "ones", "empty", "rand", "randn"))
-_KEEPING = frozenset((
-    "to", "type", "float", "double", "half", "bfloat16", "long", "int", "bool", "contiguous", "clone", "detach", "abs", "relu",
-    "sigmoid", "tanh", "exp", "log", "sqrt", "clamp", "masked_fill", "softmax", "log_softmax", "silu", "gelu", "eq", "ne", "gt",
-    "ge", "lt", "le", "zeros_like", "ones_like", "empty_like", "full_like", "logical_not", "nan_to_num", "cumsum", "type_as",
-))  # fmt: skip
+_KEEPING = names_that(lambda one: one.gives == "tensor" and one.keeps_shape and not one.effect) | {"type"}
+_BROADCASTING = names_that(lambda one: one.form == "elementwise" and one.dtype in ("promoted", "bool", "float"))
+_LIKE = names_that(lambda one: one.form == "makes" and one.name.endswith("_like"))
 _DEEP = 12
 
 
@@ -105,7 +104,11 @@ def _of_call(source: Source, node: ast.Call, at: ast.stmt, depth: int) -> int | 
         return _sizes(arguments)
     if last == "ravel" or (last == "flatten" and not arguments and not node.keywords):
         return 1
-    if last in _KEEPING:
+    if last in _BROADCASTING:
+        beside = [one for one in arguments if not _is_number(source, one)]
+        numbers = [dimensions(source, one, at, depth + 1) for one in (inner, *beside)]
+        return max(one or 0 for one in numbers) if None not in numbers else None
+    if last in _KEEPING | _LIKE:
         return dimensions(source, inner, at, depth + 1)
     if last in ("unsqueeze", "one_hot"):
         known = dimensions(source, inner, at, depth + 1)
@@ -163,8 +166,8 @@ def same_shape(left: ast.expr, right: ast.expr) -> bool:
     """Whether two expressions surely have one shape: one is the other, or an elementwise method of it without arguments."""
     a, b = ast.dump(left), ast.dump(right)
     for one, other in ((left, b), (right, a)):
-        while isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and not one.args:
-            if one.func.attr not in ("abs", "round", "floor", "ceil", "sin", "cos", "neg", "clone", "detach", "relu"):
+        while isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and not (one.args or one.keywords):
+            if one.func.attr not in _KEEPING:
                 break
             one = one.func.value
         if ast.dump(one) == other:

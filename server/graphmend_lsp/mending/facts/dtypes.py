@@ -60,6 +60,14 @@ class Dtypes(ValuesOfNames):
         """Whether a tensor surely holds integers or booleans."""
         return self.dtypes(node) <= _WHOLE
 
+    def is_integer(self, node: ast.expr) -> bool:
+        """Whether a tensor surely holds integers, no booleans."""
+        return self.dtypes(node) <= _WHOLE - _BOOL
+
+    def is_int64(self, node: ast.expr) -> bool:
+        """Whether a tensor surely is of int64."""
+        return self.dtypes(node) <= _INT64
+
     def is_floating(self, node: ast.expr) -> bool:
         """Whether a tensor surely is floating-point."""
         return self.dtypes(node) <= _FLOATING
@@ -91,7 +99,7 @@ class Dtypes(ValuesOfNames):
 
     def _of_call(self, node: ast.Call) -> frozenset[DtypeClass]:
         operator, (name, arguments) = self.operator(node), self.called(node)
-        if operator is None or not operator.is_tensor:
+        if operator is None or operator.gives != "tensor":
             return _ANY
         named = {keyword.arg: keyword.value for keyword in node.keywords}
         given = [one for one in (*arguments, *named.values()) if (dotted(self.source, one) or "").startswith("torch.")]

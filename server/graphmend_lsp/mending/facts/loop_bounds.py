@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from graphmend_lsp.mending.facts.bindings import last_value
 from graphmend_lsp.mending.facts.kinds import Kinds
+from graphmend_lsp.mending.facts.scalars import Scalars
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
@@ -19,7 +20,6 @@ from graphmend_lsp.mending.syntax.source import Source, assigned, loaded
 from graphmend_lsp.model import TextEdit
 
 _UNKNOWN = "The source gives no largest number of iterations; write it: `range(min(int(t), 8))`."
-_INTEGERS = ("long", "int", "argmax", "argmin", "count_nonzero", "numel")
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,8 +242,9 @@ def _integer(source: Source, tensor: ast.expr) -> str:
     """A count as a tensor of integers, as `int` takes it."""
     text = render(source, tensor)
     if isinstance(tensor, ast.Call) and isinstance(tensor.func, ast.Attribute):
-        method = tensor.func.attr
-        if method in _INTEGERS or (method == "sum" and Kinds(source).is_bool(tensor.func.value)):
+        kinds = Kinds(source)
+        summed = tensor.func.attr == "sum" and kinds.is_bool(tensor.func.value)
+        if tensor.func.attr == "numel" or summed or Scalars(source, kinds).is_integer(tensor):
             return text
     return f"{operand(text)}.long()"
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from graphmend_lsp.mending.facts.effects import is_static
 from graphmend_lsp.mending.facts.later import Later, root, subject
+from graphmend_lsp.mending.facts.operators import operator_of_ast, operator_of_method
 from graphmend_lsp.mending.facts.purity import is_neutral, needing_elements
 from graphmend_lsp.mending.syntax.formatting import name_of, parses_to, requoted
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
@@ -42,32 +43,6 @@ _PURE_BUILTINS = frozenset(
 )
 _READING_BUILTINS = frozenset(("float", "int", "bool", "str", "repr", "round", "format"))
 _INERT = frozenset(("shape", "dtype", "device", "ndim", "layout", "is_cuda", "requires_grad"))
-_REDUCTIONS = frozenset(
-    [
-        "mean",
-        "sum",
-        "max",
-        "min",
-        "norm",
-        "std",
-        "var",
-        "abs",
-        "any",
-        "all",
-        "argmax",
-        "argmin",
-        "prod",
-        "amax",
-        "amin",
-        "clone",
-        "size",
-        "dim",
-        "numel",
-        "isnan",
-        "isinf",
-        "isfinite",
-    ]
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,6 +348,9 @@ def _fresh_value(node: ast.expr) -> bool:
     """Whether an expression makes a new value rather than a view of an old one."""
     if isinstance(node, ast.Attribute):
         return node.attr in _INERT
+    operator = None
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        return node.func.attr in _REDUCTIONS
-    return isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare))
+        operator = operator_of_method(node.func.attr)
+    elif isinstance(node, (ast.BinOp, ast.UnaryOp)):
+        operator = operator_of_ast(type(node.op))
+    return isinstance(node, ast.Compare) or (operator is not None and operator.is_new and not operator.effect)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from graphmend_lsp.mending.facts.kinds import Kinds
+from graphmend_lsp.mending.facts.operators import METHODS
 from graphmend_lsp.mending.facts.purity import hazards
 from graphmend_lsp.mending.lowering.conditions import Test
 from graphmend_lsp.mending.lowering.harmless import harmless_operand, is_position_in_table
@@ -23,10 +24,8 @@ from graphmend_lsp.mending.syntax.source import Source
 from graphmend_lsp.model import Mend
 
 _SAFE_OPERAND = {
-    "sqrt": "1", "rsqrt": "1", "log": "1", "log2": "1", "log10": "1", "reciprocal": "1", "acosh": "2", "log1p": "0",
-    "acos": "0", "arccos": "0", "asin": "0", "arcsin": "0", "atanh": "0", "arctanh": "0", "logit": "0.5", "erfinv": "0",
-    "arccosh": "2", "exp": "0", "exp2": "0", "expm1": "0", "sinh": "0", "cosh": "0", "lgamma": "1", "digamma": "1",
-}  # fmt: skip
+    name: one.safe for name, one in METHODS.items() if one.safe is not None and not (one.of_two or one.effect)
+}
 """What is put in the place of an operand whose side is not taken: a number at which value and gradient are finite."""
 
 _POWERS = ("pow", "float_power")

@@ -10,6 +10,7 @@ import ast
 from dataclasses import dataclass, field
 
 from graphmend_lsp.mending.facts.kinds import Kinds
+from graphmend_lsp.mending.facts.operators import Operator
 from graphmend_lsp.mending.facts.purity import hazards
 from graphmend_lsp.mending.facts.scalars import Scalars, plain
 from graphmend_lsp.mending.facts.seen import Seen
@@ -20,21 +21,6 @@ from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source
 from graphmend_lsp.model import TextEdit
-
-_LINEAR = frozenset(("neg", "negative", "float", "double", "half", "bfloat16", "detach", "clone", "contiguous"))
-_SAFE_AT_ONE = frozenset(("log", "log2", "log10", "sqrt", "rsqrt", "reciprocal", "pow", "acosh", "div"))
-_SAFE_AT_ZERO = frozenset((
-    "abs", "absolute", "square", "exp", "expm1", "log1p", "sin", "cos", "tan", "tanh", "sinh", "cosh", "atan", "acos",
-    "asin", "erf", "sigmoid", "relu", "clamp", "clip", "clamp_min", "clamp_max", "round", "floor", "ceil", "trunc", "sign",
-    "isnan", "isinf", "isfinite", "logical_not", "eq", "ne", "lt", "le", "gt", "ge", "long", "int", "bool", "mul", "add",
-    "sub", "gelu", "silu", "softplus", "logsigmoid", "nan_to_num",
-))  # fmt: skip
-_OF_TWO = frozenset((
-    "add", "sub", "mul", "div", "minimum", "maximum", "fmin", "fmax", "eq", "ne", "lt", "le", "gt", "ge", "hypot",
-))  # fmt: skip
-"""Elementwise functions of two tensors, of which either may be a number where torch takes one."""
-_PAIRS = frozenset(("max", "min", "median", "nanmedian", "mode", "kthvalue", "sort", "topk", "cummax", "cummin"))
-"""What gives values and indices of the same shape, where it gives two tensors."""
 
 
 @dataclass
@@ -151,8 +137,8 @@ class Masked:
     def _operand_call(self, call: ast.Call) -> bool:
         """Whether an operand is an elementwise function of elements chosen by the same mask, taken back to full size."""
         before = len(self.leaves)
-        name, arguments = self.scalars.called(call)
-        if name not in _LINEAR | _SAFE_AT_ONE | _SAFE_AT_ZERO | _OF_TWO or not arguments:
+        arguments = self.scalars.called(call)[1]
+        if self._operator(call) is None or not arguments:
             return False
         if not any(self._leaf(one) for one in ast.walk(call)):
             return False
@@ -171,24 +157,31 @@ class Masked:
         call = self.source.parents.get(parent) if isinstance(parent, ast.Attribute) else parent
         if not isinstance(call, ast.Call):
             return None
-        name, arguments = self.scalars.called(call)
-        if name in _OF_TWO and len(arguments) == 2 and node in arguments and not call.keywords:
+        operator, arguments = self._operator(call), self.scalars.called(call)[1]
+        if operator is None:
+            return None
+        safe = int(operator.safe not in (None, "0"))
+        if len(arguments) == 2 and node in arguments and not call.keywords:
             other = arguments[1 - arguments.index(node)]
             if not isinstance(other, ast.Constant):
                 self.operand(other)
-                self._curved(call, int(name in ("div", "hypot")))
+                self._curved(call, safe)
                 return call
         plain_call = bool(arguments) and arguments[0] is node and not any(one.arg == "dim" for one in call.keywords)
         if not plain_call or not all(isinstance(one, ast.Constant) for one in arguments[1:]):
             return None
-        if name in _LINEAR:
-            return call
-        if name in _SAFE_AT_ONE or name in _SAFE_AT_ZERO:
-            power = arguments[1] if name == "pow" and len(arguments) == 2 else None
+        if not operator.linear:
+            power = arguments[1] if operator.name == "pow" and len(arguments) == 2 else None
             whole = isinstance(power, ast.Constant) and isinstance(power.value, int) and power.value > 0
-            self._curved(call, int(name in _SAFE_AT_ONE and not whole))
-            return call
-        return None
+            self._curved(call, safe * (not whole))
+        return call
+
+    def _operator(self, call: ast.Call) -> Operator | None:
+        """The elementwise operator that a call calls, where numbers in the place of its operands are harmless."""
+        operator = self.scalars.operator(call)
+        if operator is None or operator.form != "elementwise" or operator.dtype == "unknown":
+            return None
+        return None if operator.effect or operator.random or operator.raises or operator.wholes else operator
 
     # -- texts ----------------------------------------------------------------------------------------------------
 
@@ -255,9 +248,8 @@ class Masked:
                 if hazard.kind in ("effect", "random"):
                     raise Refused(f"`{render(self.source, hazard.node)}` {hazard.words}.")
             text = of_which(self.source, one) if one.index is None else self._in_range(one, one.index)
-            exchange[one.node] = (
-                operand(text) if self.linear else f"{self.where}({mask}, {plain(text)}, {self.safe or 0})"
-            )
+            safe = bool(self.safe) if self.kinds.is_bool(one.tensor) else self.safe or 0
+            exchange[one.node] = operand(text) if self.linear else f"{self.where}({mask}, {plain(text)}, {safe})"
         return render(self.source, node, exchange)
 
     def _in_range(self, one: Chosen, index: Chosen) -> str:
@@ -278,10 +270,13 @@ class Masked:
         if isinstance(node, ast.Attribute):
             return render(self.source, node) if dotted(self.source, node) is None else None
         if isinstance(node, ast.Call):
-            name, arguments = self.scalars.called(node)
-            if name.endswith("_like") or name in _LINEAR | _SAFE_AT_ONE | _SAFE_AT_ZERO | {"softmax", "bernoulli"}:
-                return self._together(arguments, depth) if arguments else None
-            return None
+            operator, (name, arguments) = self.scalars.operator(node), self.scalars.called(node)
+            if operator is None or not arguments or not operator.is_tensor or operator.gives == "tensors":
+                return None
+            if operator.form == "elementwise":
+                return self._together(arguments, depth)
+            kept = operator.keeps_shape or (operator.form == "makes" and name.endswith("_like"))
+            return self._together(arguments[:1], depth) if kept else None
         if not isinstance(node, ast.Name):
             return None
         values = self.scalars.values(node)
@@ -293,13 +288,15 @@ class Masked:
         return roots.pop() if len(roots) == 1 else None
 
     def _pair(self, node: ast.Name) -> str | None:
-        """One name for both tensors of ``values, indices = x.max(1)``, which have the same shape."""
+        """One name for both tensors of ``values, indices = x.max(1)``, as of any reduction or scan: they have one shape."""
         stores = self._stores(node)
         parts = self.source.parents.get(stores[0]) if len(stores) == 1 else None
         made = self.source.parents.get(parts) if isinstance(parts, ast.Tuple) and len(parts.elts) == 2 else None
         if not isinstance(made, ast.Assign) or not isinstance(made.value, ast.Call):
             return None
-        return render(self.source, parts) if self.scalars.called(made.value)[0] in _PAIRS else None  # type: ignore[arg-type]
+        operator = self.scalars.operator(made.value)
+        alike = operator is not None and (operator.form in ("reduction", "scan") or operator.name == "topk")
+        return render(self.source, parts) if alike else None  # type: ignore[arg-type]
 
     def _stores(self, node: ast.Name) -> list[ast.Name]:
         """Where a name is bound in its function, but as a parameter."""

@@ -40,7 +40,7 @@ batch_norm instance_norm
 rrelu
 [random self same effect]
 rrelu_
-[random maybe same inplace]
+[random maybe same inplace keeps]
 alpha_dropout dropout dropout1d dropout2d dropout3d feature_alpha_dropout
 [random float keeps]
 gumbel_softmax

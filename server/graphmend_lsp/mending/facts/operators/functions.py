@@ -106,7 +106,7 @@ rnn_relu_cell rnn_tanh_cell
 [tensors random]                    # dropout between the layers
 gru lstm rnn_relu rnn_tanh
 
-[random maybe same]
+[random maybe same keeps]
 alpha_dropout dropout feature_alpha_dropout feature_dropout
 [random tensors maybe]
 native_dropout

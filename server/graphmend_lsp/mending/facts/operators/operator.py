@@ -42,6 +42,8 @@ class Operator:
     """Whether no element of the result is below zero where no element of the operands is."""
     linear: bool = False
     """Whether it is linear in its one operand: its derivative is the same everywhere."""
+    of_two: bool = False
+    """Of an elementwise operator with `safe`: whether it has two operands that are tensors."""
     dimensionless: bool = False
     """Whether the result never has dimensions."""
     cut: bool = False
@@ -94,7 +96,7 @@ UNKNOWN = Operator("", alias="maybe", raises=True, random=True, effect=True)
 
 _FLAGS = frozenset((
     "cut", "raises", "nonempty", "random", "effect", "keeps", "reads", "inplace", "floats", "wholes", "nonnegative", "keeps_sign",
-    "linear", "dimensionless",
+    "linear", "of_two", "dimensionless",
 ))  # fmt: skip
 _VALUES = ("neutral", "safe")
 _FIELDS = {

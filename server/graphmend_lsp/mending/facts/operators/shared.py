@@ -64,9 +64,9 @@ clamp clamp_max clamp_min clip
 bitwise_and bitwise_or bitwise_xor gcd lcm
 [elementwise promoted twin]
 bitwise_left_shift bitwise_right_shift
-[elementwise promoted twin safe=1]
+[elementwise promoted twin of_two safe=1]
 pow
-[elementwise promoted twin raises safe=1]   # of integers by zero
+[elementwise promoted twin raises of_two safe=1]   # of integers by zero
 fmod remainder floor_divide
 [elementwise same twin wholes]
 bitwise_not
@@ -77,17 +77,17 @@ logaddexp logaddexp2
 [elementwise promoted twin floats]
 addcdiv lerp
 igamma igammac
-[elementwise promoted twin floats nonnegative safe=1]
+[elementwise promoted twin floats nonnegative of_two safe=1]
 hypot
 [elementwise promoted twin]
 heaviside
 [elementwise promoted twin floats]
 nextafter
-[elementwise float64 twin safe=1]
+[elementwise float64 twin of_two safe=1]
 float_power
 [elementwise float twin]
 arctan2 atan2 copysign ldexp
-[elementwise float twin safe=1]
+[elementwise float twin of_two safe=1]
 div divide true_divide xlogy
 [elementwise same linear keeps_sign]
 clone
@@ -222,7 +222,7 @@ bincount
 hash_tensor smm sspaddmm
 stft istft
 renorm
-[random same floats nonnegative]
+[random same floats nonnegative keeps]
 bernoulli
 [random int64 raises]
 multinomial

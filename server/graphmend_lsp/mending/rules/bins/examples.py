@@ -58,9 +58,7 @@ class Hashed(torch.nn.Module):
 
     def forward(self, x):
         keys = x.long() * 31
-        return F.normalize(
-            F.one_hot((keys % self.buckets).long(), self.buckets).sum(0) + x.mean(), dim=0
-        )
+        return F.normalize(F.one_hot(keys % self.buckets, self.buckets).sum(0) + x.mean(), dim=0)
 """,
         run=_X + "fn = Hashed(6)\n",
         gb_id="GB0036",

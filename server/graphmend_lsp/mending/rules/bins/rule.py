@@ -28,6 +28,7 @@ import ast
 
 from graphmend_lsp.mending.facts.bindings import last_value
 from graphmend_lsp.mending.facts.kinds import Kinds
+from graphmend_lsp.mending.facts.scalars import Scalars
 from graphmend_lsp.mending.rules.bins import RULE
 from graphmend_lsp.mending.rules.bins.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.syntax import edits
@@ -41,7 +42,6 @@ from graphmend_lsp.model import Declined, Mend
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
 _SAME_VALUES = frozenset({"flatten", "view", "reshape", "contiguous", "ravel", "detach"})
-_INT64 = frozenset({"long", "argmax", "argmin"})
 
 
 def propose(place: Place) -> tuple[Mend | Declined, ...]:
@@ -68,7 +68,7 @@ def _counted(source: Source, call: ast.Call) -> ast.expr | None:
 def _mend(source: Source, call: ast.Call, values: ast.expr) -> Mend:
     bins = _bins(source, call, values)
     text, count = render(source, values), render(source, bins)
-    if not _is_int64(values):
+    if not _is_int64(source, values):
         text = f"{operand(text)}.long()"
     one_hot, imported = spell(source, "torch.nn.functional.one_hot", call)
     edit = edits.rewrite(source, call, f"{one_hot}({text}, {count}).sum(0)")
@@ -142,14 +142,11 @@ def _is_below(source: Source, values: ast.expr, bins: ast.expr, at: ast.AST) -> 
     return least is not None and least >= 0 and high is not None and _at_most(high, bins, 1)
 
 
-def _is_int64(values: ast.expr) -> bool:
+def _is_int64(source: Source, values: ast.expr) -> bool:
     """Whether an expression surely is an int64 tensor, as `one_hot` takes it."""
     if isinstance(values, ast.BinOp) and isinstance(values.op, ast.Mod):
-        return _is_int64(values.left)
-    if not (isinstance(values, ast.Call) and isinstance(values.func, ast.Attribute)):
-        return False
-    name = values.func.attr
-    return name in _INT64 or (name in {*_SAME_VALUES, "clamp", "clip", "remainder"} and _is_int64(values.func.value))
+        return _is_int64(source, values.left)
+    return Scalars(source, Kinds(source)).is_int64(values)
 
 
 def _at_most(value: ast.expr, bins: ast.expr, less: int) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from graphmend_lsp.mending.facts.operators import FUNCTIONAL, FUNCTIONS, METHODS
 from graphmend_lsp.mending.facts.purity import TENSOR_METHODS, hazards
 from graphmend_lsp.mending.syntax.formatting import first_line
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
@@ -15,9 +16,8 @@ from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned, loaded, parameters
 
 _MIXING = frozenset((
-    "sum", "mean", "max", "min", "amax", "amin", "prod", "median", "std", "var", "norm", "any", "all", "sort", "argsort", "topk",
-    "cumsum", "cumprod", "flip", "roll", "unique", "nonzero", "item", "tolist", "argmax", "argmin", "logsumexp", "softmax",
-    "log_softmax", "cat", "stack", "batch_norm", "t", "T",
+    *(name for name, one in {**METHODS, **FUNCTIONS, **FUNCTIONAL}.items() if one.form in ("reduction", "scan")),
+    "topk", "flip", "roll", "unique", "nonzero", "item", "tolist", "cat", "stack", "batch_norm", "t", "T",
 ))  # fmt: skip
 """What may put one row's values in another, unless it is told a dimension that is not the first."""
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from graphmend_lsp.mending.facts.bindings import last_value
 from graphmend_lsp.mending.facts.kinds import Kinds
+from graphmend_lsp.mending.facts.operators import ATTRIBUTES, METHODS
 from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.lowering.outlined import Run
 from graphmend_lsp.mending.syntax.imports import is_builtin
@@ -17,10 +18,7 @@ from graphmend_lsp.values import TensorFact, ValueFact
 
 NUMBERS = ("int", "float", "bool", "str")
 """The kinds of Python values that an operator takes."""
-_CUT = frozenset((
-    "item", "tolist", "numpy", "detach", "size", "dim", "numel", "nelement", "shape", "dtype", "device", "ndim", "data",
-    "argmax", "argmin", "nonzero", "new_zeros", "new_ones", "new_empty", "new_tensor", "bool", "long", "int",
-))  # fmt: skip
+_CUT = frozenset(name for name, one in {**METHODS, **ATTRIBUTES}.items() if not (one.carries_gradient or one.effect))
 """What is read of a tensor by these has no gradient of it."""
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from graphmend_lsp.mending.facts.bindings import defaults_to_none, is_bound, last_value
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.liveness import read_after
+from graphmend_lsp.mending.facts.operators import names_that
 from graphmend_lsp.mending.facts.purity import TENSOR_METHODS, hazards
 from graphmend_lsp.mending.facts.region import Region, alias, assigned_in, calls_own, nodes_of, reads_first
 from graphmend_lsp.mending.syntax.endings import leaving, sets
@@ -19,11 +20,10 @@ from graphmend_lsp.mending.syntax.formatting import first_line, render
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, loaded
 
+_KEPT = ("same", "promoted", "argument", "unknown", "float32")
 _TRANSPOSED = frozenset(("t", "T", "mT", "transpose", "permute", "swapaxes", "swapdims", "movedim", "moveaxis"))
-_CONVERTED = frozenset(("double", "half", "bfloat16", "long", "int", "short", "bool"))
-_WITHOUT_HISTORY = frozenset(
-    ("zeros", "ones", "full", "arange", "zeros_like", "ones_like", "full_like", "detach", "argmax", "argmin")
-)
+_CONVERTED = names_that(lambda one: one.form == "elementwise" and one.alias == "maybe" and one.dtype not in _KEPT)
+_WITHOUT_HISTORY = names_that(lambda one: one.gives == "tensor" and not (one.carries_gradient or one.effect))
 _JOINED = frozenset(("cat", "concat", "concatenate", "hstack", "vstack", "stack", "repeat_interleave"))
 
 
@@ -165,7 +165,8 @@ def may_ask(source: Source, loop: ast.While, name: str) -> bool:
     start = last_value(source, name, loop)
     if start is None or any(alias(value) for value in _values(start)):
         return True
-    if isinstance(start, ast.Call) and _last_operation(start) in _WITHOUT_HISTORY:
+    asks = isinstance(start, ast.Call) and any(one.arg in (None, "requires_grad") for one in start.keywords)
+    if isinstance(start, ast.Call) and _last_operation(start) in _WITHOUT_HISTORY and not asks:
         return False
     return any(isinstance(one, ast.With) for one in source.ancestors(loop))  # gradients may be on in front of it
 
