@@ -18,7 +18,8 @@ from .conftest import PATH, unmark
 _GUARD = "torch.compiler.is_compiling() and not (torch.is_grad_enabled() or x.requires_grad)"
 
 
-ASKED = Asked("while_loop", Style(line_length=150))
+ASKED = Asked("while_loop", Style(line_length=150, support=None))
+_CALLED = Asked("while_loop", Style(line_length=150))
 _answer, _after, _reason, _method = ASKED.answer, ASKED.after, ASKED.reason, method
 
 
@@ -113,6 +114,57 @@ def test_what_may_be_there_already_is_copied(body: str, given: str) -> None:
 def test_what_another_name_may_hold_goes_in_as_a_copy(before: str, operand: str) -> None:
     after = _after(f"{before}\nwhile ⟦x.sum() < 9⟧:\n    x = x * 2 + y\nreturn x.abs() + y", "self, x, y")
     assert _together(f"lambda x: (x * 2 + y,), ({operand},))") in _together(after)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("while ⟦x.sum() < 9⟧:\n    x = x * 2", "(x,) = while_loop(lambda x: x.sum() < 9, lambda x: (x * 2,), (x,))"),
+        (
+            "while ⟦x.sum() < 9⟧:\n    x = self.layers[0](x)",
+            "(x,) = while_loop(lambda x: x.sum() < 9, lambda x: (self.layers[0](x),), (x,), self.training)",
+        ),
+        (
+            "while (k > 3 or k == 0) and ⟦x.any()⟧:\n    x = x - 1",
+            "if k > 3 or k == 0:\n    (x,) = while_loop(lambda x: x.any(), lambda x: (x - 1,), (x,))",
+        ),
+        (
+            "y = x\nwhile ⟦x.any()⟧:  # on\n    x = x - 1  # less",
+            "y = x\n\ndef turn(x):  # on\n    x = x - 1  # less\n    return (x,)\n\n"
+            "(x,) = while_loop(lambda x: x.any(), turn, (x,))",
+        ),
+    ],
+)
+def test_a_loop_becomes_a_call_of_the_support_module(body: str, expected: str) -> None:
+    value, answer = _CALLED.answer(_method(f"{body}\nreturn x.abs()", "self, x, k: int"))
+    after = apply_edits(value, answer.mends[0].edits)
+    assert "from graphmend_support import while_loop\n" in after
+    assert after.endswith(
+        _method(f"{expected}\nreturn x.abs()", "self, x, k: int", "class Net(torch.nn.Module):\n").replace(
+            "\n        \n", "\n\n"
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "while ⟦x.any()⟧ and x.sum() > 3:\n    x = x - 1",  # not tested where the first is false
+        "while not ⟦x.any()⟧:\n    x = x - 1",
+        "while ⟦x.sum()⟧:\n    x = x - 1",
+        "while self.fast and ⟦x.any()⟧:\n    x = x - 1",  # which a module that is called may change
+        "while again and ⟦x.any()⟧:\n    x = x - 1",  # which may be a tensor
+        "n = 0\nwhile n < 9 and ⟦x.any()⟧:\n    x = x - 1\n    n += 1",
+        "while ⟦x.any()⟧:\n    if self.fast:\n        x = x * 2",
+    ],
+)
+def test_it_tests_and_copies_as_the_loop_does_or_is_a_twin(body: str) -> None:
+    source = _method(f"{body}\nreturn x.abs()", "self, x, again")
+    results = []
+    for asked in (_CALLED, ASKED):
+        value, answer = asked.answer(source)
+        results.append(apply_edits(value, answer.mends[0].edits))
+    assert results[0] == results[1] and "torch.while_loop(" in results[0]
 
 
 def test_names_of_one_turn_are_not_carried() -> None:
@@ -240,13 +292,15 @@ def _program(source: str) -> Any:
 
 @pytest.mark.parametrize("case", EXAMPLES, ids=lambda case: case.title)
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("asked", [_CALLED, ASKED], ids=["called", "twin"])
 @pytest.mark.slow
-def test_without_gradients_it_is_one_graph_and_bit_equal(case: Any, backend: str) -> None:
+def test_without_gradients_it_is_one_graph_and_bit_equal(case: Any, asked: Asked, backend: str) -> None:
     """With turns, without one, for other sizes; and what is returned without a turn is a tensor of its own."""
     import torch
 
     before = unmark(case.before)[0]
-    original, mended = _program(before), _program(case.after)
+    value, answer = asked.answer(case.before)
+    original, mended = _program(before), _program(apply_edits(value, answer.mends[0].edits))
     torch._dynamo.reset()
     compiled = torch.compile(mended, backend=backend, fullgraph=True)
     for rows in (1, 3):
@@ -293,6 +347,34 @@ def test_without_a_turn_a_gradient_goes_through() -> None:
     x = torch.full((4,), 99.0, requires_grad=True)
     (gradient,) = torch.autograd.grad(torch.compile(mended, backend="aot_eager")(x).sum(), x)
     assert torch.equal(gradient, torch.ones(4))
+
+
+@pytest.mark.slow
+def test_the_support_module_turns_views_and_leaves_out_training_and_what_asks_for_gradients() -> None:
+    import torch
+    from graphmend_support import while_loop
+    from torch._dynamo.testing import CompileCounter
+
+    def turned(x: Any, training: bool = False) -> Any:
+        return while_loop(lambda x, _: x.sum() < 100, lambda x, n: (x * 2, n + 1), (x, x.new_zeros(())), training)
+
+    wide = torch.ones(4, 6)
+    views = (wide[:, ::2], wide.t(), wide[:1].expand(3, 6), torch.full((4,), 99.0), torch.full((2, 2), 25.0))
+    for x in views:
+        torch._dynamo.reset()
+        compiled = torch.compile(turned, backend="aot_eager", fullgraph=True)
+        with torch.no_grad():
+            for got, expected in zip(compiled(x), turned(x), strict=True):
+                assert torch.equal(got, expected)
+    for x, training in ((torch.ones(4, requires_grad=True), False), (torch.ones(4), True)):
+        torch._dynamo.reset()
+        graphs = CompileCounter()
+        with torch.no_grad():
+            got, expected = torch.compile(turned, backend=graphs)(x, training), turned(x, training)
+        assert torch.equal(got[0], expected[0]) and graphs.frame_count > 1
+    same = torch.full((4,), 99.0, requires_grad=True)
+    with torch.no_grad():
+        assert torch.compile(turned, backend="aot_eager")(same)[0] is same
 
 
 def test_with_gradients_the_loop_stays() -> None:

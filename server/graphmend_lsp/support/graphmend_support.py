@@ -31,10 +31,10 @@ import torch
 
 __all__ = [
     "all_rows", "call_in_graph", "captures", "check", "chosen_rows", "defer", "number", "of_numbers", "operator", "print_in_graph",
-    "runs_deferred", "state_operator", "while_tracing",
+    "runs_deferred", "state_operator", "while_loop", "while_tracing",
 ]
 
-VERSION = 9
+VERSION = 10
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Never change what is in here: copies of other versions use it, too.
@@ -429,6 +429,19 @@ def while_tracing(function: F) -> F:
     """Let Dynamo call `function` while it traces, and take what it gives for a constant; anew for other arguments."""
     function._dynamo_marked_constant = True
     return function
+
+
+def while_loop(test: Callable[..., Any], turn: Callable[..., Any], carried: Any, training: bool = False) -> Any:
+    """Turn `carried`, a tuple of tensors, while `test(*carried)` holds; `turn(*carried)` gives the next ones, also as a tuple.
+
+    In a graph it is `torch.while_loop`, of copies. That has no gradients: where they are on, where one of the tensors asks for
+    them, and in `training`, it is a loop of Python's, as in uncompiled code.
+    """
+    if torch.compiler.is_compiling() and not (training or torch.is_grad_enabled() or any([one.requires_grad for one in carried])):
+        return torch.while_loop(test, turn, tuple([one.clone() for one in carried]))
+    while test(*carried):
+        carried = turn(*carried)
+    return carried
 
 
 def of_numbers(function: F) -> F:

@@ -26,6 +26,7 @@ class Net(nn.Module):
         self.tolerance = 1e-3
 
 """
+_IMPORTED = "\n\nfrom graphmend_support import while_loop"
 _FN = "import torch\n\n\ndef fn(x):\n"
 
 EXAMPLES: tuple[Example, ...] = (
@@ -44,16 +45,12 @@ def fn(x):
         after="""\
 import torch
 
+from graphmend_support import while_loop
+
 
 def fn(x):
     with torch.no_grad():
-        in_graph = torch.compiler.is_compiling() and not (
-            torch.is_grad_enabled() or x.requires_grad
-        )
-        if in_graph:
-            (x,) = torch.while_loop(lambda x: x.sum() < 100, lambda x: (x * 2,), (x,))
-        while not in_graph and x.sum() < 100:
-            x = x * 2
+        (x,) = while_loop(lambda x: x.sum() < 100, lambda x: (x * 2,), (x,))
     return x
 """,
         run="calls = [(torch.ones(4),), (torch.full((4,), 99.0),), (torch.arange(1.0, 9.0),)]\n",
@@ -73,7 +70,7 @@ def fn(x):
         return h
 """,
         after=f"""\
-{_NET}
+{_NET.replace("import nn", "import nn" + _IMPORTED)}
     def forward(self, x):
         h = torch.zeros_like(x)
         change = x.abs().max()
@@ -85,15 +82,9 @@ def fn(x):
             h = new  # the next one
             return change, h
 
-        if torch.compiler.is_compiling() and not (
-            torch.is_grad_enabled() or self.training
-        ):
-            change, h = torch.while_loop(
-                lambda change, h: change > self.tolerance, turn, (change, h)
-            )
-        else:
-            while change > self.tolerance:
-                change, h = turn(change, h)
+        change, h = while_loop(
+            lambda change, h: change > self.tolerance, turn, (change, h), self.training
+        )
         return h
 """,
         run=f"torch.manual_seed(0)\nfn = Net().eval()\n{_INFERENCE}"
@@ -152,6 +143,8 @@ def fn(x, y):
         after="""\
 import torch
 
+from graphmend_support import while_loop
+
 
 def fn(x, y):
     n = torch.zeros((), dtype=torch.int64)
@@ -163,13 +156,7 @@ def fn(x, y):
         n = n + 1
         return x, n
 
-    if torch.compiler.is_compiling() and not (
-        torch.is_grad_enabled() or x.requires_grad
-    ):
-        x, n = torch.while_loop(lambda x, n: x.sum() < 100, turn, (x.clone(), n))
-    else:
-        while x.sum() < 100:
-            x, n = turn(x, n)
+    x, n = while_loop(lambda x, n: x.sum() < 100, turn, (x, n))
     return x - first, n
 """,
         run=f"{_INFERENCE}calls = [(torch.ones(4), -torch.ones(4)), "
@@ -189,17 +176,12 @@ def fn(x, again: bool = True):
         after="""\
 import torch
 
+from graphmend_support import while_loop
+
 
 def fn(x, again: bool = True):
-    in_graph = (
-        torch.compiler.is_compiling()
-        and not (torch.is_grad_enabled() or x.requires_grad)
-        and again
-    )
-    if in_graph:
-        (x,) = torch.while_loop(lambda x: x.sum() < 100, lambda x: (x * 2,), (x,))
-    while not in_graph and again and x.sum() < 100:
-        x = x * 2
+    if again:
+        (x,) = while_loop(lambda x: x.sum() < 100, lambda x: (x * 2,), (x,))
     return x
 """,
         run=f"{_INFERENCE}calls = [(torch.ones(4),), (torch.full((4,), 99.0),), (torch.ones(4), False)]\n",

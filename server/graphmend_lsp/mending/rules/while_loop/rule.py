@@ -1,10 +1,11 @@
 """Loops that only data ends, inside the graph and without gradients: `torch.while_loop` where no number of iterations is known.
 
 What it does
-    A ``while`` whose test is a tensor gets a twin for `torch.compile`: ``torch.while_loop`` takes the same iterations as the data
-    asks for, inside one graph. It carries the names that the test, the next turn or the code after the loop reads. A
-    turn that is one assignment becomes a lambda, a longer one a function; uncompiled the loop stays as it is. A
-    Python number that only counts turns (``and n < 50``) is carried as a tensor.
+    A ``while`` whose test is a tensor becomes ``while_loop`` of the support module: uncompiled it turns as the loop does, and
+    when compiled it is ``torch.while_loop``, which takes the same iterations as the data asks for, inside one graph. It carries
+    the names that the test, the next turn or the code after the loop reads. A turn that is one assignment becomes a lambda, a
+    longer one a function. A Python number that only counts turns (``and n < 50``) is carried as a tensor: there, without the
+    support module, and where a turn may leave a tensor as it is, the loop stays and gets ``torch.while_loop`` as a twin.
 
 Why it costs
     Dynamo cannot know how often the loop turns, so it leaves the whole function to Python: every iteration waits for the value
@@ -56,7 +57,8 @@ from graphmend_lsp.mending.syntax.formatting import operand_of_junction, render
 from graphmend_lsp.mending.syntax.imports import spell
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, loaded
-from graphmend_lsp.model import Declined, Mend, Span
+from graphmend_lsp.mending.syntax.support import supported
+from graphmend_lsp.model import Declined, Mend, Span, TextEdit
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
@@ -138,14 +140,8 @@ class _Mending:
         test = self._test(static, moving, own, counter)
         for one in iteration.carried:
             self._refuse_later(one)
-        called, imported = spell(self.source, "torch.while_loop", self.loop)
-        if called.rpartition(".")[2] != "while_loop" or "." not in called:
-            raise Refused("`while_loop` is imported by its own name; import torch.")
-        torch = called.removesuffix("while_loop")
-        writer = Writer(
-            self.source, self.loop, iteration, torch, self._guard(iteration, test, torch), test.predicate, self.fresh
-        )
-        spots = writer.twin()
+        writer = Writer(self.source, self.loop, iteration, test.predicate, self.fresh)
+        spots = self._call(writer, test, static) or self._twin(writer, test)
         told = [
             _WITH_GRADIENTS,
             *([_IN_TRAINING] if iteration.calls_modules else []),
@@ -158,12 +154,43 @@ class _Mending:
             title=_TITLE,
             path=self.source.path,
             span=self.source.span(self.loop.test),
-            edits=tuple([imported, *spots] if imported is not None else spots),
+            edits=tuple(spots),
             conditions=tuple((self.source.path, span) for span in dict.fromkeys(test.spans)),
             changes=tuple(dict.fromkeys([*told, *self.changes])),
             cautions=tuple(dict.fromkeys([*cautions, *self.conditions.told])),
             serves=_SERVES,
         )
+
+    def _call(self, writer: Writer, test: _Test, static: Sequence[ast.expr]) -> list[TextEdit]:
+        """The edits that call the support module, uncompiled too; none where the loop would then test something else.
+
+        What an iteration is to copy, and a counter, are the twin's.
+        """
+        loop, iteration = self.loop, writer.iteration
+        values = [loop.test]
+        if isinstance(loop.test, ast.BoolOp) and isinstance(loop.test.op, ast.And):
+            values = loop.test.values
+        same = values[:-1] == list(static) and render(self.source, values[-1]) == test.predicate
+        stays = all(self.kinds.of(one) == "python" and _reads_names_alone(one) for one in static)
+        binds = any(isinstance(one, ast.NamedExpr) for one in ast.walk(loop.test))
+        if not same or not stays or binds or iteration.counter is not None or iteration.given_copies:
+            return []
+        found = supported(self.source, loop, "while_loop")
+        if found is None:
+            return []
+        training = not_training(self.source, loop).removeprefix("not ") if iteration.calls_modules else ""
+        asked = render(self.source, static[0]) if len(static) == 1 else " and ".join(test.static)
+        return [*found[1], writer.call(found[0]["while_loop"], asked, training)]
+
+    def _twin(self, writer: Writer, test: _Test) -> list[TextEdit]:
+        """The edits that write ``torch.while_loop`` beside the loop."""
+        called, imported = spell(self.source, "torch.while_loop", self.loop)
+        if called.rpartition(".")[2] != "while_loop" or "." not in called:
+            raise Refused("`while_loop` is imported by its own name; import torch.")
+        writer.torch = called.removesuffix("while_loop")
+        writer.guard = self._guard(writer.iteration, test, writer.torch)
+        spots = writer.twin()
+        return [imported, *spots] if imported is not None else spots
 
     def _guard(self, iteration: Iteration, test: _Test, torch: str) -> str:
         against = [f"{torch}is_grad_enabled()"]
@@ -231,3 +258,10 @@ class _Mending:
         """Refuse changes in place behind the loop: without an iteration, a name no longer holds the tensor that it held."""
         for one in (name, *(other_names(self.source, self.loop, name) or ())):
             refuse_later_change(self, one, [Old(one)])
+
+
+def _reads_names_alone(test: ast.expr) -> bool:
+    """Whether a test is of names and constants, which nothing that an iteration calls changes."""
+    plain = (ast.Name, ast.Constant, ast.Compare, ast.BoolOp, ast.UnaryOp)
+    kinds = (*plain, ast.cmpop, ast.boolop, ast.unaryop, ast.expr_context)
+    return all(isinstance(one, kinds) for one in ast.walk(test))

@@ -1,4 +1,4 @@
-"""The text of a while_loop mend: ``torch.while_loop`` for `torch.compile`, beside the loop that runs uncompiled."""
+"""The text of a while_loop mend: a call of the support module, or ``torch.while_loop`` beside the loop that runs uncompiled."""
 
 from __future__ import annotations
 
@@ -18,19 +18,48 @@ from graphmend_lsp.model import TextEdit
 
 @dataclass
 class Writer:
-    """Writes the twin of one loop. `torch` is how the package is spelled, with its dot; `guard` the test of the twin.
+    """Writes one loop anew: as a call, or as a twin beside the loop.
 
-    `predicate` is the loop's test as a tensor. `changes` collects what is copied.
+    `predicate` is the loop's test as a tensor. Of the twin, `torch` is how the package is spelled, with its dot, and `guard` the
+    test. `changes` collects what is copied.
     """
 
     source: Source
     loop: ast.While
     iteration: Iteration
-    torch: str
-    guard: str
     predicate: str
     fresh: Callable[[str], str]
+    torch: str = ""
+    guard: str = ""
     changes: list[str] = field(default_factory=list)
+
+    def call(self, called: str, static: str, training: str) -> TextEdit:
+        """The loop as a call of the support module's function, which is spelled `called`, where `static` holds ("" for always).
+
+        `training` tells whether modules that an iteration calls are in training; it is "" where it calls none.
+
+        Raises:
+            Refused: where the loop's text cannot move.
+        """
+        source, loop = self.source, self.loop
+        self._refuse_text()
+        carried = [*self.iteration.carried]
+        names, value = ", ".join(carried), self._value()
+        begin, end = source.range(loop)
+        lines: list[str] = []
+        if value is None or edits.comments(source, begin, edits.end_of_line(source, end)):
+            turn = self.fresh("turn")
+            lines = [*self._function(turn), ""]
+            if len(carried) == 1:
+                lines[-2] = f"{source.indent}return ({names},)"
+        else:
+            turn = f"lambda {names}: ({value},)"
+        asked = f", {training}" if training else ""
+        call = f"{called}(lambda {names}: {self.predicate}, {turn}, {_tuple(carried, True)}{asked})"
+        inner = wrapped(source, loop, [f"{_tuple(carried)} = {call}"])
+        if static:
+            inner = [*wrapped(source, loop, [f"if {static}:"]), *self._inner(f"{_tuple(carried)} = {call}")]
+        return self._in_place([*lines, *inner], bool(lines))
 
     def twin(self) -> list[TextEdit]:
         """The edits: the iteration as a lambda where it is short, else as a function; and the loop, as it was or calling it.
@@ -38,10 +67,7 @@ class Writer:
         Raises:
             Refused: where the loop's text cannot move.
         """
-        if not self.source.starts_line(self.loop):
-            raise Refused("The loop shares its line with other code; give it its own line.")
-        if edits.comments(self.source, self.source.range(self.loop)[0], behind_colon(self.source, self.loop.test)):
-            raise Refused("A comment stands inside the loop's test; put it above the loop.")
+        self._refuse_text()
         copied = [
             one for one in self.iteration.carried if one in self.iteration.given_copies | self.iteration.taken_copies
         ]
@@ -60,21 +86,32 @@ class Writer:
             edits.rewrite(self.source, test, f"not {flag} and {text if plain else f'({text})'}"),
         ]
 
-    def _short(self) -> list[str] | None:
-        """The lines for an iteration that is one short assignment; None for any other."""
+    def _refuse_text(self) -> None:
+        if not self.source.starts_line(self.loop):
+            raise Refused("The loop shares its line with other code; give it its own line.")
+        if edits.comments(self.source, self.source.range(self.loop)[0], behind_colon(self.source, self.loop.test)):
+            raise Refused("A comment stands inside the loop's test; put it above the loop.")
+
+    def _value(self) -> str | None:
+        """What an iteration that is one short assignment assigns; None for any other."""
         (first, *rest), carried = self.iteration.body, self.iteration.carried
         if rest or not isinstance(first, ast.Assign) or len(first.targets) != 1:
             return None
         if not isinstance(first.targets[0], ast.Name) or (first.targets[0].id,) != carried:
             return None
         value = render(self.source, first.value)
-        if len(value) + len(self.predicate) > line_limit(self.source):
+        return value if len(value) + len(self.predicate) <= line_limit(self.source) else None
+
+    def _short(self) -> list[str] | None:
+        """The lines for an iteration that is one short assignment; None for any other."""
+        value = self._value()
+        if value is None:
             return None
         return self._inner(self._call(f"{operand(value)}.clone()" if self.iteration.given_copies else value))
 
     def _with_shared_function(self) -> TextEdit:
         """The iteration as a function in front, which both forms of the loop call; its lines stay where they are."""
-        source, base = self.source, self.source.indentation(self.loop)
+        source = self.source
         name, names = self.fresh("turn"), ", ".join(self.iteration.carried)
         turn = name if len(self.iteration.carried) > 1 else f"lambda {names}: ({name}({names}),)"
         call = self._call(f"{name}({names})", turn)
@@ -88,7 +125,13 @@ class Writer:
             f"{source.indent}while {render(source, self.loop.test)}:",
             *(source.indent + one for one in self._inner(again)),
         ]
-        text = space_above(source, self.loop) + source.newline.join(base + one if one else one for one in lines)
+        return self._in_place(lines, True)
+
+    def _in_place(self, lines: list[str], spaced: bool) -> TextEdit:
+        """Lines in the loop's place, below an empty line where they are `spaced`."""
+        source, base = self.source, self.source.indentation(self.loop)
+        above = space_above(source, self.loop) if spaced else ""
+        text = above + source.newline.join(base + one if one else one for one in lines)
         start, end = line_start(source, self.loop), source.range(self.loop)[1]
         return TextEdit(source.path, source.between(start, edits.end_of_line(source, end)), text)
 
@@ -135,7 +178,7 @@ class Writer:
         return f"{_tuple(results)} = {self.torch}while_loop(lambda {names}: {self.predicate}, {turn}, {_tuple(operands, True)})"
 
     def _inner(self, line: str) -> list[str]:
-        return [self.source.indent + one for one in wrapped(self.source, self.loop, [line])]
+        return wrapped(self.source, self.loop, [self.source.indent + line])
 
     def _body(self) -> str:
         """The text of the iteration from behind the colon of the loop, without the statement that counts; lines end in ``\\n``.
