@@ -114,6 +114,52 @@ def test_the_support_module_s_operator(monkeypatch: pytest.MonkeyPatch) -> None:
         assert halved(x) is x
 
 
+def test_an_operator_s_like_names_what_it_reads_and_what_has_no_annotation_is_a_tensor() -> None:
+    """Also in a file whose annotations are texts. A ``like`` with names of its own gets every argument, in order."""
+    source = """\
+import torch
+from graphmend_support import operator
+
+
+@operator(like=lambda wide: wide.new_empty(wide.shape[1]))
+def _by_name(start: int, x, wide, many: list[torch.Tensor]):
+    return wide[start:].sum(0) * x.sum().item() * len(many)
+
+
+@operator(like=lambda a, b, c, d: c.new_empty(c.shape[1]))
+def _by_place(start: int, x, wide, many: list[torch.Tensor]):
+    return wide[start:].sum(0) * x.sum().item() * len(many)
+
+
+@operator(like=lambda: torch.empty(2))
+def _of_nothing(x) -> torch.Tensor:
+    return torch.tensor([x.sum().item(), 1.0])
+
+
+@operator("out")
+def _written(x, out, at: int) -> None:
+    out[at] = x.sum().item()
+
+
+def fn(x, wide):
+    out = torch.zeros(3)
+    _written(x.detach(), out, 1)
+    one, two = _by_name(1, x, wide, [x, x]), _by_place(1, x, wide, [x, x])
+    return one, two, _of_nothing(x), out * 2
+"""
+    for head in ("", "from __future__ import annotations\n\n"):
+        space = _loaded(head + source, None)
+        given = (torch.arange(2.0, requires_grad=True), torch.ones(2, 4, requires_grad=True))
+        torch._dynamo.reset()
+        found = torch.compile(space["fn"], backend="aot_eager", fullgraph=True)(*given)
+        expected = space["fn"](*given)
+        for one, other in zip(found, expected, strict=True):
+            torch.testing.assert_close(one, other, rtol=0, atol=0)
+        for at in (0, 1, 0):
+            slopes = [torch.autograd.grad(each[at].sum(), given[1], retain_graph=True) for each in (found, expected)]
+            assert torch.equal(slopes[0][0], slopes[1][0])
+
+
 @pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
 @pytest.mark.slow
 def test_an_operator_takes_what_inference_mode_makes(backend: str) -> None:

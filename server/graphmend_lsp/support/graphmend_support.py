@@ -494,8 +494,8 @@ def captures(**settings: bool) -> Callable[[F], F]:
 def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = ()) -> Callable[[F], Any]:
     """Make a function one operator of the graph, which runs uncompiled. Uncompiled code calls the function as it is.
 
-    It changes the parameters `changed` in place, or gives tensors like those that `like` gives for the same arguments: of
-    their shapes, dtypes and strides, and in memory of their own. Its gradients are those of the function, which a backward
+    It changes the parameters `changed` in place, or gives tensors like those that `like` gives for the arguments of its
+    parameters' names: of their shapes, dtypes and strides, and in memory of their own. What has no annotation is a tensor. Its gradients are those of the function, which a backward
     pass runs again, with copies of the tensors as they were. Under autocast nothing is an operator; nor is it where an argument
     is of another type than its parameter says, or holds booleans or complex numbers and is none of the parameters `flags`:
     these make results of other dtypes; nor where a tensor is empty: its loops do not run. The graph breaks there.
@@ -503,6 +503,9 @@ def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = ()) ->
     """
 
     def decorate(function: F) -> Any:
+        names = list(inspect.signature(function).parameters)
+        said = {**dict.fromkeys(names, torch.Tensor), "return": None if like is None else torch.Tensor}
+        function.__annotations__ = {**said, **function.__annotations__}
         if like is None:
             return torch.library.custom_op(_named(function), mutates_args=changed, **_tags_of())(function)
         taken, given = torch.library.infer_schema(function, mutates_args=()).rsplit(") -> ", 1)
@@ -512,7 +515,13 @@ def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = ()) ->
             with torch.set_grad_enabled(arguments[-1]):
                 return function(*arguments[:-1])
 
-        made = _differentiable(_named(function), f"{taken} -> {given}", alone, lambda *arguments: like(*arguments[:-1]))
+        read = list(inspect.signature(like).parameters)
+        read = [names.index(one) for one in read] if set(read) <= set(names) else range(len(names))
+
+        def alike(*arguments: Any) -> Any:
+            return like(*[arguments[at] for at in read])
+
+        made = _differentiable(_named(function), f"{taken} -> {given}", alone, alike)
         parameters = [one.split(" ") for one in taken[1:].split(", ")[:-1]]
         kinds = [(kind, name in flags) for kind, name in parameters]
 

@@ -43,13 +43,9 @@ _OPERATOR = '''\
     return out, top
 
 
-@operator(like=lambda inside, out, top, width, x: (out, top), flags=("inside",))
+@operator(like=lambda out, top: (out, top), flags=("inside",))
 def _spread_operator(
-    inside: torch.Tensor,
-    out: torch.Tensor,
-    top: torch.Tensor,
-    width: int,
-    x: torch.Tensor,
+    inside, out, top, width: int, x
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Runs uncompiled, as one operator of the graph."""
     out = out.clone()

@@ -65,13 +65,7 @@ def spans(ids: torch.LongTensor):
 
 
 @operator("mask", "position")
-def _spans_operator(
-    special: torch.Tensor,
-    length: int,
-    mask: torch.Tensor,
-    position: torch.Tensor,
-    ids: torch.Tensor,
-) -> None:
+def _spans_operator(special, length: int, mask, position, ids) -> None:
     """Runs uncompiled, as one operator of the graph."""
     # where the separators are
     found = torch.nonzero(special)
@@ -132,9 +126,7 @@ class Packer:
 
     @staticmethod
     @operator("keep", "starts")
-    def _fill_operator(
-        lengths: torch.Tensor, keep: torch.Tensor, starts: torch.Tensor
-    ) -> None:
+    def _fill_operator(lengths, keep, starts) -> None:
         """Runs uncompiled, as one operator of the graph."""
         end = 0
         for row, count in enumerate(lengths.tolist()):
@@ -224,7 +216,7 @@ def grown(y):
     return _grown_operator(steps, y)
 
 
-@operator(like=lambda steps, y: y)
+@operator(like=lambda y: y)
 def _grown_operator(steps: int, y: torch.Tensor) -> torch.Tensor:
     """Runs uncompiled, as one operator of the graph."""
     while y.sum().item() < 100:
@@ -305,12 +297,8 @@ def fn(x, weight, counts):
     return out + 1
 
 
-@operator(
-    like=lambda width, x, counts, weight: torch.zeros(len(x), width, dtype=x.dtype)
-)
-def _fn_operator(
-    width: int, x: torch.Tensor, counts: torch.Tensor, weight: torch.Tensor
-) -> torch.Tensor:
+@operator(like=lambda width, x: torch.zeros(len(x), width, dtype=x.dtype))
+def _fn_operator(width: int, x, counts, weight) -> torch.Tensor:
     """Runs uncompiled, as one operator of the graph."""
     out = torch.zeros(len(x), width, dtype=x.dtype)
     ends = counts.cumsum(0)
@@ -382,9 +370,7 @@ class Net(torch.nn.Module):
             x.new_empty((x.shape[0], scale.shape[0])),
         ),
     )
-    def _forward_operator(
-        x: torch.Tensor, scale: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    def _forward_operator(x, scale) -> tuple[torch.Tensor, torch.Tensor]:
         """Runs uncompiled, as one operator of the graph."""
         rows = []
         for row in x.long().tolist():

@@ -4,7 +4,8 @@ What it does
 ------------
 Statements that take tensors and give tensors (a loop as long as data says, gradients that are computed inside, a function of
 numpy) become one operator of the graph: a function that is called in their place, and that Dynamo does not look into. They are
-as few as hold the break, what is no tensor inside, and what it needs. ``like=`` says what the results look like. A new tensor
+as few as hold the break, what is no tensor inside, and what it needs. ``like=`` says what the results look like; a
+parameter without an annotation is a tensor. A new tensor
 that the statements fill part by part is made in the operator, too, and ``like=`` makes it in the same way; one that the function
 made before, and that nothing else holds, is filled as a copy, which takes its place. Statements that only write numbers into
 tensors made just before become an operator that changes these. The operator stands directly after the function, in its class,
@@ -104,7 +105,8 @@ def _of_region(request: Request, source: Source, function: Function, region: Reg
     found = supported(source, source.tree, "operator")
     if found is None:
         raise Refused(f"An operator with gradients needs the module `{SUPPORT}`, which the settings keep away.")
-    parameters = ", ".join(one.name for one in region.takes)
+    read = {one.id for text in region.like for one in ast.walk(ast.parse(text)) if isinstance(one, ast.Name)}
+    parameters = ", ".join(one.name for one in region.takes if one.name in read)
     like = ", ".join(region.like).replace("torch.", f"{torch}.")
     like = f"({like})" if len(region.like) > 1 else like
     annotated = [f"{one.name}: {one.annotation.replace('Tensor', f'{torch}.Tensor')}" for one in region.takes]
@@ -114,11 +116,11 @@ def _of_region(request: Request, source: Source, function: Function, region: Reg
     limit = line_limit(source) - len(spot.indent)
     flags = [one.name for one in region.takes if one.is_flags]
     marked = f", flags={_tuple_of(flags)}" if flags else ""
-    mark = f"@{found[0]['operator']}(like=lambda {parameters}: {like}{marked})"
+    mark = f"@{found[0]['operator']}(like=lambda{f' {parameters}' if parameters else ''}: {like}{marked})"
     ending = [] if region.returns else [f"return {', '.join(region.gives)}"]
     lines = [
         *layout(mark, source.indent, limit),
-        *_signature(source, name, annotated, limit, given),
+        *_short_signature(source, name, annotated, limit, given),
         source.indent + _DOC,
         *(source.indent + line if line else "" for line in (*region.lines, *ending)),
     ]
@@ -174,11 +176,12 @@ def _mend(request: Request, source: Source, function: Function, run: Run) -> Men
     limit = line_limit(source) - len(spot.indent)
     marks, spots = _marks(source, spot, name, torch, run)
     takes = [f"{one.name}: {torch}.Tensor" if one.tensor else f"{one.name}: int" for one in run.takes]
+    signed = _signature if source.style.support is None else _short_signature  # torch's own mark reads every annotation
     removed = {one: edits.remove_commented(source, one) for one in run.statements[:-1]}
     body = [line for one in run.statements for line in (*removed.get(one, (None, ()))[1], *lines_of(source, one))]
     lines = [
         *marks,
-        *_signature(source, name, takes, limit),
+        *signed(source, name, takes, limit),
         source.indent + _DOC,
         *(source.indent + line if line else "" for line in body),
     ]
@@ -237,12 +240,22 @@ def _tuple_of(names: Sequence[str]) -> str:
 
 def _signature(source: Source, name: str, takes: list[str], limit: int, gives: str = "None") -> list[str]:
     """The first line of the operator, or its lines when it is long."""
-    line = f"def {name}({', '.join(takes)}) -> {gives}:"
+    given = f" -> {gives}" if gives else ""
+    line = f"def {name}({', '.join(takes)}){given}:"
     if len(line) <= limit:
         return [line]
     whole = source.indent + ", ".join(takes)
     inner = [whole] if len(whole) <= limit else [f"{source.indent}{one}," for one in takes]
-    return [f"def {name}(", *inner, f") -> {gives}:"]
+    return [f"def {name}(", *inner, f"){given}:"]
+
+
+def _short_signature(source: Source, name: str, takes: list[str], limit: int, gives: str = "None") -> list[str]:
+    """The same without the annotations of tensors, where that has fewer lines: the support module knows them."""
+    bare = [one.partition(":")[0] if one.endswith(".Tensor") else one for one in takes]
+    tries = [_signature(source, name, takes, limit, gives), _signature(source, name, bare, limit, gives)]
+    if gives.endswith(".Tensor"):
+        tries.append(_signature(source, name, bare, limit, ""))
+    return min(tries, key=len)
 
 
 def _places(source: Source, run: Run) -> str:
