@@ -4,12 +4,12 @@ What it does
 ------------
 Statements that take tensors and give tensors (a loop as long as data says, gradients that are computed inside, a function of
 numpy) become one operator of the graph: a function that is called in their place, and that Dynamo does not look into. They are
-as few as hold the break, what is no tensor inside, and what it needs. ``like=`` says what the results look like; a
-parameter without an annotation is a tensor. A new tensor
-that the statements fill part by part is made in the operator, too, and ``like=`` makes it in the same way; one that the function
-made before, and that nothing else holds, is filled as a copy, which takes its place. Statements that only write numbers into
-tensors made just before become an operator that changes these. The operator stands directly after the function, in its class,
-where the statements keep their place in a diff; else at the top of the file.
+as few as hold the break, what is no tensor inside, and what it needs. ``like=`` says what the results look like; a parameter
+without an annotation is a tensor. A new tensor that the statements fill part by part is made in the operator, too, and
+``like=`` makes it in the same way; one that the function made before, and that nothing else holds, is filled as a copy, which
+takes its place. Statements that only write numbers into tensors made just before become an operator that changes these. The
+operator stands directly after the function, in its class, where the statements keep their place in a diff; else at the top of
+the file.
 
 Why it costs
 ------------
@@ -240,22 +240,18 @@ def _tuple_of(names: Sequence[str]) -> str:
 
 def _signature(source: Source, name: str, takes: list[str], limit: int, gives: str = "None") -> list[str]:
     """The first line of the operator, or its lines when it is long."""
-    given = f" -> {gives}" if gives else ""
-    line = f"def {name}({', '.join(takes)}){given}:"
+    line = f"def {name}({', '.join(takes)}) -> {gives}:"
     if len(line) <= limit:
         return [line]
     whole = source.indent + ", ".join(takes)
     inner = [whole] if len(whole) <= limit else [f"{source.indent}{one}," for one in takes]
-    return [f"def {name}(", *inner, f"){given}:"]
+    return [f"def {name}(", *inner, f") -> {gives}:"]
 
 
 def _short_signature(source: Source, name: str, takes: list[str], limit: int, gives: str = "None") -> list[str]:
     """The same without the annotations of tensors, where that has fewer lines: the support module knows them."""
     bare = [one.partition(":")[0] if one.endswith(".Tensor") else one for one in takes]
-    tries = [_signature(source, name, takes, limit, gives), _signature(source, name, bare, limit, gives)]
-    if gives.endswith(".Tensor"):
-        tries.append(_signature(source, name, bare, limit, ""))
-    return min(tries, key=len)
+    return min((_signature(source, name, one, limit, gives) for one in (takes, bare)), key=len)
 
 
 def _places(source: Source, run: Run) -> str:
