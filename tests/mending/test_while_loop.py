@@ -133,6 +133,11 @@ def test_what_another_name_may_hold_goes_in_as_a_copy(before: str, operand: str)
             "y = x\n\ndef turn(x):  # on\n    x = x - 1  # less\n    return (x,)\n\n"
             "(x,) = while_loop(lambda x: x.any(), turn, (x,))",
         ),
+        (
+            "if k:\n    while ⟦x.any()⟧:\n        y = x - 1\n        x = y * 2",
+            "if k:\n\n    def turn(x):\n        y = x - 1\n        x = y * 2\n        return (x,)\n\n"
+            "    (x,) = while_loop(lambda x: x.any(), turn, (x,))",
+        ),
     ],
 )
 def test_a_loop_becomes_a_call_of_the_support_module(body: str, expected: str) -> None:

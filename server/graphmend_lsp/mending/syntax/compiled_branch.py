@@ -75,9 +75,13 @@ def line_start(source: Source, statement: ast.stmt) -> int:
 
 
 def space_above(source: Source, statement: ast.stmt) -> str:
-    """An empty line before a function in front of a statement, where code stands on the line above; else nothing."""
+    """An empty line before a function in front of a statement, where code stands on the line above; else nothing.
+
+    The first statement of a function needs none; that of another block does.
+    """
     above = source.text.line(source.span(statement).start.line - 1).strip()
-    first = source.block(statement)[0] is statement
+    parent = source.parents.get(statement)
+    first = isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef)) and parent.body[0] is statement
     return "" if first or not above or above.startswith("#") else source.newline
 
 
