@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphmend_lsp.mending import propose
+from graphmend_lsp.mending.facts.operators import METHODS
 
 from .conftest import PATH, function_of, mended, seen_in, unmark
 
@@ -48,6 +49,58 @@ def test_reductions_under_random_masks(expression: str) -> None:
 
 def _left_out(turn: int) -> tuple[float, float]:
     return ((0.0, 0.0), (float("nan"), float("nan")), (float("inf"), 0.0))[turn % 3]
+
+
+_WITHOUT_DERIVATIVE = ("igamma", "igammac", "heaviside")
+"""Torch knows the derivative for no first operand of these: both programs raise."""
+
+
+def _elementwise(of_two: bool) -> list[str]:
+    """The elementwise methods of one tensor, or of two, which torch takes as floats and which give floats or flags."""
+    import torch
+
+    x = torch.full((3,), 0.5)
+    found = []
+    for name, one in METHODS.items():
+        if one.form == "elementwise" and not (one.effect or one.random or one.raises or one.moves or one.wholes):
+            try:
+                result = getattr(x, name)(*([x] if of_two else []))
+            except (TypeError, RuntimeError, AssertionError):
+                continue
+            if isinstance(result, torch.Tensor) and not result.is_complex() and one.dtype != "unknown":
+                found.append(name)
+    return found
+
+
+@pytest.mark.parametrize("name", _elementwise(False))
+def test_every_elementwise_operator(name: str) -> None:
+    _compare(f"(⟦x[m]⟧.{name}() * 1).sum()", name)
+
+
+@pytest.mark.parametrize("name", _elementwise(True))
+def test_every_elementwise_operator_of_two(name: str) -> None:
+    _compare(f"(⟦x[m]⟧.{name}(y[m]) * 1).sum()", name)
+
+
+def _compare(expression: str, name: str) -> None:
+    """Values and gradients where what the mask leaves out is NaN, infinite, 0, or outside of the operator's domain."""
+    import torch
+
+    source = _FN.format(expression=expression)
+    before, after = function_of(unmark(source)[0]), function_of(_mended(source))
+    generator = torch.Generator().manual_seed(0)
+    above = name in ("acosh", "arccosh")
+    for value in (float("nan"), float("inf"), 0.0, -2.0):
+        kept = torch.rand(5, 3, generator=generator) > 0.4
+        x, y = ((torch.rand(5, 3, generator=generator) * 0.8 + 0.1 + above).masked_fill(~kept, value) for _ in range(2))
+        seen = []
+        for fn in (before, after):
+            inputs = [x.clone().requires_grad_(), y.clone().requires_grad_()]
+            output = fn(*inputs, kept)
+            if output.requires_grad and name not in _WITHOUT_DERIVATIVE:
+                output.backward()
+            seen.append([output.detach(), *(torch.zeros_like(x) if one.grad is None else one.grad for one in inputs)])
+        torch.testing.assert_close(seen[1], seen[0], rtol=1e-4, atol=1e-5, equal_nan=True)
 
 
 _UPDATES = [

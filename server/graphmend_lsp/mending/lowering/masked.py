@@ -121,9 +121,7 @@ class Masked:
         if isinstance(other, ast.UnaryOp):
             self.operand(other.operand)
             return
-        number = isinstance(other, ast.Constant) and isinstance(other.value, (int, float))
-        known = self.kinds.of(other) == "python" and not isinstance(other, (ast.List, ast.Tuple))
-        if number or known:
+        if self._is_python(other):
             return
         if self.scalars.is_zero_dim(other):
             self.bare.append(other)
@@ -133,6 +131,11 @@ class Masked:
             f"`{render(self.source, other)}` beside `{render(self.source, self.first.node)}` is not known to be a number; "
             "it may have as many elements as the mask chooses."
         )
+
+    def _is_python(self, node: ast.expr) -> bool:
+        """Whether an operand surely is a number of Python's, or another value that is no tensor and no container."""
+        number = isinstance(node, ast.Constant) and isinstance(node.value, (int, float))
+        return number or (self.kinds.of(node) == "python" and not isinstance(node, (ast.List, ast.Tuple)))
 
     def _operand_call(self, call: ast.Call) -> bool:
         """Whether an operand is an elementwise function of elements chosen by the same mask, taken back to full size."""
@@ -167,7 +170,8 @@ class Masked:
                 self.operand(other)
                 self._curved(call, safe)
                 return call
-        plain_call = bool(arguments) and arguments[0] is node and not any(one.arg == "dim" for one in call.keywords)
+        numbers = all(one.arg not in (None, "dim") and self._is_python(one.value) for one in call.keywords)
+        plain_call = bool(arguments) and arguments[0] is node and numbers
         if not plain_call or not all(isinstance(one, ast.Constant) for one in arguments[1:]):
             return None
         if not operator.linear:
@@ -181,7 +185,17 @@ class Masked:
         operator = self.scalars.operator(call)
         if operator is None or operator.form != "elementwise" or operator.dtype == "unknown":
             return None
+        if operator.moves and not self._only_converts(call):
+            return None
         return None if operator.effect or operator.random or operator.raises or operator.wholes else operator
+
+    def _only_converts(self, call: ast.Call) -> bool:
+        """Whether a call is ``t.to(torch.float16)`` or ``t.to(u.dtype)``, which leaves the tensor on its device."""
+        if len(call.args) != 1 or call.keywords:
+            return False
+        (given,) = call.args
+        is_dtype = (dotted(self.source, given) or "").startswith("torch.") and self.kinds.of(given) != "tensor"
+        return is_dtype or (isinstance(given, ast.Attribute) and given.attr == "dtype")
 
     # -- texts ----------------------------------------------------------------------------------------------------
 

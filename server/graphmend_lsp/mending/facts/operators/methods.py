@@ -28,10 +28,12 @@ cdouble
 [elementwise complex32 maybe]
 chalf
 [elementwise same maybe linear keeps_sign]
-contiguous cpu cuda ipu mtia xpu pin_memory
-[elementwise argument maybe]
+contiguous pin_memory
+[elementwise same maybe linear keeps_sign moves]
+cpu cuda ipu mtia xpu
+[elementwise argument maybe moves]
 to type_as
-[argument maybe]
+[argument maybe moves]
 type                                # without an argument it gives the name of the type
 [layout same maybe]
 reshape_as to_dense to_padded_tensor coalesce values sparse_mask

@@ -44,6 +44,8 @@ class Operator:
     """Whether it is linear in its one operand: its derivative is the same everywhere."""
     of_two: bool = False
     """Of an elementwise operator with `safe`: whether it has two operands that are tensors."""
+    moves: bool = False
+    """Whether the result may be on another device than the operand."""
     dimensionless: bool = False
     """Whether the result never has dimensions."""
     cut: bool = False
@@ -96,7 +98,7 @@ UNKNOWN = Operator("", alias="maybe", raises=True, random=True, effect=True)
 
 _FLAGS = frozenset((
     "cut", "raises", "nonempty", "random", "effect", "keeps", "reads", "inplace", "floats", "wholes", "nonnegative", "keeps_sign",
-    "linear", "of_two", "dimensionless",
+    "linear", "of_two", "moves", "dimensionless",
 ))  # fmt: skip
 _VALUES = ("neutral", "safe")
 _FIELDS = {
