@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import os
 import shlex
 import sys
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
-from typing import Any, TextIO, TypeVar
+from typing import Any, TypeVar
 
 from graphmend_lsp import __version__
 from graphmend_lsp.cli_arguments import SECONDS, parser
+from graphmend_lsp.cli_output import print_mend, print_parts, print_report
 from graphmend_lsp.engine.cache import Cache, cache_of
 from graphmend_lsp.engine.client import WorkerClient, WorkerFailedError
 from graphmend_lsp.engine.config import Analysis, CheckRequest, Device, WorkerConfig
 from graphmend_lsp.engine.entries import BadEntryError, ProjectConfig, parse_entry, python_files, read_config
-from graphmend_lsp.engine.files import UnreadableSourceError, notebooks, read_source, write_source
+from graphmend_lsp.engine.files import UnreadableSourceError, notebooks
 from graphmend_lsp.engine.notebook_files import (
-    NotebookFile,
     by_cell,
     by_line,
     in_program,
-    map_by_cell,
     placed,
-    plan_by_cell,
 )
 from graphmend_lsp.engine.path_map import BadPathMapError, parse_pair
 from graphmend_lsp.engine.shard import BadShardError, Shard, parse_shard
@@ -77,7 +74,7 @@ def _check(arguments: argparse.Namespace) -> int:
     report = with_unread(*_run(_beside(work(), request.paths)))
     files = notebooks(request.texts)
     places = {"text": by_cell, "html": in_program}.get(arguments.format, by_line)
-    _print(placed(report, files, places), arguments.format, sys.stdout, unreached=arguments.all, notebooks=files)
+    print_report(placed(report, files, places), arguments.format, sys.stdout, unreached=arguments.all, notebooks=files)
     return exit_code(report)
 
 
@@ -89,7 +86,7 @@ def _check_trace(arguments: argparse.Namespace) -> int:
         report, notes = report_trace(arguments.trace, pairs, tuple(map(os.path.abspath, arguments.paths)))
     except NoTraceError as error:
         raise _UsageError(str(error)) from error
-    _print(report, arguments.format, sys.stdout)
+    print_report(report, arguments.format, sys.stdout)
     for note in () if arguments.quiet else notes:
         print(f"graphmend-lsp: {note}", file=sys.stderr)
     return exit_code(report)
@@ -109,81 +106,50 @@ def _record(arguments: argparse.Namespace) -> int:
         return error.status
     try:
         if not arguments.quiet:
-            _print(run.report, "text", sys.stderr)
+            print_report(run.report, "text", sys.stderr)
             for note in run.notes:
                 print(f"graphmend-lsp: {note}", file=sys.stderr)
         if arguments.out:
             with open(arguments.out, "w", encoding="utf-8") as file:
-                _print(run.report, arguments.format, file)
+                print_report(run.report, arguments.format, file)
     except OSError as error:  # the command's end counts, not ours
         print(f"graphmend-lsp: {error}", file=sys.stderr)
     return end_like(run.status)
 
 
-def _print(
-    report: Report,
-    form: str,
-    file: TextIO,
-    *,
-    unreached: bool = False,
-    notebooks: Mapping[str, NotebookFile] | None = None,
-) -> None:
-    if form == "text":
-        from graphmend_lsp.report.text import print_report
-
-        print_report(_console(file), report, unreached=unreached)
-    elif form == "github":
-        from graphmend_lsp.report.formats import github
-
-        print(github(report, unreached=unreached), file=file)
-    elif form == "html":
-        from graphmend_lsp.report.graph_map import graph_map
-        from graphmend_lsp.report.page import page
-
-        print(page(map_by_cell(graph_map(report), notebooks or {})), file=file)
-    elif form == "sarif":
-        from graphmend_lsp.report.formats import sarif
-
-        _print_json(sarif(report), file)
-    else:
-        from graphmend_lsp.report.record import check_record
-
-        _print_json(check_record(report), file)
-
-
 def _merge(arguments: argparse.Namespace) -> int:
-    from graphmend_lsp.engine.merge import UnlikeShardsError, merge_reports, relocated
+    from graphmend_lsp.engine.merge import UnlikeShardsError, merge_reports, mover, relocated
+    from graphmend_lsp.report.mend_parts import mend_parts
     from graphmend_lsp.report.read import BadRecordError, read_report
 
     try:
         records = [read_report(path) for path in arguments.records]
         root = records[0].root
-        report = merge_reports([relocated(record.report, record.root, root) for record in records], root)
+        records.sort(key=lambda one: one.report.shard.number if one.report.shard else 0)
+        mends = [(one.path, one.mend, mover(one.root, root)) for one in records if one.mend is not None]
+        if 0 < len(mends) < len(records):
+            raise UnlikeShardsError(
+                "Some of these records are of a check, others of a mend. Merge those of one command."
+            )
+        moved = [relocated(record.report, record.root, root) for record in records]
+        report = merge_reports(moved, root, "mend" if mends else "check")
+        parts = mend_parts(mends) if mends else None
     except (BadRecordError, UnlikeShardsError) as error:
         raise _UsageError(str(error)) from error
-    _print(report, arguments.format, sys.stdout, unreached=arguments.all)
+    if parts is None:
+        print_report(report, arguments.format, sys.stdout, unreached=arguments.all)
+    else:
+        print_parts(report, parts, arguments.format, unreached=arguments.all)
     return exit_code(report)
 
 
 def _mend(arguments: argparse.Namespace) -> int:
     from graphmend_lsp.engine.plan import reached
     from graphmend_lsp.engine.session import Session
+    from graphmend_lsp.engine.together import StrangerError
+    from graphmend_lsp.engine.writing import ChangedError, write_plan
 
-    if arguments.rule:  # to look at them imports every rule
-        from graphmend_lsp.mending import rules_by_name
-
-        if unknown := sorted(set(arguments.rule) - set(rules_by_name())):
-            raise _UsageError(f"There is no rule {unknown[0]!r}. The rules are {', '.join(rules_by_name())}.")
-    request, worker = _request(arguments)
-
-    if arguments.backend and not arguments.measure:
-        raise _UsageError("--backend needs --measure: it names the backend to measure with.")
-    if arguments.overlay:
-        from graphmend_lsp.engine.breaks import is_installed
-        from graphmend_lsp.engine.overlay import NO_PROGRAM
-
-        if all(map(is_installed, (*python_files(request.paths), *(entry.file for entry in request.entries)))):
-            raise _UsageError(NO_PROGRAM)
+    request, worker = _mend_request(arguments)
 
     async def work() -> tuple[Plan, tuple[Measurement, ...]]:
         session = Session(worker, cache=_cache(arguments))
@@ -196,50 +162,58 @@ def _mend(arguments: argparse.Namespace) -> int:
         finally:
             await session.close()
 
-    (plan, measured), failures = _run(_beside(work(), request.paths))
-    plan = replace(plan, after=with_unread(plan.after, failures))
-    if arguments.overlay:
-        from graphmend_lsp.engine.overlay import OverlayError, as_overlay
-
-        try:
-            plan = as_overlay(plan, [result.entry.file for result in plan.before.entries if result.error is None])
-        except OverlayError as error:
-            raise _UsageError(str(error)) from error
-    files = notebooks(request.texts)  # as they were mended
-    if arguments.write:
-        _write(plan)
-    if arguments.format == "json":
-        from graphmend_lsp.report.record import mend_record
-
-        _print_json(mend_record(plan, measured))
-    elif arguments.format == "html":
-        from graphmend_lsp.report.graph_map import plan_map
-        from graphmend_lsp.report.page import page
-
-        print(page(map_by_cell(plan_map(plan, written=arguments.write), files), "Graph map of a mend"))
-    else:
-        from graphmend_lsp.report.text import print_plan, print_speed
-
-        print_plan(_console(), plan_by_cell(plan, files), diffs=not arguments.write, written=arguments.write)
-        if arguments.measure:
-            print_speed(_console(), measured)
+    try:
+        (plan, measured), failures = _run(_beside(work(), request.paths))
+        plan = replace(plan, after=with_unread(plan.after, failures))
+        if arguments.overlay:
+            plan = _as_overlay(plan)
+        files = notebooks(request.texts)  # as they were mended
+        if arguments.write:
+            write_plan(plan)
+    except (StrangerError, ChangedError) as error:
+        raise _UsageError(str(error)) from error
+    print_mend(
+        plan, arguments.format, measured if arguments.measure else None, written=arguments.write, notebooks=files
+    )
     if any(one.error is not None for one in measured):
         return ERROR
     return exit_code(plan.after)
 
 
-def _write(plan: Plan) -> None:
-    """Write the new texts, unless one of the files is no longer what was mended: then none is written."""
-    for path, old in plan.old.items():
-        if os.path.exists(path) and read_source(path).text != old:
-            raise _UsageError(f"{path} changed during mending, so no file was written. Run the command again.")
-    for path, text in plan.texts.items():
-        if os.path.exists(path):
-            write_source(path, text)
-        else:
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "x", encoding="utf-8", newline="") as file:
-                file.write(text)
+def _mend_request(arguments: argparse.Namespace) -> tuple[CheckRequest, WorkerConfig]:
+    """What to mend, of a shard only what no other shard edits."""
+    if arguments.rule:  # to look at them imports every rule
+        from graphmend_lsp.mending import rules_by_name
+
+        if unknown := sorted(set(arguments.rule) - set(rules_by_name())):
+            raise _UsageError(f"There is no rule {unknown[0]!r}. The rules are {', '.join(rules_by_name())}.")
+    request, worker = _request(arguments)
+    if arguments.backend and not arguments.measure:
+        raise _UsageError("--backend needs --measure: it names the backend to measure with.")
+    if arguments.overlay:
+        from graphmend_lsp.engine.breaks import is_installed
+        from graphmend_lsp.engine.overlay import NO_PROGRAM
+
+        if request.shard is not None:
+            raise _UsageError("--overlay and --shard exclude each other: programs of different shards share packages.")
+        if all(map(is_installed, (*python_files(request.paths), *(entry.file for entry in request.entries)))):
+            raise _UsageError(NO_PROGRAM)
+    if request.shard is not None:
+        from graphmend_lsp.engine.together import in_parts
+
+        request, note = in_parts(request, request.shard, os.getcwd())
+        if note and not arguments.quiet:
+            print(f"graphmend-lsp: {note}", file=sys.stderr)
+    return request, worker
+
+
+def _as_overlay(plan: Plan) -> Plan:
+    from graphmend_lsp.engine.overlay import OverlayError, as_overlay
+
+    try:
+        return as_overlay(plan, [result.entry.file for result in plan.before.entries if result.error is None])
+    except OverlayError as error:
+        raise _UsageError(str(error)) from error
 
 
 def _completion(arguments: argparse.Namespace) -> int:
@@ -315,10 +289,11 @@ def exit_code(report: Report) -> int:
     """2 when an entry could not be run, else 1 when breaks remain, else 0.
 
     Breaks that only the static tier sees count when nothing could be run: no entry ran, so nothing said they are not there.
+    They do not in a shard without entries: the other shards run them.
     """
     if any(failure.kind != "no-inputs" for failure in report.failures):
         return ERROR
-    ran = any(result.error is None for result in report.entries)
+    ran = any(result.error is None for result in report.entries) or (report.shard is not None and not report.entries)
     return BREAKS if any(finding.site.evidence != "static" or not ran for finding in report.findings) else DONE
 
 
@@ -401,14 +376,3 @@ def _progress(arguments: argparse.Namespace) -> Callable[[Progress], None] | Non
     if arguments.quiet:
         return None
     return lambda step: print(f"graphmend-lsp: {step.message}", file=sys.stderr, flush=True)
-
-
-def _console(file: TextIO | None = None) -> Any:
-    from rich.console import Console
-
-    return Console(file=file, highlight=False, emoji=False, markup=False)
-
-
-def _print_json(record: Any, file: TextIO | None = None) -> None:
-    json.dump(record, file or sys.stdout, indent=2)
-    print(file=file)

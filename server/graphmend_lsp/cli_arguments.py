@@ -39,12 +39,15 @@ def parser() -> argparse.ArgumentParser:
         help="run with the entries' data, without data, or both (default)",
     )
     check.add_argument("--trace", metavar="DIR", help="run nothing; read a TORCH_TRACE folder (with --map)")
-    check.add_argument("--shard", metavar="I/N", help="run part I of N of the entries; merge joins the records")
-    check.add_argument("--times", metavar="RECORD", help="balance shards by the times of an earlier record")
+    _sharded(check, "run part I of N of the entries; merge joins the records")
     _all(check)
     check.set_defaults(command="check")
-    merge = commands.add_parser("merge", help="join the records of a check's shards into one report", **looks)
-    merge.add_argument("records", nargs="+", metavar="RECORD", help="a file that check --shard I/N --json wrote")
+    merge = commands.add_parser(
+        "merge", help="join the records of the shards of a check or a mend into one report", **looks
+    )
+    merge.add_argument(
+        "records", nargs="+", metavar="RECORD", help="a file that check or mend --shard I/N --json wrote"
+    )
     merge.add_argument("--format", choices=("text", "json", "sarif", "github", "html"), default="text")
     merge.add_argument("--json", dest="format", action="store_const", const="json", help="short for --format json")
     _all(merge)
@@ -75,8 +78,12 @@ def parser() -> argparse.ArgumentParser:
         "--seconds",
         type=float,
         metavar="N",
-        help="stop verifying after N seconds, and use what is verified by then (default: stop when no mend is verified in "
-        "four times the first run, and at least two minutes)",
+        help="stop verifying after N seconds, and use what is verified by then; with --jobs for all processes together, with "
+        "--shard for each shard (default: stop when no mend is verified in four times the first run, and at least two "
+        "minutes)",
+    )
+    _sharded(
+        mend, "mend part I of N of the entries; those whose programs share files stay together; merge joins the records"
     )
     mend.add_argument("--unsafe", action="store_true", help="also apply unsafe mends, and list what each may change")
     mend.add_argument("--rule", action="append", default=[], metavar="NAME", help="use only this rule (repeatable)")
@@ -118,6 +125,11 @@ def parser() -> argparse.ArgumentParser:
 def _all(parser: argparse.ArgumentParser) -> None:
     words = "also list breaks that only the source shows and no run reached (text and github)"
     parser.add_argument("--all", action="store_true", help=words)
+
+
+def _sharded(parser: argparse.ArgumentParser, words: str) -> None:
+    parser.add_argument("--shard", metavar="I/N", help=words)
+    parser.add_argument("--times", metavar="RECORD", help="balance shards by the times of an earlier record")
 
 
 def _common(parser: argparse.ArgumentParser) -> None:

@@ -527,7 +527,8 @@ class Plan:
 
     The spans of what was applied are places of the original texts. `old` are the texts that the mends were made on; whoever
     writes `texts` checks first that they still stand.
-    `stopped_after` are the seconds that it was given, where they were over before nothing more could be mended.
+    `stopped_after` are the seconds that it was given, where they were over before nothing more could be mended. `stands_on`
+    are the other files that the programs loaded, outside of installed packages: the SHA-256 of each, as it was loaded.
     """
 
     before: Report
@@ -537,3 +538,4 @@ class Plan:
     verdict: Verdict | None = None
     old: dict[str, str] = field(default_factory=dict)
     stopped_after: float | None = None
+    stands_on: Mapping[str, str] = field(default_factory=dict)

@@ -12,7 +12,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from graphmend_lsp import cli
+from graphmend_lsp.engine.writing import ChangedError, write_plan
 from graphmend_lsp.mending import rules_by_name
 from graphmend_lsp.model import Plan, Report
 
@@ -85,8 +85,8 @@ def test_a_file_that_changed_meanwhile_is_not_overwritten(tmp_path: Path) -> Non
     file.write_text("edited since\n")
     nothing = Report(None, None, None, (), ())
     plan = Plan(nothing, nothing, (), {str(file): "mended\n"}, None, {str(file): "as it was\n"})
-    with pytest.raises(Exception, match="changed during mending"):
-        cli._write(plan)
+    with pytest.raises(ChangedError, match="changed during mending"):
+        write_plan(plan)
     assert file.read_text() == "edited since\n"
 
 

@@ -177,6 +177,17 @@ def test_missing_shards_are_named_and_an_error() -> None:
     assert cli.exit_code(merged) == cli.ERROR
 
 
+@pytest.mark.parametrize(
+    ("shard", "entries", "status"),
+    [(None, 0, cli.BREAKS), (ShardMark(2, 2, "p"), 0, cli.DONE), (ShardMark(2, 2, "p"), 1, cli.DONE)],
+    ids=["nothing ran", "a shard without entries", "a shard"],
+)
+def test_what_only_the_source_shows_does_not_count_in_an_empty_shard(
+    shard: ShardMark | None, entries: int, status: int
+) -> None:
+    assert cli.exit_code(report(finding("/t/a.py", 3, "static"), shard=shard, entries=entries)) == status
+
+
 @pytest.mark.parametrize("other", [ShardMark(2, 2, "q"), ShardMark(2, 3, "p"), None])
 def test_shards_of_different_checks_are_refused(other: ShardMark | None) -> None:
     with pytest.raises(UnlikeShardsError, match="not the shards of one check"):
@@ -305,12 +316,13 @@ def marked(mark: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_stopped_check_leaves_none_of_its_workers(tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", [["check", "--run", "real"], ["mend", "--write"]], ids=["check", "mend"])
+def test_a_stopped_command_leaves_none_of_its_workers(tmp_path: Path, command: list[str]) -> None:
     for number in range(5):
         hang = f"def graphmend_entry():\n    import time\n    open('up{number}', 'w').close()\n    time.sleep(600)\n"
         (tmp_path / f"m{number}.py").write_text(hang)
-    mark = f"graphmend-mark-{os.getpid()}"
-    words = [sys.executable, "-m", "graphmend_lsp", "check", ".", "--run", "real", "--jobs", "2", "--no-cache"]
+    mark = f"graphmend-mark-{os.getpid()}-{command[0]}"
+    words = [sys.executable, "-m", "graphmend_lsp", *command, ".", "--jobs", "2", "--no-cache"]
     env = {**os.environ, "GRAPHMEND_MARK": mark}
     process = subprocess.Popen(words, cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     end = time.monotonic() + 120

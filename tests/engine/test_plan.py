@@ -321,6 +321,43 @@ class Slow(Words):
         return await super().verify(*arguments, **more)
 
 
+FAR = Entry("/t/far.py", "graphmend_entry")
+
+
+class Beside(Words):
+    """Another entry, which loads these files and whose mended program does not come to an end."""
+
+    loaded: frozenset[str] = frozenset()
+
+    async def run(self, _request: CheckRequest, _on_progress: Any = None) -> dict[Key, Run]:
+        return {KEY: Run(loaded=frozenset([PATH])), (FAR, "eval"): Run(loaded=self.loaded)}
+
+    async def report(self, request: CheckRequest, runs: Mapping[Key, Run]) -> Report:
+        report = await super().report(request, runs)
+        return replace(report, entries=(*report.entries, EntryResult(FAR, "eval", 1, 0, ())))
+
+    async def verify(self, request: CheckRequest, key: Key, *arguments: Any, **more: Any) -> Any:
+        if key[0] == FAR:
+            return [], Failure("compare", "timeout", "It took too long.", "")
+        return await super().verify(request, key, *arguments, **more)
+
+    async def beside(self, *_: Any) -> list[Any]:
+        return []
+
+
+@pytest.mark.parametrize(
+    ("loaded", "text"),
+    [(["/t/far.py"], "12\n"), (["/t/far.py", PATH], "1b\n"), ([], "1b\n")],
+    ids=["none of what is mended", "what is mended", "nobody knows what"],
+)
+async def test_an_entry_that_fails_costs_only_the_mends_of_what_it_loads(loaded: list[str], text: str) -> None:
+    words = Beside("ab\n", MENDS)
+    words.loaded = frozenset(loaded)
+    words.counts = lambda text: Counts(1 + sum(map(text.count, "ab")), sum(map(text.count, "ab")), 0)  # type: ignore[method-assign]
+    plan = await mend_all(cast(Any, words), CheckRequest((PATH,), {PATH: "ab\n"}))
+    assert plan.texts == {PATH: text}
+
+
 @pytest.mark.parametrize(
     ("quick", "texts"),
     [(0, {}), (1, {PATH: "1b\n"}), (2, {PATH: "1b\n"}), (9, {PATH: "12\n"})],

@@ -60,6 +60,7 @@ class CheckRequest:
     within: str | None = None  # mend only what is in this file or folder
     shown: tuple[str, ...] | None = None  # files and folders whose breaks are shown where they are; None: `paths`
     shard: Shard | None = None  # run this part of the entries only
+    searched: tuple[str, ...] | None = None  # files whose source is searched for breaks; None: all of `paths`
     assume: tuple[str, ...] = ()
     support: Literal["file", "package", "inline"] | None = None
     comments: bool = True

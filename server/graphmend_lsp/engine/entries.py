@@ -11,9 +11,10 @@ from typing import Literal
 
 from graphmend_lsp.analysis.entries import find_entries
 from graphmend_lsp.analysis.entry_guesses import guess_entries
+from graphmend_lsp.engine.config import CheckRequest
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.known_keys import PROJECT, unknown
-from graphmend_lsp.model import ASSUMPTIONS, Entry, Failure
+from graphmend_lsp.model import ASSUMPTIONS, Entry, Failure, Mode
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -171,6 +172,17 @@ def entries_in(
             own = find_entries(text, path)
             found += own or (guess_entries(text, path) if made_up and not told else ())
     return tuple(dict.fromkeys(found))
+
+
+def keys_of(request: CheckRequest) -> list[tuple[Entry, Mode]]:
+    """What the request runs, all shards together. Reads files."""
+    entries = entries_in(tuple(python_files(request.paths)), request.entries, Sources(request.texts), request.made_up)
+    return [(entry, mode) for entry in entries for mode in request.modes]
+
+
+def searched_files(request: CheckRequest) -> tuple[str, ...]:
+    """The files whose source is searched for breaks. Walks folders."""
+    return tuple(dict.fromkeys(python_files(request.paths))) if request.searched is None else request.searched
 
 
 def excused(entry: Entry, failure: Failure | None) -> Failure | None:

@@ -92,6 +92,26 @@ def notebooks(paths: Iterable[str]) -> dict[str, NotebookFile]:
     return {path: source.notebook for path, source in found.items() if isinstance(source, NotebookSource)}
 
 
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """A file's new bytes, in a file beside it that takes its place at once."""
+
+    temporary: Path
+    target: Path
+
+    def put(self) -> None:
+        """Let the new file take the old one's place.
+
+        Raises:
+            OSError: it cannot.
+        """
+        os.replace(self.temporary, self.target)
+
+    def drop(self) -> None:
+        """Remove the new file, if it has not taken the old one's place."""
+        self.temporary.unlink(missing_ok=True)
+
+
 def write_source(path: str, text: str) -> None:
     """Replace the file's text at once (a crash leaves the old file or the new one, never half of it).
 
@@ -99,7 +119,23 @@ def write_source(path: str, text: str) -> None:
         UnreadableSourceError: the old file cannot be read, or the text does not fit its encoding.
         OSError: the folder cannot be written to.
     """
-    source = read_source(path)
+    staged = stage(path, text)
+    try:
+        staged.put()
+    except BaseException:
+        staged.drop()
+        raise
+
+
+def stage(path: str, text: str) -> Staged:
+    """The file's new text beside it, in the file's encoding and with its mode. A file that there was not is UTF-8.
+
+    Raises:
+        UnreadableSourceError: the old file cannot be read, or the text does not fit its encoding.
+        OSError: the folder cannot be written to.
+    """
+    there = os.path.exists(path)
+    source = read_source(path) if there else SourceFile(path, "", "utf-8", bom=False)
     try:
         data = source.encode(text)
     except UnicodeEncodeError as error:
@@ -108,14 +144,21 @@ def write_source(path: str, text: str) -> None:
         ) from error
     target = Path(path).resolve()
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+    staged = Staged(Path(temporary), target)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        os.chmod(temporary, target.stat().st_mode & 0o7777)
-        os.replace(temporary, target)
+        os.chmod(temporary, target.stat().st_mode & 0o7777 if there else 0o666 & ~_umask())
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        staged.drop()
         raise
+    return staged
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 class Sources:

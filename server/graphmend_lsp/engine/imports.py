@@ -27,10 +27,14 @@ _ROOT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
 
 @dataclass(frozen=True)
 class ProgramFiles:
-    """Texts by absolute path, and the folders, besides the entry's own, through which modules were found."""
+    """Texts by absolute path, and the folders, besides the entry's own, through which modules were found.
+
+    `full`: there are more than may be looked at.
+    """
 
     texts: Mapping[str, str]
     roots: tuple[str, ...] = ()
+    full: bool = False
 
 
 def program_files(
@@ -55,6 +59,21 @@ def program_files(
                 break
     search.follow()
     return ProgramFiles(search.texts, tuple(dict.fromkeys(used)))
+
+
+def reachable_files(file: str, folders: Sequence[str], texts: Mapping[str, str]) -> ProgramFiles:
+    """All files outside of installed packages that an entry of `file` may load, wherever its imports may find them.
+
+    Besides its own folder, every one of `folders` is looked into, not the first that has a module alone. What the source
+    does not import by name is not found; `texts` take the place of files.
+    """
+    first = import_root(file)
+    own = (folder for folder in (first, *project_folders(file), *folders))
+    usable = [os.path.abspath(one) for one in own if not is_installed(os.path.join(one, "x.py"))]
+    search = _Search(texts, tuple(dict.fromkeys(usable)), every=True)
+    search.add_file(os.path.abspath(file), first)
+    search.follow()
+    return ProgramFiles(search.texts, full=search.full)
 
 
 def missing_module(message: str) -> str | None:
@@ -89,6 +108,8 @@ class _Search:
     unsaved: Mapping[str, str]
     folders: tuple[str, ...]
     texts: dict[str, str] = field(default_factory=dict)
+    every: bool = False  # take a module from every folder that has it, not from the first alone
+    full: bool = False  # files were left out because there are too many
     _queue: list[tuple[str, str]] = field(default_factory=list)
     _size: int = 0
 
@@ -97,12 +118,19 @@ class _Search:
         if path in self.texts:
             return True
         text = self._read(path)
-        if text is None or len(self.texts) >= MOST_FILES or self._size + len(text) > MOST_CHARACTERS:
+        if text is None:
+            return False
+        if len(self.texts) >= MOST_FILES or self._size + len(text) > MOST_CHARACTERS:
+            self.full = True
             return False
         self.texts[path] = text
         self._size += len(text)
         self._queue.append((path, root))
         folder = os.path.dirname(path)
+        if self.every and os.path.basename(path) == "__init__.py":
+            for name in _named_in_all(text):  # ``from package import *`` imports those that are modules
+                self.add_file(os.path.join(folder, f"{name}.py"), root)
+                self.add_file(os.path.join(folder, name, "__init__.py"), root)
         while folder != root and folder.startswith(root) and os.path.dirname(folder) != folder:
             self.add_file(os.path.join(folder, "__init__.py"), root)
             folder = os.path.dirname(folder)
@@ -111,6 +139,7 @@ class _Search:
     def add_module(self, name: str, folders: Iterable[str]) -> bool:
         """Take the module of that dotted name from the first folder that has its first part. Whether it is there."""
         parts = name.split(".")
+        anywhere = False
         for root in folders:
             top = os.path.join(root, parts[0])
             if not (os.path.isdir(top) or self._is_file(f"{top}.py")):
@@ -121,9 +150,10 @@ class _Search:
                 found = self.add_file(os.path.join(base, "__init__.py"), root) or self.add_file(f"{base}.py", root)
                 if found:
                     break
-            if found or os.path.isfile(os.path.join(top, "__init__.py")):
+            anywhere |= found
+            if (found or os.path.isfile(os.path.join(top, "__init__.py"))) and not self.every:
                 return found
-        return False
+        return anywhere
 
     def follow(self) -> None:
         """Take what the taken files import, and so on."""
@@ -152,6 +182,12 @@ class _Search:
 
     def _is_file(self, path: str) -> bool:
         return path in self.unsaved or os.path.isfile(path)
+
+
+def _named_in_all(text: str) -> tuple[str, ...]:
+    """The names in the lists and sums of lists that a package calls ``__all__``."""
+    found = re.findall(r"^__all__\b[^=\n]*=([^\]\)]*)", text, re.MULTILINE)
+    return tuple(dict.fromkeys(re.findall(r"""["'](\w+)["']""", " ".join(found))))
 
 
 @lru_cache(maxsize=1024)

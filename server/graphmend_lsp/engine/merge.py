@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from graphmend_lsp.engine.breaks import merge_all
@@ -17,8 +17,10 @@ class UnlikeShardsError(ValueError):
     """The reports are parts of different checks; the message is for the user."""
 
 
-def merge_reports(reports: Sequence[Report], root: str) -> Report:
+def merge_reports(reports: Sequence[Report], root: str, command: str = "check") -> Report:
     """One report of them all; `root` is the folder from which entries are named. A site that several met is told once.
+
+    `command` is what made the reports.
 
     Shards that are missing are failures of the report.
 
@@ -28,7 +30,7 @@ def merge_reports(reports: Sequence[Report], root: str) -> Report:
     marks = [report.shard for report in reports if report.shard is not None]
     if len({(mark.count, mark.plan) for mark in marks}) > 1 or 0 < len(marks) < len(reports):
         raise UnlikeShardsError(
-            "These records are not the shards of one check. Give every shard the same PATHs, options, "
+            f"These records are not the shards of one {command}. Give every shard the same PATHs, options, "
             "number of parts and --times file."
         )
     ordered = sorted(reports, key=lambda report: report.shard.number if report.shard else 0)
@@ -39,7 +41,9 @@ def merge_reports(reports: Sequence[Report], root: str) -> Report:
         device=_joined(report.device for report in ordered),
         entries=entries,
         findings=_findings(ordered, tuple(dict.fromkeys(result.entry.name for result in entries))),
-        failures=tuple(dict.fromkeys((*_missing(marks), *(one for report in ordered for one in report.failures)))),
+        failures=tuple(
+            dict.fromkeys((*_missing(marks, command), *(one for report in ordered for one in report.failures)))
+        ),
     )
 
 
@@ -79,11 +83,16 @@ def relocated(report: Report, root: str, to: str) -> Report:
     )
 
 
+def mover(root: str, to: str) -> Callable[[str], str]:
+    """What gives a path of a machine that had the tree at `root` as if it had been at `to`."""
+    return PathMap(((to, root),) if root != to else ()).here
+
+
 def _joined(words: Iterable[str | None]) -> str | None:
     return ", ".join(dict.fromkeys(word for word in words if word)) or None
 
 
-def _missing(marks: Sequence[ShardMark]) -> list[Failure]:
+def _missing(marks: Sequence[ShardMark], command: str) -> list[Failure]:
     if not marks:
         return []
     count = marks[0].count
@@ -91,9 +100,7 @@ def _missing(marks: Sequence[ShardMark]) -> list[Failure]:
     if not gone:
         return []
     words = f"shard {gone[0]} of {count} is" if len(gone) == 1 else f"shards {', '.join(gone)} of {count} are"
-    remedy = (
-        f"Run the check again with --shard {gone[0]}/{count}{' and so on' * (len(gone) > 1)}, then merge all records."
-    )
+    remedy = f"Run the {command} again with --shard {gone[0]}/{count}{' and so on' * (len(gone) > 1)}, then merge all records."
     return [Failure("worker", "exit", f"The record of {words} missing.", remedy)]
 
 

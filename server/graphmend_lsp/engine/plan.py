@@ -7,6 +7,7 @@ that proves a round is the next round's analysis.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -28,6 +29,7 @@ from graphmend_lsp.mending import LAST_RESORT
 from graphmend_lsp.model import (
     Candidate,
     Declined,
+    EntryResult,
     Finding,
     Plan,
     Progress,
@@ -161,14 +163,14 @@ async def _to_fixpoint(
         else:
             break
     rounds = rounds[: _gained(request, reports, rounds)]
-    verdict = await limit.within(_proven(prover, request, before, rounds, on_progress))
+    verdict = await limit.within(_proven(prover, request, before, runs, rounds, on_progress))
     if limit.over and verdict is None:  # the rounds were proven one by one, not all together
         rounds = rounds[:1] if rounds and _says_all(before, rounds[0]) else []
         verdict = rounds[0].verdict if rounds else None
     while rounds and (verdict is None or verdict.safety not in wanted_safety(request)):
         # Each round was proven by itself: it is the rounds together that are not.
         rounds = rounds[: _gained(request, reports, rounds[: len(rounds) // 2])]
-        verdict = await limit.within(_proven(prover, request, before, rounds, on_progress))
+        verdict = await limit.within(_proven(prover, request, before, runs, rounds, on_progress))
     changed = {path: text for step in rounds for path, text in step.texts.items()}
     old = {path: text for step in reversed(rounds) for path, text in step.old.items()}
     applied = tuple(_in_original(candidate, old, step.old) for step in rounds for candidate in step.accepted)
@@ -266,9 +268,14 @@ def _numbered(on_progress: OnProgress | None, number: int, report: Report) -> On
 
 
 async def _proven(
-    prover: Prover, request: CheckRequest, before: Report, rounds: Sequence[Round], on_progress: OnProgress | None
+    prover: Prover,
+    request: CheckRequest,
+    before: Report,
+    runs: Mapping[Key, Run],
+    rounds: Sequence[Round],
+    on_progress: OnProgress | None,
 ) -> Verdict | None:
-    """The verdict on the first text against the last, over all entries that ran.
+    """The verdict on the first text against the last, over all entries that ran and loaded one of the files.
 
     The verdict of an only round is that of the entries that met its breaks. Others may run what is mended all the same: what
     differs in one of them counts; that it could not be compared says nothing.
@@ -280,11 +287,16 @@ async def _proven(
     mends = tuple(candidate.mend for step in rounds for candidate in step.accepted)
     known = rounds[0].verdict if len(rounds) == 1 else None
     judged = [known] if known is not None else []
-    asked = [
-        (result.entry, result.mode)
-        for result in before.entries
-        if result.error is None and not (known and (reaches(before, result, mends) or result.run != "real"))
-    ]
+    changed = {os.path.realpath(path) for path in texts}
+
+    def may_differ(result: EntryResult) -> bool:
+        if reaches(before, result, mends):
+            return not known
+        run = runs.get((result.entry, result.mode))
+        loads = run is None or not run.loaded or any(os.path.realpath(one) in changed for one in run.loaded)
+        return loads and not (known and result.run != "real")
+
+    asked = [(one.entry, one.mode) for one in before.entries if one.error is None and may_differ(one)]
 
     async def verdicts_of(key: Key) -> list[Verdict]:
         verdicts, _ = await prover.verify(request, key, [mends], sources, on_progress, None, texts)

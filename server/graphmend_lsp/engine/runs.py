@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from graphmend_lsp.engine.client import failure_of
 from graphmend_lsp.model import Counts, Entry, Failure, Mode, RunKind
@@ -36,6 +37,7 @@ class Run:
     cached: bool = False
     ended: bool = True  # False of one that is under way
     loaded: frozenset[str] = frozenset()  # files, when they are known
+    contents: Mapping[str, str] = field(default_factory=dict)  # SHA-256 of these files as they were loaded, in hex
     noted: tuple[NotedFunction, ...] = ()  # what values were in functions that hold a break
     in_order: int | None = None  # of a fake run: how many of the first events belong to `graphs`
 
@@ -95,6 +97,7 @@ def run_of(result: AnalyseResult, kind: RunKind = "real", cached: bool = False) 
         available_bytes=result.get("available_bytes"),
         cached=cached,
         loaded=frozenset(one["file"] for one in result.get("loaded", ())),
+        contents={one["file"]: one["sha256"] for one in result.get("loaded", ())},
         noted=tuple(result.get("noted", ())),
         in_order=result.get("in_order"),
     )

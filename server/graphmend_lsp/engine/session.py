@@ -16,7 +16,7 @@ from graphmend_lsp.engine.cached_client import CACHED, CachedClient
 from graphmend_lsp.engine.client import WorkerFailedError, failure_of
 from graphmend_lsp.engine.config import CheckRequest, OnFinding, OnProgress, WorkerConfig, WorkerStatus
 from graphmend_lsp.engine.declared import declared
-from graphmend_lsp.engine.entries import accepted_for, entries_in, excused, python_files
+from graphmend_lsp.engine.entries import accepted_for, excused, keys_of, searched_files
 from graphmend_lsp.engine.explored import shown_runs, too_large
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.findings import entry_results, findings_of, read_ahead, scope_of
@@ -29,6 +29,7 @@ from graphmend_lsp.engine.project_texts import is_named_elsewhere
 from graphmend_lsp.engine.prove import Known, prove
 from graphmend_lsp.engine.runs import Key, Run, mended_run, run_of
 from graphmend_lsp.engine.strip import Strips
+from graphmend_lsp.engine.together import stands_on, strangers
 from graphmend_lsp.engine.tree import AT_ONCE, client_of
 from graphmend_lsp.engine.unproven import unproven
 from graphmend_lsp.engine.verdicts import elsewhere, judge
@@ -78,6 +79,8 @@ class Session:
         self._ahead: Ahead | None = None
         self._small: set[Key] = set()  # entries that no fake run showed to be too large for memory
         self._folder = config.cwd or os.getcwd()
+        self._mended: CheckRequest | None = None  # what is being mended, as it was asked for
+        self._stands_on: dict[str, str] = {}
 
     async def check(
         self,
@@ -168,10 +171,19 @@ class Session:
         report: Report | None = None,
         seconds: float | None = None,
     ) -> Plan:
-        """Mend everything that can be mended (safely, or also unsafely when asked), to the fixpoint, or in that time."""
+        """Mend everything that can be mended (safely, or also unsafely when asked), to the fixpoint, or in that time.
+
+        Raises:
+            StrangerError: the request is for one part of a mend-all, and a run loaded a file that another part may edit.
+        """
         await self._start_mender()
-        with judging(Judged()):
-            return await mend_all(self, request, on_progress, report, seconds)
+        self._mended, self._stands_on = request, {}
+        try:
+            with judging(Judged()):
+                plan = await mend_all(self, request, on_progress, report, seconds)
+        finally:
+            self._mended = None
+        return replace(plan, stands_on=self._stands_on)
 
     async def measure(
         self,
@@ -236,10 +248,14 @@ class Session:
         keys = [key for key in self._keys(request) if key not in leave]
         reading = asyncio.create_task(asyncio.to_thread(read_ahead, request)) if keys else None
         try:
-            return await self._run_all(request, keys, "real", on_progress, live)
+            runs = await self._run_all(request, keys, "real", on_progress, live)
         finally:
             if reading is not None:
                 await reading
+        if request is self._mended:
+            strangers(request, runs)
+            self._stands_on = stands_on(request, runs)
+        return runs
 
     async def timed(self, request: CheckRequest, keys: Iterable[Key]) -> tuple[EntryResult, ...]:
         """How these entries are cut, with the share of a call's time that each graph takes: their calls are made again."""
@@ -255,7 +271,7 @@ class Session:
         return await self._run_all(request, wanted, "fake", on_progress)
 
     def _keys(self, request: CheckRequest) -> list[Key]:
-        keys = _keys(request)
+        keys = keys_of(request)
         return keys if request.shard is None else request.shard.share(keys, self._folder)
 
     async def _run_all(
@@ -309,7 +325,7 @@ class Session:
         """
         explored = explored or {}
         sources = Sources(request.texts)
-        files = tuple(dict.fromkeys(python_files(request.paths))) if propose else ()
+        files = searched_files(request) if propose else ()
         async with self._mending if propose else contextlib.nullcontext():
             mender = self._mender if propose else None
             findings = await asyncio.to_thread(findings_of, runs, files, request, sources, mender, explored)
@@ -323,7 +339,7 @@ class Session:
             entries=results,
             findings=findings,
             failures=tuple(dict.fromkeys(result.error for result in results if result.error is not None)),
-            shard=request.shard.mark(_keys(request), self._folder) if request.shard else None,
+            shard=request.shard.mark(keys_of(request), self._folder) if request.shard else None,
         )
 
     async def verify(
@@ -446,7 +462,7 @@ class Session:
         )  # fmt: skip
         if reached:
             params["reached"] = True
-        elif len(_keys(request)) == 1:
+        elif len(keys_of(request)) == 1:
             params["alone"] = True
         judged = None if reached else judged_so_far()
         if judged is None:
@@ -544,12 +560,6 @@ def _is_out_of_time(run: Run) -> bool:
 def _is_stuck(run: Run) -> bool:
     """Whether it was out of time before the program had its inputs: with data and without, the same code runs until then."""
     return run.failure is not None and run.failure.kind == "timeout" and run.failure.stage in ("load", "entry")
-
-
-def _keys(request: CheckRequest) -> list[Key]:
-    """What the request runs, all shards together."""
-    entries = entries_in(tuple(python_files(request.paths)), request.entries, Sources(request.texts), request.made_up)
-    return [(entry, mode) for entry in entries for mode in request.modes]
 
 
 def _tell(on_progress: OnProgress | None, message: str, percent: int | None = None) -> None:

@@ -19,11 +19,15 @@ class BadShardError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """Part `number` (from 1) of `count`. `seconds` are known times of entries, which balance the parts."""
+    """Part `number` (from 1) of `count`. `seconds` are known times of entries, which balance the parts.
+
+    Runs of which `together` gives the same word (by their `key_name`) are never in different parts.
+    """
 
     number: int
     count: int
     seconds: Mapping[str, float] | None = None
+    together: Mapping[str, str] | None = None
 
     def share(self, keys: Sequence[tuple[Entry, Mode]], folder: str) -> list[tuple[Entry, Mode]]:
         """This part's entries, in the order given. Every part of the same keys, folder and times agrees on the cut.
@@ -33,20 +37,26 @@ class Shard:
         named = {key_name(entry, mode, folder): (entry, mode) for entry, mode in keys}
         known = {name: self.seconds[name] for name in named if name in self.seconds} if self.seconds else {}
         usual = sum(known.values()) / len(known) if known else 1.0
+        groups: dict[str, list[str]] = {}
+        for name in sorted(named):
+            groups.setdefault((self.together or {}).get(name, name), []).append(name)
+        weights = {min(names): sum(max(known.get(name, usual), 0.001) for name in names) for names in groups.values()}
+        members = {min(names): names for names in groups.values()}
         load = [0.0] * self.count
         mine: set[tuple[Entry, Mode]] = set()
-        for name in sorted(named, key=lambda name: (-known.get(name, usual), _digest(name), name)):
+        for name in sorted(weights, key=lambda name: (-weights[name], _digest(name), name)):
             least = min(range(self.count), key=lambda part: (load[part], part))
-            load[least] += max(known.get(name, usual), 0.001)
+            load[least] += weights[name]
             if least == self.number - 1:
-                mine.add(named[name])
+                mine.update(named[one] for one in members[name])
         return [key for key in keys if key in mine]
 
     def mark(self, keys: Sequence[tuple[Entry, Mode]], folder: str) -> ShardMark:
         """Which part this is, and a digest of what was cut and how: the parts of one check have the same."""
         named = tuple(key_name(entry, mode, folder) for entry, mode in keys)
         times = sorted((self.seconds or {}).items())
-        cut = json.dumps([self.count, sorted(named), times])
+        groups = [] if self.together is None else [sorted((name, self.together.get(name, name)) for name in named)]
+        cut = json.dumps([self.count, sorted(named), times, *groups])
         return ShardMark(self.number, self.count, hashlib.sha256(cut.encode()).hexdigest()[:16], named)
 
 

@@ -37,11 +37,12 @@ class BadRecordError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A record's report and the folder in which the check was run."""
+    """A record's report and the folder in which the check was run; the whole record, where it is that of a mend."""
 
     path: str
     report: Report
     root: str
+    mend: Mapping[str, Any] | None = None
 
 
 def read_report(path: str) -> Read:
@@ -50,7 +51,7 @@ def read_report(path: str) -> Read:
     Raises:
         BadRecordError: it is something else, or incomplete.
     """
-    expected = "is not a record of a check; graphmend-lsp check --json makes them"
+    expected = "is not a record of a check or a mend; graphmend-lsp check --json and mend --json make them"
     try:
         record = json.loads(Path(path).read_text("utf-8"))
     except OSError as error:
@@ -60,7 +61,7 @@ def read_report(path: str) -> Read:
     try:
         if record["schema"] != SCHEMA:
             raise BadRecordError(f"{path} has schema {record['schema']}; this is graphmend-lsp for schema {SCHEMA}.")
-        return Read(path, _report(record), record["root"])
+        return Read(path, _report(record), record["root"], record if "edits" in record else None)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         if isinstance(error, BadRecordError):
             raise

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
+from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.text import Text as Line
 
 from graphmend_lsp.mending.rule import OVERLAY, SUPPORT
-from graphmend_lsp.model import EntryResult, Failure, Finding, Measurement, Plan, Report
+from graphmend_lsp.model import EntryResult, Failure, Finding, Measurement, Plan, Report, Verdict
+from graphmend_lsp.report.mend_parts import verdict_of
 from graphmend_lsp.report.record import counts, diff
-from graphmend_lsp.report.words import compared, cost, difference, for_terminal, inside, listed, plain_title, speed
+from graphmend_lsp.report.words import (
+    compared,
+    cost,
+    difference,
+    for_terminal,
+    inside,
+    listed,
+    plain,
+    plain_title,
+    speed,
+)
 
 _SAFETY = {"safe": "safe", "unsafe": "unsafe", "unverified": "not verified", "wrong": "wrong"}
 _COLOURS = {"safe": "green", "unsafe": "yellow", "unverified": "cyan", "wrong": "red"}
@@ -46,25 +58,53 @@ def print_plan(console: Console, plan: Plan, *, diffs: bool, written: bool) -> N
             console.print(_finding(finding), soft_wrap=True)
     for failure in plan.after.failures:
         console.print(_failure(failure), soft_wrap=True)
-    before, after = counts(plan.before), counts(plan.after)
+    console.print(Line(_cut(counts(plan.before), counts(plan.after)), style="bold"))
+    _print_end(console, plan.verdict, plan.stopped_after, is_mended=bool(plan.applied))
+    if plan.texts and not written:
+        console.print("No file was changed; --write changes them.")
+
+
+def print_parts(console: Console, report: Report, parts: Mapping[str, Any]) -> None:
+    """Write what the shards of a mend found: the diffs as a patch needs them, what was applied, what remains."""
+    for edit in parts["edits"]:
+        console.file.write(edit["diff"].replace(edit["path"].replace("\\", "/").lstrip("/"), _short(edit["path"]), 2))
+    for one in parts["applied"]:
+        place = f"{_short(one['path'])}:{one['line']}"
+        safety = _SAFETY[one["safety"]]
+        console.print(
+            Line.assemble((f"{place}: ", "bold"), (safety, _COLOURS[one["safety"]]), f": {plain(one['title'])}"),
+            soft_wrap=True,
+        )
+    for finding in report.findings:
+        if finding.site.evidence == "dynamo":
+            console.print(_finding(finding), soft_wrap=True)
+    for failure in report.failures:
+        console.print(_failure(failure), soft_wrap=True)
+    console.print(Line(_cut(parts["before"], parts["after"]), style="bold"))
+    _print_end(console, verdict_of(parts["verified"]), parts.get("stopped_after"), is_mended=bool(parts["applied"]))
+
+
+def _print_end(console: Console, verdict: Verdict | None, stopped: float | None, *, is_mended: bool) -> None:
+    """Write what was compared, and that the time was over."""
+    if verdict is not None:
+        console.print(compared(verdict), soft_wrap=True)
+        for reason in verdict.reasons:
+            console.print(f"  {reason}", soft_wrap=True)
+    if stopped is not None:
+        words = f"Stopped after {stopped:.3g} seconds with what was verified; more --seconds may mend more."
+        if not is_mended:
+            words = f"GraphMend verified no mend in {stopped:.3g} seconds and stopped; more --seconds may mend more."
+        console.print(words, soft_wrap=True)
+
+
+def _cut(before: Mapping[str, int], after: Mapping[str, int]) -> str:
     words = f"{before['breaks']} → {after['breaks']} breaks, {before['graphs']} → {after['graphs']} graphs"
     if before["skipped_frames"] or after["skipped_frames"]:
         words += f", {before['skipped_frames']} → {after['skipped_frames']} skipped frames"
     if before["refused"]:
         now = "still fails" if after["refused"] else "now runs"
         words = f"torch.compile failed on this program and {now}: {words}"
-    console.print(Line(words, style="bold"))
-    if (verdict := plan.verdict) is not None:
-        console.print(compared(verdict), soft_wrap=True)
-        for reason in verdict.reasons:
-            console.print(f"  {reason}", soft_wrap=True)
-    if plan.stopped_after is not None:
-        words = f"Stopped after {plan.stopped_after:.3g} seconds with what was verified; more --seconds may mend more."
-        if not plan.applied:
-            words = f"GraphMend verified no mend in {plan.stopped_after:.3g} seconds and stopped; more --seconds may mend more."
-        console.print(words, soft_wrap=True)
-    if plan.texts and not written:
-        console.print("No file was changed; --write changes them.")
+    return words
 
 
 def _print_diffs(console: Console, plan: Plan) -> None:

@@ -21,7 +21,12 @@ _OPTIONS = {
 
 def plain_title(candidate: Candidate) -> str:
     """A mend's title without what every title begins with, to go on a sentence: in lower case, but for names."""
-    title = _PREFIX.sub("", candidate.mend.title).strip().rstrip(".")
+    return plain(candidate.mend.title)
+
+
+def plain(title: str) -> str:
+    """A title as `plain_title` gives it."""
+    title = _PREFIX.sub("", title).strip().rstrip(".")
     first = title.split(" ", 1)[0]
     return title[:1].lower() + title[1:] if first[1:].islower() or len(first) == 1 else title
 
