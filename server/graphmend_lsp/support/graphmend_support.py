@@ -495,10 +495,11 @@ def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = ()) ->
     """Make a function one operator of the graph, which runs uncompiled. Uncompiled code calls the function as it is.
 
     It changes the parameters `changed` in place, or gives tensors like those that `like` gives for the arguments of its
-    parameters' names: of their shapes, dtypes and strides, and in memory of their own. What has no annotation is a tensor. Its gradients are those of the function, which a backward
-    pass runs again, with copies of the tensors as they were. Under autocast nothing is an operator; nor is it where an argument
-    is of another type than its parameter says, or holds booleans or complex numbers and is none of the parameters `flags`:
-    these make results of other dtypes; nor where a tensor is empty: its loops do not run. The graph breaks there.
+    parameters' names: of their shapes, dtypes and strides, and in memory of their own. What has no annotation is a tensor.
+    Its gradients are those of the function, which a backward pass runs again, with copies of the tensors as they were. Under
+    autocast nothing is an operator; nor is it where an argument is of another type than its parameter says, or holds booleans
+    or complex numbers and is none of the parameters `flags`: these make results of other dtypes; nor where a tensor is empty:
+    its loops do not run. The graph breaks there.
     Its name holds a checksum of the file's path, and a number where the file was loaded before: each copy has its own.
     """
 
