@@ -16,7 +16,8 @@ from graphmend_lsp.mending.syntax.source import Source, assigned, parameters
 _SHAPING = frozenset(("view", "reshape", "new_zeros", "new_ones", "new_empty", "expand", "permute"))
 _MAKING = frozenset(("zeros", "ones", "empty", "rand", "randn"))
 _KEEPING = names_that(lambda one: one.gives == "tensor" and one.keeps_shape and not one.effect) | {"type"}
-_BROADCASTING = names_that(lambda one: one.form == "elementwise" and one.dtype in ("promoted", "bool", "float"))
+_BROADCASTING = names_that(lambda one: one.form == "elementwise" and not (one.effect or one.moves))
+_ABOUT = ("dtype", "device", "memory_format", "rounding_mode", "alpha", "inplace")
 _LIKE = names_that(lambda one: one.form == "makes" and one.name.endswith("_like"))
 _DEEP = 12
 
@@ -106,6 +107,7 @@ def _of_call(source: Source, node: ast.Call, at: ast.stmt, depth: int) -> int | 
         return 1
     if last in _BROADCASTING:
         beside = [one for one in arguments if not _is_number(source, one)]
+        beside += [one.value for one in node.keywords if one.arg not in _ABOUT and not _is_number(source, one.value)]
         numbers = [dimensions(source, one, at, depth + 1) for one in (inner, *beside)]
         return max(one or 0 for one in numbers) if None not in numbers else None
     if last in _KEEPING | _LIKE:
