@@ -20,6 +20,7 @@ from graphmend_lsp.mending.rules.rows.rank import (
     UNKNOWN,
     Rank,
     is_constant,
+    is_outside,
     joined_rank,
     line_of,
     merged,
@@ -28,7 +29,8 @@ from graphmend_lsp.mending.rules.rows.rank import (
 from graphmend_lsp.mending.syntax.formatting import render
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
-from graphmend_lsp.mending.syntax.source import Function, Source, assigned
+from graphmend_lsp.mending.syntax.source import Function, Source
+from graphmend_lsp.mending.syntax.support import is_supported
 
 _ABOUT = frozenset(("dtype", "device", "ndim", "is_cuda", "requires_grad"))
 _ASKING = frozenset(("torch.is_tensor", "torch.is_floating_point", "torch.is_complex"))
@@ -220,7 +222,7 @@ class Body:
     def _of(self, node: ast.expr) -> Rank:
         if isinstance(node, ast.Name):
             rank = self.env.get(node.id)
-            if node.id not in self.env and self._is_outside(node):
+            if node.id not in self.env and is_outside(self.source, node):
                 self.apart.outside.append(node.id)
             if rank == DIFFERS:
                 raise Refused(
@@ -257,12 +259,6 @@ class Body:
             self.refuse(node)
         self._harmless(node)
         return None
-
-    def _is_outside(self, name: ast.Name) -> bool:
-        """Whether a name is the file's, and may hold a tensor: it is bound, and to something else than a constant."""
-        bound = [one for one in self.source.tree.body if name.id in assigned(one)]
-        made = [one for one in bound if isinstance(one, (ast.Assign, ast.AnnAssign, ast.AugAssign))]
-        return any(not isinstance(one.value, ast.Constant) for one in made) or len(made) > 1
 
     def _binary(self, node: ast.BinOp) -> Rank:
         if not isinstance(node.op, ast.MatMult):
@@ -339,6 +335,9 @@ class Body:
             self.apart.front.append(node)
 
     def _call(self, node: ast.Call) -> tuple[Rank, ...]:
+        if is_supported(self.source, node.func, "check"):
+            self._checked(node)
+            return (None,)
         receiver = node.func.value if isinstance(node.func, ast.Attribute) else None
         arguments = [*node.args, *(one.value for one in node.keywords)]
         given: dict[ast.expr, Rank] = {one: self.argument(one) for one in arguments}
@@ -367,6 +366,13 @@ class Body:
         if any(one.arg in ("out", "inplace") for one in node.keywords):
             self.refuse(node)
         return (rank_of(self, node, last, tensors),)
+
+    def _checked(self, node: ast.Call) -> None:
+        """A check that a mend put into the graph raises as an ``if`` with a ``raise`` does: for one value of all rows."""
+        if not node.args or node.keywords or any(self.argument(one) is not None for one in node.args[1:]):
+            self.refuse(node)
+        if self._is_one(node.args[0]) is not None:
+            self.apart.raising.append(node)
 
     def argument(self, node: ast.expr) -> Rank:
         """The rank of an argument, which may be several tensors in a list."""

@@ -69,6 +69,47 @@ def fn(x, w):
         assumes=("cost", "layout", "dtype"),
     ),
     Example(
+        "rows through a function that checks all of them in the graph",
+        before="""\
+import torch
+
+from graphmend_support import check
+
+
+def placed(x, w):
+    check(~((torch.min(x) < 0) | (torch.max(x) > 4)), ValueError, "outside")
+    return x * w.softmax(dim=-1)[..., 0]
+
+
+def fn(x, w):
+    inside = (x >= 0) & (x <= 4)
+    y = torch.zeros_like(x)
+    y[inside] = placed(x[inside], ⟦w[inside, :]⟧)
+    return y
+""",
+        after="""\
+import torch
+
+from graphmend_support import check
+
+
+def placed(x, w):
+    check(~((torch.min(x) < 0) | (torch.max(x) > 4)), ValueError, "outside")
+    return x * w.softmax(dim=-1)[..., 0]
+
+
+def fn(x, w):
+    inside = (x >= 0) & (x <= 4)
+    y = torch.zeros_like(x)
+    all_y = placed(x.masked_fill(~inside, 0), w.masked_fill(~inside[..., None], 0))
+    y.copy_(torch.where(inside, all_y, y))
+    return y
+""",
+        run=_INSIDE.replace("    (torch.tensor([[9.0, 5.0], [-1.0, 7.0]]), torch.arange(12.0).view(2, 2, 3)),\n", ""),
+        gb_id=_ID,
+        assumes=("cost", "layout", "dtype"),
+    ),
+    Example(
         "rows with a name that are put back later",
         before="""\
 import torch

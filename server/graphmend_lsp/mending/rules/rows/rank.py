@@ -8,6 +8,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
+from graphmend_lsp.mending.syntax.source import Source, assigned
+
 Rank = int | None
 UNKNOWN = -1
 """Rows with a number of dimensions that is not known, from what is taken on trust."""
@@ -47,3 +49,10 @@ def whole_number(node: ast.expr) -> int | None:
 def line_of(node: ast.AST) -> str:
     """Where a node stands, for messages."""
     return f"Line {getattr(node, 'lineno', 0)}"
+
+
+def is_outside(source: Source, name: ast.Name) -> bool:
+    """Whether a name is the file's, and may hold a tensor: it is bound, and to something else than a constant."""
+    bound = [one for one in source.tree.body if name.id in assigned(one)]
+    made = [one for one in bound if isinstance(one, (ast.Assign, ast.AnnAssign, ast.AugAssign))]
+    return any(not isinstance(one.value, ast.Constant) for one in made) or len(made) > 1
