@@ -129,8 +129,6 @@ class Body:
             raise Refused(f"`{function.name}` does not return the same number of values everywhere.")
         return tuple(joined_rank(parts) for parts in zip(*self.returned, strict=True))
 
-    # -- statements -----------------------------------------------------------------------------------------------
-
     def _block(self, statements: Sequence[ast.stmt]) -> None:
         for statement in statements:
             self._statement(statement)
@@ -216,8 +214,6 @@ class Body:
         if value not in (None, 0):
             raise Refused(f"{line_of(test)}: `{render(self.source, test)}` asks for the truth of rows.")
         return value
-
-    # -- expressions ----------------------------------------------------------------------------------------------
 
     def _of(self, node: ast.expr) -> Rank:
         if isinstance(node, ast.Name):
