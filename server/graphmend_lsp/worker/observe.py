@@ -37,7 +37,7 @@ from .snapshot import (
     type_name,
 )
 
-_MODULE_INNARDS = frozenset(vars(torch.nn.Module())) - {"training"}
+_MODULE_INNARDS = frozenset((*vars(torch.nn.Module()), "_is_torch_compile")) - {"training"}  # a mark of torch.compile
 _SEED = 1234
 
 
