@@ -44,6 +44,8 @@ EXPRESSIONS = {
     "n.clamp(min=0)": {"int64"},
     "n.clamp(min=0.5)": {"floating"},
     "n.clamp(0, 9)": {"int64"},
+    "n.clamp(None, 9)": {"int64"},
+    "n.clamp(max=9, min=None)": {"int64"},
     "n.float()": {"floating"},
     "n.abs().neg()": {"int64"},
     "(n > 2)": {"bool"},

@@ -143,7 +143,8 @@ class Dtypes(ValuesOfNames):
     def _promoted(self, operands: list[ast.expr]) -> frozenset[DtypeClass]:
         """What torch makes of operands of several dtypes; a Python number is wider only where its kind of number is."""
         found: frozenset[DtypeClass] | None = None
-        for one in sorted(operands, key=lambda operand: isinstance(operand, ast.Constant)):
+        given = [one for one in operands if not (isinstance(one, ast.Constant) and one.value is None)]
+        for one in sorted(given, key=lambda operand: isinstance(operand, ast.Constant)):
             number = _number(one)
             more = number or self.dtypes(one)
             found = (
@@ -179,7 +180,7 @@ def _number(node: ast.expr) -> frozenset[DtypeClass] | None:
     """The class of a Python number that is written out; None for anything else."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
         return _number(node.operand)
-    if not isinstance(node, ast.Constant):
+    if not isinstance(node, ast.Constant) or not isinstance(node.value, (int, float, complex)):
         return None
     return _BOOL if isinstance(node.value, bool) else _INT64 if isinstance(node.value, int) else _FLOATING
 
