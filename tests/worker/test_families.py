@@ -158,6 +158,48 @@ def test_inputs_by_signature() -> None:
     assert Inputs(Model, config, "eval").guess("<image>") == config.image_token_id
 
 
+class Patches:
+    """A model that takes pictures of many sizes, as rows of patches."""
+
+    config_class = Both
+    main_input_name = "input_ids"
+
+    def forward(
+        self,
+        input_ids: Any = None,
+        pixel_values: Any = None,
+        pixel_values_videos: Any = None,
+        image_grid_thw: Any = None,
+    ) -> None: ...
+
+
+def test_pictures_of_many_sizes_are_rows_of_patches() -> None:
+    vision = Vision(spatial_merge_size=2, temporal_patch_size=2)
+    made = Inputs(Patches, Both(vision_config=vision), "eval").first()
+    assert list(made) == ["input_ids", "pixel_values", "image_grid_thw"]
+    assert made["image_grid_thw"] == Drawn("ids", (2, 3), 1, placed=((1, 1), (4, 2)))
+    assert made["pixel_values"] == Drawn("normal", (2 * 4 * 4, 3 * 2 * 16 * 16))
+
+
+class Layered(Text):
+    """A configuration that has no value for what differs from layer to layer."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError(f"{name} may vary across layers") if name == "image_size" else AttributeError(name)
+
+
+def test_a_configuration_may_refuse_an_attribute() -> None:
+    assert shrunk(Layered(), LEVELS[0]).hidden_size < 4096
+    assert Sizes(Layered()).pair("image_size") is None
+
+
+def test_newer_configurations_have_their_own_name_for_the_scaling_of_positions() -> None:
+    told = {"rope_scaling": {"rope_type": "default"}}
+    assert shrunk(Text(), LEVELS[0], told).rope_scaling == told["rope_scaling"]
+    newer = shrunk(Text(rope_parameters={"rope_theta": 1e4}), LEVELS[0], told)
+    assert newer.rope_parameters == {"rope_theta": 1e4} and not hasattr(newer, "rope_scaling")
+
+
 def test_numbers_are_looked_for_near_what_they_are_for() -> None:
     sizes = Sizes(Both())
     assert sizes.number("hidden_size", near=("vision",)) == 1024

@@ -78,6 +78,14 @@ CASES: dict[str, tuple[str, str, str, dict[str, Any], dict[str, bool], dict[str,
         {"input_ids": ids(2, 4), "attention_mask": Drawn("ones", (2, 4))}, {"input_ids": False, "attention_mask": False},
         {"input_ids": Drawn("ids", (2, 12), 50, placed=((7, 4),)), "attention_mask": Drawn("ones", (2, 12))},
     ),
+    "which tokens are of a picture": (
+        "ValueError", "Image features and image tokens do not match, tokens: 0, features: 8", "",
+        {"input_ids": ids(2, 4)}, {"input_ids": False, "mm_token_type_ids": False},
+        {
+            "input_ids": Drawn("ids", (2, 12), 50, placed=((7, 4),)),
+            "mm_token_type_ids": Drawn("ids", (2, 12), 1, placed=((1, 4),)),
+        },
+    ),
     "length": (
         "ValueError", "the model expects mel features of length 300, but found 100", "", {"f": normal(2, 80, 100)}, {"f": True},
         {"f": normal(2, 80, 300)},

@@ -27,10 +27,7 @@ _FORECAST = Family(config={"prediction_length": 8, "context_length": 16})
 _CLAP = Family(inputs={"input_features": Drawn("normal", (2, 1, 1001, 64))}, give=("input_features",))
 _CODES = Family(inputs={"input_ids": Drawn("ids", (8, 16), 200)})  # a row for each of four codebooks
 _SECTIONS = {"type": "default", "rope_type": "default", "mrope_section": [16, 24, 24]}
-_POSITIONS = Family(
-    config={"text_config.rope_scaling": _SECTIONS, "vision_start_token_id": 4},
-    leave=("pixel_values", "pixel_values_videos"),
-)
+_POSITIONS = Family(config={"text_config.rope_scaling": _SECTIONS, "vision_start_token_id": 4})
 _FEW_TOKENS = Family(config={"mm_tokens_per_image": 16})
 _PATCHES = Family(
     inputs={

@@ -12,7 +12,7 @@ import sys
 from typing import Any
 
 from .families import FAMILIES, Family
-from .shrink import LEVELS, MOST_PARAMETERS, every_part, may_be_small, parts, shrunk
+from .shrink import LEVELS, MOST_PARAMETERS, attribute, every_part, may_be_small, parts, shrunk
 from .values import Drawn
 
 ROWS, LENGTH = 2, 16
@@ -48,9 +48,11 @@ def _default(name: str) -> Any:
 
 def _without_download(config: Any) -> None:
     """A backbone that would be fetched, or that needs timm, becomes a small ResNet with as many outputs."""
+    backbone = attribute(config, "backbone_config")
     if not (
-        getattr(config, "use_timm_backbone", False)
-        or (getattr(config, "backbone", None) and hasattr(config, "backbone_config"))
+        attribute(config, "use_timm_backbone")
+        or (attribute(config, "backbone") and hasattr(config, "backbone_config"))
+        or attribute(backbone, "model_type") == "timm_backbone"
     ):
         return
     stages = ["stage2", "stage3", "stage4"] if hasattr(config, "num_feature_levels") else ["stage4"]
@@ -117,20 +119,20 @@ class Sizes:
         ranked = sorted(self._all, key=lambda item: (not any(word in item[0] for word in near), len(item[0])))
         for name in names:
             for _, config in ranked:
-                value = getattr(config, name, None)
+                value = attribute(config, name)
                 if isinstance(value, int) and not isinstance(value, bool) and value > 0:
                     return value
         return default
 
     def has(self, name: str) -> bool:
         """Whether any part has such an attribute that is not None."""
-        return any(getattr(config, name, None) is not None for _, config in self._all)
+        return any(attribute(config, name) is not None for _, config in self._all)
 
     def pair(self, name: str, near: tuple[str, ...] = ()) -> tuple[int, int] | None:
         """A size that may be one number or two, as (height, width)."""
         ranked = sorted(self._all, key=lambda item: (not any(word in item[0] for word in near), len(item[0])))
         for _, config in ranked:
-            value = getattr(config, name, None)
+            value = attribute(config, name)
             if isinstance(value, dict) and {"height", "width"} <= value.keys():
                 value = (value["height"], value["width"])
             if isinstance(value, int) and value > 0:
@@ -170,6 +172,9 @@ class Inputs:
         wanted = [name for name in self.allowed if self.allowed[name] or name == self.main]
         wanted += [name for name in _FIRST if name in self.allowed]
         wanted += [name for name in self.family.give if name in self.allowed]
+        if "image_grid_thw" in self.allowed and "pixel_values" not in self.family.leave:
+            wanted.append("image_grid_thw")
+            wanted = [name for name in wanted if name != "pixel_values_videos"]
         if "input_ids" in self.allowed:
             wanted += [name for name in _GIVEN_WITH_IDS if name in self.allowed]
         if self.mode == "train" and "labels" in self.allowed:
@@ -250,6 +255,8 @@ class Inputs:
         )
         rows = ROWS if height <= 400 else 1
         frames = self.sizes.number("num_frames", "frames_per_clip", near=near, default=0)
+        if name in ("pixel_values", "image_grid_thw") and "image_grid_thw" in self.allowed:
+            return self._grid(name, channels)
         if name in ("pixel_values_images", "images", "image", "x", "prompt_masks") or name.endswith("pixel_values"):
             if frames and name == "pixel_values" and "pixel_values_videos" not in self.allowed:
                 return Drawn("normal", (rows, frames, channels, height, width))
@@ -260,12 +267,19 @@ class Inputs:
             return Drawn("ones", (rows, height, width))
         if name in ("image_sizes", "original_sizes"):
             return Drawn("ids", (rows, 2), 1)
-        if name == "image_grid_thw":
-            return Drawn("ones", (1, 3))
         if name == "bool_masked_pos":
             patch = self.sizes.pair("patch_size", near) or (16, 16)
             return Drawn("mask", (rows, (height // max(patch[0], 1)) * (width // max(patch[1], 1))))
         return None
+
+    def _grid(self, name: str, channels: int) -> Drawn:
+        """A picture a row of the text, as flattened patches, and how many patches each has in time, height and width."""
+        side = 2 * self.sizes.number("spatial_merge_size", "merge_size", default=2)
+        if name == "image_grid_thw":
+            return Drawn("ids", (ROWS, 3), 1, placed=((1, 1), (side, 2)))
+        patch = self.sizes.number("patch_size", near=("vision",), default=14)
+        width = channels * self.sizes.number("temporal_patch_size", default=1) * patch**2
+        return Drawn("normal", (ROWS * side * side, width))
 
     def _sound(self, name: str) -> Drawn | None:
         near = ("audio", "speech", "encoder", "acoustic")

@@ -173,6 +173,8 @@ def _tokens(case: Case) -> Iterator[Inputs]:
         for name, value in _drawn(case.inputs):
             if name in ("attention_mask", "token_type_ids", "position_ids", "labels") and value.shape[:2] == ids.shape:
                 changed[name] = value.shaped(shape)
+        if kind == "image" and "mm_token_type_ids" in case.allowed:  # which tokens stand for a picture
+            changed["mm_token_type_ids"] = Drawn("ids", shape, 1, placed=((1, count),))
         yield changed
 
 

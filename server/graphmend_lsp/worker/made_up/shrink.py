@@ -239,11 +239,11 @@ def _changes(config: Any, level: Level, factor: int, words: dict[int, int]) -> d
             changes[name] = _divided(number, factor, level.narrow, _LEAST) or number
         elif level.words and "vocab_size" in name and number > VOCABULARY and "type" not in name:
             changes[name] = VOCABULARY
-    if getattr(config, "num_key_value_heads", 0) is None and "num_attention_heads" in numbers:
+    if attribute(config, "num_key_value_heads", 0) is None and "num_attention_heads" in numbers:
         changes["num_key_value_heads"] = changes.get("num_attention_heads", numbers["num_attention_heads"])
-    if getattr(config, "use_mamba_kernels", False):
+    if attribute(config, "use_mamba_kernels"):
         changes["use_mamba_kernels"] = False  # they are for CUDA only
-    if getattr(config, "vocab_size", 0) is None:
+    if attribute(config, "vocab_size", 0) is None:
         changes["vocab_size"] = VOCABULARY // 4
     for name, value in vars(config).items():
         if words and _TOKEN.search(name):
@@ -312,8 +312,8 @@ def _smaller_counts(numbers: dict[str, int]) -> dict[str, Any]:
 
 
 def _smaller_images(config: Any, small: bool) -> dict[str, Any]:
-    size = getattr(config, "image_size", None)
-    patch = getattr(config, "patch_size", None)
+    size = attribute(config, "image_size")
+    patch = attribute(config, "patch_size")
     wanted = _SMALL_IMAGE if small else _IMAGE
     if not isinstance(size, int) or size <= (wanted if small else 384):
         return {}
@@ -321,8 +321,19 @@ def _smaller_images(config: Any, small: bool) -> dict[str, Any]:
     return {"image_size": wanted if wanted % step == 0 else step * max(wanted // step, 2)}
 
 
+def attribute(config: Any, name: str, default: Any = None) -> Any:
+    """An attribute of a configuration; the default, too, where it raises: what differs from layer to layer has no value."""
+    try:
+        return getattr(config, name, default)
+    except Exception:
+        return default
+
+
 def _set(config: Any, name: str, value: Any) -> None:
     *path, last = name.split(".")
     for step in path:
         config = getattr(config, step)
-    setattr(config, last, value)
+    if (
+        last != "rope_scaling" or attribute(config, "rope_parameters") is None
+    ):  # what newer configurations have in its place
+        setattr(config, last, value)
