@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from graphmend_lsp import support
-from graphmend_lsp.worker.forced import failing_side
+from graphmend_lsp.worker.forced import failing_side, is_called
 from tests.worker.test_verify import place
 from tests.worker.worker_pipes import Worker, analyse_params
 
-HEAD = "import torch\nfrom torch import nn\nfrom graphmend_support import check\n"
+HEAD = "import torch\nfrom torch import nn\nfrom graphmend_support import check, check_tensor_all\n"
 MODULE = """
 class Net(nn.Module):
     def __init__(self):
@@ -80,6 +80,22 @@ CASES = {
     "a choice beside it": Case(
         (*RAISE, "y = x.clone()", "y[x < 0] = 0", "return y"), (CHECK, "y = x.clone()", "y = torch.where(x < 0, 0, y)", "return y")
     ),
+    "torch's check of a tensor": Case(
+        ("torch._check_tensor_all(counts >= 0)", RETURN), ("check_tensor_all(counts >= 0)", RETURN), "counts >= 0"
+    ),
+    "torch's check with an exception and a message": Case(
+        ("torch._check_tensor_all_with(ValueError, message=lambda: 'too few', cond=counts >= 0)", RETURN),
+        ("check((counts >= 0)._is_all_true(), ValueError, 'too few')", RETURN), "counts >= 0",
+    ),
+    "torch's check, which only compiled code makes": Case(
+        ("if torch.compiler.is_compiling():", "    torch._check_tensor_all(counts >= 0)", RETURN),
+        ("if torch.compiler.is_compiling():", "    check_tensor_all(counts >= 0)", RETURN), "counts >= 0",
+    ),
+    "torch's check, which raises another exception": Case(
+        ("if torch.compiler.is_compiling():", "    torch._check_tensor_all(counts >= 0)", RETURN),
+        ("if torch.compiler.is_compiling():", "    check_tensor_all(counts >= 0, ValueError)", RETURN), "counts >= 0",
+        finds=("ValueError",),
+    ),
     "a check that is gone": Case((*RAISE, RETURN), (RETURN,), finds=None),
     "a branch": Case(
         ("if counts.max() > x.shape[1]:", "    x = x * 2", RETURN), ("x = torch.where(counts.max() > x.shape[1], x * 2, x)", RETURN), finds=None
@@ -98,7 +114,7 @@ def test_a_check_that_no_call_fails_is_made_to_fail(worker: Worker, tmp_path: Pa
         (Path(support.__file__).parent / "graphmend_support.py").read_text("utf-8"), "utf-8"
     )
     file = str(tmp_path / "program.py")
-    first = texts[1].split(case.after[0])[0].count("\n") + 1
+    first = texts[1].split(f"        {case.after[0]}\n")[0].count("\n") + 1
     candidate = {
         "id": "mend", "texts": {file: texts[1]}, "changed": {file: [[first, first + len(case.after) - 1]]},
         "conditions": [place(texts[0], case.condition, file)],
@@ -120,9 +136,12 @@ def test_a_check_that_no_call_fails_is_made_to_fail(worker: Worker, tmp_path: Pa
 @pytest.mark.parametrize(
     ("statement", "side"),
     [("if a.any():\n    raise E", True), ("assert a.any(), m", False), ("if a.any():\n    n += 1\n    raise E", True),
+     ("torch._check_tensor_all(a.any())", False), ("check_tensor_all(a.any())", False), ("f(a.any())", None),
+     ("torch._check_tensor_all_with(E, a.any())", False), ("torch._check_tensor_all_with(a.any(), b)", None),
      ("if a.any():\n    raise E\nelse:\n    pass", None), ("if a.any():\n    pass", None), ("while a.any():\n    raise E", None)],
 )  # fmt: skip
 def test_which_side_of_a_condition_is_a_failed_check(statement: str, side: bool | None) -> None:
     where: Any = place(statement, "a.any()", "f.py")
     assert failing_side(statement, where) is side
+    assert is_called(statement, where) == (side is False and not statement.startswith("assert"))
     assert failing_side("if (", where) is None

@@ -44,6 +44,53 @@ def test_a_trial_keeps_what_the_compiler_made_and_nothing_that_depends_on_a_grap
     assert done.stdout == "told\n", done.stderr
 
 
+TOGETHER = """
+import os, sys
+sys.path.insert(0, sys.argv[2])
+import torch
+from graphmend_lsp.worker import inductor, kernels
+if sys.argv[3] == "alone":
+    inductor.compile_together = lambda folder: None
+kernels.MOST = int(sys.argv[4])
+inductor.share(sys.argv[1])
+inductor.compile_here()
+from torch._inductor import cpp_builder
+runs, compile = [], cpp_builder.run_compile_cmd
+cpp_builder.run_compile_cmd = lambda command, *more, **named: (runs.append(command), compile(command, *more, **named))[1]
+
+def f(x, n):
+    y = torch.nn.functional.layer_norm((x * 2).softmax(-1), (8,))
+    return (y @ y.T).relu().sum(0) + n, (x > 0).sum(1).cumsum(0)
+
+torch.manual_seed(0)
+x = torch.randn(6, 8, requires_grad=True)
+compiled = torch.compile(f, dynamic=True)
+out = compiled(x, 3)
+out[0].sum().backward()
+more = compiled(torch.randn(5, 8), 4)
+kernels_run = sum(" -shared " in (one if isinstance(one, str) else " ".join(one)) for one in runs)
+print([one.tolist() for one in (*out, *more, x.grad)], kernels_run)
+"""
+
+
+@pytest.mark.slow
+def test_kernels_are_compiled_together_and_found_again(tmp_path: Any) -> None:
+    server = os.path.dirname(os.path.dirname(os.path.dirname(sys.modules[_first_of.__module__].__file__ or "")))
+    env = {name: value for name, value in os.environ.items() if name != "TORCHINDUCTOR_CACHE_DIR"}
+    said = []
+    for folder, how, most in (("a", "alone", 9), ("b", "together", 9), ("b", "together", 9), ("c", "together", 2)):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        told = [str(tmp_path / folder), server, how, str(most)]
+        done = subprocess.run(
+            [sys.executable, "-c", TOGETHER, *told], capture_output=True, text=True, env=env, timeout=200
+        )
+        assert done.returncode == 0, done.stderr
+        said.append(done.stdout.rpartition(" "))
+    assert len({values for values, _, _ in said}) == 1  # bit for bit
+    alone, together, again, few = (int(runs) for _, _, runs in said)
+    assert again < together < few <= alone
+
+
 def test_the_first_kind_of_vector_instructions_that_works_is_the_only_one_that_is_tried() -> None:
     tried: list[str] = []
     vectors = SimpleNamespace(supported_vec_isa_list=["none", "wide", "narrow"])

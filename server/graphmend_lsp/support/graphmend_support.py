@@ -30,11 +30,11 @@ from typing import Any, Callable, Dict, List, Optional, Type, TypeVar
 import torch
 
 __all__ = [
-    "all_rows", "call_in_graph", "captures", "check", "chosen_rows", "defer", "number", "of_numbers", "operator", "print_in_graph",
-    "runs_deferred", "state_operator", "while_loop", "while_tracing",
+    "all_rows", "call_in_graph", "captures", "check", "check_tensor_all", "chosen_rows", "defer", "number", "of_numbers", "operator",
+    "print_in_graph", "runs_deferred", "state_operator", "while_loop", "while_tracing",
 ]
 
-VERSION = 10
+VERSION = 11
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Never change what is in here: copies of other versions use it, too.
@@ -70,6 +70,26 @@ def check(holds: Any, error: Callable[..., BaseException], *arguments: Any) -> b
             made = torch.ops.graphmend.check_2(holds, _called(error, pattern, False), numbers, tensors)
         torch._assert_async(made, "graphmend_support.check")
     return True
+
+
+def check_tensor_all(holds: torch.Tensor, error: Type[BaseException] = RuntimeError) -> None:
+    """Raise where an element of `holds` is false, as `torch._check_tensor_all_with` does; as an operator in compiled code."""
+    if torch.compiler.is_compiling() and isinstance(holds, torch.Tensor) and holds.dtype == torch.bool:
+        check(holds._is_all_true(), error, _said_by_torch())
+    else:
+        torch._check_tensor_all_with(error, holds)
+
+
+def _said_by_torch() -> str:
+    """The text of a check that is given no message."""
+    try:
+        torch._check_with(RuntimeError, False, None)
+    except RuntimeError as raised:
+        return str(raised)
+    return ""
+
+
+_said_by_torch._dynamo_marked_constant = True
 
 
 def _may_be_caught(error: Any) -> bool:

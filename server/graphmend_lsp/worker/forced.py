@@ -18,6 +18,11 @@ from .wire import Place
 
 _CHECK = re.compile(r"check(_\d+)?$|_\w+_check(_\d+)?$")  # of the support module, or an operator of the file
 _ASSERTS = "_assert_async"
+_CALLED = {
+    "_check_tensor_all": 0,
+    "check_tensor_all": 0,
+    "_check_tensor_all_with": 1,
+}  # and which argument is the condition
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,18 @@ def failing_side(text: str, place: Place) -> bool | None:
     for node in ast.walk(tree):
         if isinstance(node, (ast.If, ast.Assert)) and _is_at(node.test, place) and _is_check(node):
             return isinstance(node, ast.If)
+        if isinstance(node, ast.Call) and (asked := _asked(node)) is not None and _is_at(asked.value, place):
+            return False
     return None
+
+
+def is_called(text: str, place: Place) -> bool:
+    """Whether a condition is an argument of torch's check of a tensor, which may be made in compiled code alone."""
+    try:
+        calls = [one for one in ast.walk(ast.parse(text)) if isinstance(one, ast.Call)]
+    except (SyntaxError, ValueError):
+        return False
+    return any((asked := _asked(one)) is not None and _is_at(asked.value, place) for one in calls)
 
 
 class _Original(ast.NodeTransformer):
@@ -65,6 +81,9 @@ class _Original(ast.NodeTransformer):
         if isinstance(node, (ast.If, ast.Assert)) and _is_at(node.test, self.place) and _is_check(node):
             self.found.add(node.lineno)
             _fail(node)
+        if isinstance(node, ast.Call) and (asked := _asked(node)) is not None and _is_at(asked.value, self.place):
+            self.found.add(node.lineno)
+            asked.fail()
         return self.generic_visit(node)
 
 
@@ -86,14 +105,17 @@ class _Mended(ast.NodeTransformer):
         operators: list[ast.expr | ast.stmt] = [
             one
             for one in calls
-            if one.args and _CHECK.match(_name(one)) and (len(one.args) > 1 or any(one is each for each in asserted))
+            if _asked(one) is not None
+            or (one.args and _CHECK.match(_name(one)) and (len(one.args) > 1 or any(one is each for each in asserted)))
         ]
         checks: list[ast.expr | ast.stmt] = [
             one for one in ast.walk(node) if isinstance(one, (ast.If, ast.Assert)) and _is_check(one)
         ]
         for one in self._own(operators) or self._own(checks):
             self.found.add(one.lineno)
-            if isinstance(one, ast.Call):
+            if isinstance(one, ast.Call) and (called := _asked(one)) is not None:
+                called.fail()
+            elif isinstance(one, ast.Call):
                 zero = ast.copy_location(ast.Constant(value=0), one)
                 one.args[0] = ast.copy_location(ast.BinOp(left=one.args[0], op=ast.Mult(), right=zero), one.args[0])
             elif isinstance(one, (ast.If, ast.Assert)):  # a tensor stays one: asserted, it is an operator of the graph
@@ -110,6 +132,37 @@ class _Mended(ast.NodeTransformer):
         if len(groups) == self.count:
             return groups[self.before]
         return list(dict.fromkeys(one for group in groups for one in group))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The argument of a call that is the condition of a check, by its number or its keyword."""
+
+    call: ast.Call
+    at: int | ast.keyword
+
+    @property
+    def value(self) -> ast.expr:
+        return self.call.args[self.at] if isinstance(self.at, int) else self.at.value
+
+    def fail(self) -> None:
+        """Let the condition be computed, and be false everywhere."""
+        old = self.value
+        new = ast.BinOp(left=old, op=ast.BitAnd(), right=ast.Constant(value=False))
+        failed = ast.fix_missing_locations(ast.copy_location(new, old))
+        if isinstance(self.at, int):
+            self.call.args[self.at] = failed
+        else:
+            self.at.value = failed
+
+
+def _asked(call: ast.Call) -> _Asked | None:
+    """The condition of torch's check of a tensor; None for other calls."""
+    at = _CALLED.get(_name(call))
+    if at is None:
+        return None
+    named = next((one for one in call.keywords if one.arg == "cond"), None)
+    return _Asked(call, at) if len(call.args) > at else _Asked(call, named) if named is not None else None
 
 
 def _holds(lines: Sequence[int], node: ast.expr | ast.stmt) -> bool:

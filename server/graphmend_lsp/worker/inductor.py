@@ -14,6 +14,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from .kernels import compile_together
+
 _CACHE = "TORCHINDUCTOR_CACHE_DIR"
 _CHOSEN = "ATEN_CPU_CAPABILITY"  # with which a user chooses vector instructions
 _shared: list[str] = []  # the folder, in a child that was given one
@@ -37,6 +39,7 @@ def compile_here() -> None:
         with contextlib.suppress(ImportError, AttributeError):
             _share_headers(_shared[0])
             _share_checks(_shared[0])
+            compile_together(_shared[0])
 
 
 def _share_headers(folder: str) -> None:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .compare import Comparison, Shown
 from .compare_trials import Programs, compare_trial, distinct
-from .forced import failing_side
+from .forced import failing_side, is_called
 from .places import key_of
 from .recipes import Recipe
 from .rounding import Call
@@ -165,21 +165,35 @@ def unfailed(original: Ran, candidate: Candidate, conditions: Sequence[Place], t
     found = []
     for side in sides_of(candidate, conditions, reference.sides if reference else ()):
         place = side["condition"]
-        failing = failing_side(texts.get(place["file"], ""), place)
-        if failing is not None and not side["true" if failing else "false"] and side["false" if failing else "true"]:
+        text = texts.get(place["file"], "")
+        failing = failing_side(text, place)
+        if failing is None or side["true" if failing else "false"]:
+            continue
+        if side["false" if failing else "true"] or is_called(text, place):  # which may be made in compiled code alone
             found.append(place)
     return found
 
 
 def compared(original: Ran, mended: Ran) -> tuple[Difference, ...] | None:
-    """What differs between two programs in which one check fails; None when it was not reached, or not in every call."""
+    """What differs between two programs in which one check fails; None when it was not reached, or not in every call.
+
+    A check that only compiled code makes is reached where both are compiled: then their ways are compared, each with its like.
+    """
     programs = Programs(original.trials, mended.trials)
     for reference in programs.references:
         if all(one.raised is not None for one in reference.observations):
             differences = [one for trial in mended.trials for one in compare_trial(programs, trial)[0].differences]
             differences += _disordered(original, mended)
             return tuple(_in_words(one) for one in differences if one["severity"] != "moved")
-    return None
+    ways = [(old, new) for new in mended.trials for old in original.trials if old.way == new.way != "uncompiled"]
+    if not ways or any(one.raised is None for old, _ in ways for one in old.observations):
+        return None
+    found: list[Difference] = []
+    for old, new in ways:
+        as_they_are = Programs((replace(old, way="uncompiled"),), (replace(new, way="uncompiled"),))
+        found += compare_trial(as_they_are, as_they_are.mended[0])[0].differences
+    found += _disordered(original, mended)
+    return tuple(_in_words(one) for one in found if one["severity"] != "moved")
 
 
 def _in_words(one: Difference) -> Difference:

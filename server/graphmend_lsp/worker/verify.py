@@ -19,7 +19,7 @@ from .compare import Shown
 from .compare_trials import CALLED, Programs, changes_state
 from .enough import FLAG, Enough
 from .failures import FailedError, failure, failure_of
-from .forced import Forced, failing_side
+from .forced import Forced, failing_side, is_called
 from .handed import hand_on_arguments, heard, tell
 from .isolate import call_in_children
 from .judged import Ran, assumed_places, compared, conditions_of, judged, trials_wanted, unfailed
@@ -479,7 +479,7 @@ def _again(
     progress("running both in float64")
     texts = request.params["texts"]
     chosen = original.planned.plan
-    wanted = needed(programs, doubts, chosen.everything())
+    wanted = needed(programs, doubts, chosen.everything(every_size="inductor" in doubts))
     sides = ({**texts}, {**texts, **candidate["texts"]})
     ran = _side_by_side(request, [partial(_doubled, request, side, chosen, wanted) for side in sides], left)
     for failed in (one.failed for one in ran if one.failed is not None):
@@ -514,11 +514,12 @@ def _forced(
             if one["file"] == place["file"] and failing_side(known[one["file"]], one) is not None
         ]
         chosen, changed = original.planned.plan, candidate["changed"]
+        ways: tuple[Way, ...] = ("eager", "aot_eager", "uncompiled")
+        old_ways = ways if is_called(known[place["file"]], place) else ("uncompiled",)
+        new_texts = {**texts, **candidate["texts"]}
         jobs = [
-            partial(_failing, request, texts, Forced(place), None, chosen),
-            partial(
-                _failing, request, {**texts, **candidate["texts"]}, Forced(place, changed, others), changed, chosen
-            ),
+            partial(_failing, request, texts, Forced(place), None, chosen, old_ways),
+            partial(_failing, request, new_texts, Forced(place, changed, others), changed, chosen, ways),
         ]
         old, new = _side_by_side(request, jobs, max(1.0, request.deadline - time.monotonic()))
         differences = compared(old, new) if old.failed is None and new.failed is None else None
@@ -533,13 +534,13 @@ def _failing(
     forced: Forced,
     changed: Mapping[str, Sequence[Sequence[int]]] | None,
     chosen: Plan,
+    ways: tuple[Way, ...],
 ) -> Ran:
     """In a process of one program: its trials of the entry's own calls with a check made to fail."""
     try:
         origin = _origin(request, texts)
     except FailedError as error:
         return Ran((), failed=error.failure)
-    ways: tuple[Way, ...] = ("uncompiled",) if changed is None else ("eager", "aot_eager", "uncompiled")
     jobs = {way: partial(run, origin, way, chosen, (), changed, recipes=chosen.own, forced=forced) for way in ways}
     return _ways(request, jobs)
 

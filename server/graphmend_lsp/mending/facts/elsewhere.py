@@ -32,11 +32,14 @@ class Elsewhere:
         if found is None or not deep:
             return False
         file, function = found
-        raised = {id(one) for each in own_nodes(function) if isinstance(each, ast.Raise) for one in ast.walk(each)}
-        return all(id(one) in raised or self._is_quiet(file, function, one, deep - 1) for one in own_nodes(function))
+        left = {id(one) for each in own_nodes(function) if isinstance(each, ast.Raise) for one in ast.walk(each)}
+        left |= {id(one) for each in _not_run(function, call) for one in ast.walk(each)}
+        return all(id(one) in left or self._is_quiet(file, function, one, deep - 1) for one in own_nodes(function))
 
     def _is_quiet(self, source: Source, function: ast.FunctionDef, node: ast.AST, deep: int) -> bool:
-        if isinstance(node, (ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom, ast.Try, ast.With)):
+        if isinstance(node, ast.Import):  # torch is there: its code is what breaks
+            return all(one.name.split(".")[0] == "torch" for one in node.names)
+        if isinstance(node, (ast.Global, ast.Nonlocal, ast.ImportFrom, ast.With)):
             return False
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name):
             statement = source.statement(node)
@@ -78,6 +81,23 @@ class Elsewhere:
                 found = read(path, text)
                 return None if isinstance(found, Unreadable) else found
         return None
+
+
+def _not_run(function: ast.FunctionDef, call: ast.Call) -> list[ast.stmt]:
+    """The statements that need an argument which a call leaves out: under ``if p is not None:``, of a `p` that nothing binds."""
+    given = function.args.posonlyargs + function.args.args
+    defaults = dict(zip(reversed(given), reversed(function.args.defaults), strict=False))
+    left = given[len(call.args) :] if not any(isinstance(one, ast.Starred) for one in call.args) else []
+    named = {one.arg for one in call.keywords}
+    none = {
+        one.arg
+        for one in left
+        if one.arg not in named and None not in named and ast.unparse(defaults.get(one, function)) == "None"
+    }
+    none -= {name for statement in function.body for name in assigned(statement)}
+    tests = {f"{name} is not None" for name in none}
+    found = [one for one in own_nodes(function) if isinstance(one, ast.If) and ast.unparse(one.test) in tests]
+    return [statement for one in found for statement in one.body]
 
 
 def _defined(source: Source, name: str) -> ast.FunctionDef | None:

@@ -39,7 +39,8 @@ _EFFECT_PACKAGES = (
 )  # fmt: skip
 _PURE_EXCEPTIONS = frozenset((
     "torch.cuda.is_available", "torch.compiler.is_compiling", "torch.jit.is_scripting", "torch.finfo", "torch.iinfo",
-    "torch.device", "torch.distributions.utils.broadcast_all",
+    "torch.device", "torch.distributions.utils.broadcast_all", "torch.jit.is_tracing", "torch.compiler.is_dynamo_compiling",
+    "torch.compiler.is_exporting", "torch.cuda.is_current_stream_capturing", "torch.xpu.is_current_stream_capturing",
 ))  # fmt: skip
 _TRUSTED_BUILTINS = _words("any all bool complex float getattr int len max min sum")
 """What they raise for is text, another kind of object, or nothing at all."""

@@ -17,6 +17,7 @@ _ARITHMETIC = frozenset((
     "abs", "ceil", "cos", "exp", "expm1", "floor", "log", "log10", "log1p", "log2", "maximum", "minimum", "power", "prod", "sign",
     "sin", "sqrt", "square", "tan", "tanh",
 ))  # fmt: skip
+_READS = ("os.getenv", "os.environ.get")
 _KEPT_NOWHERE = ("torch.distributions.", "torch.nn.Module")
 """Classes whose constructors store in their own object only."""
 
@@ -48,6 +49,7 @@ def stored_before(
         acts = (
             isinstance(one, ast.Call)
             and not _is_arithmetic(source, one)
+            and dotted(source, one.func) not in _READS
             and any(hazard.node is one and hazard.kind == "effect" for hazard in hazards(source, one))
             and not (elsewhere is not None and elsewhere.only_gives(source, one))
         )

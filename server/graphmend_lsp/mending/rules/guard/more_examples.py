@@ -43,7 +43,64 @@ def fn(x):
 
 _KEPT = _MADE.replace('ValueError("empty")', 'ValueError("empty", 1)')
 
+_TORCH = """\
+import torch
+
+
+def positive(x):
+    ⟦torch._check_tensor_all(x > 0)⟧
+    return x.log()
+
+
+def fn(x):
+    return positive(x.abs() + 1) * 2
+"""
+_TORCH_SAYS = _TORCH.replace(
+    "torch._check_tensor_all(x > 0)",
+    'torch._check_tensor_all_with(ValueError, x > 0, lambda: f"{x.shape[0]} rows, not all positive")',
+)
+
 MORE_EXAMPLES = (
+    Example(
+        "what torch checks of a tensor",
+        _TORCH,
+        """\
+import torch
+
+from graphmend_support import check_tensor_all
+
+
+def positive(x):
+    check_tensor_all(x > 0)
+    return x.log()
+
+
+def fn(x):
+    return positive(x.abs() + 1) * 2
+""",
+    ),
+    Example(
+        "what torch checks, with an exception and a message",
+        _TORCH_SAYS,
+        """\
+import torch
+
+from graphmend_support import check
+
+
+def positive(x):
+    check(
+        (x > 0)._is_all_true(),
+        lambda size: ValueError(f"{size} rows, not all positive"),
+        x.shape[0],
+    )
+    return x.log()
+
+
+def fn(x):
+    return positive(x.abs() + 1) * 2
+""",
+    ),
     Example(
         "two limits, and an exception of another module",
         _RANGE,
@@ -92,6 +149,21 @@ def fn(x):
     ),
 )
 MORE_REFUSALS = (
+    Refusal(
+        "what torch checks, with a message from elsewhere",
+        _TORCH.replace("x > 0)", "x > 0, message)").replace(
+            "def positive", "def message():\n    return str(__name__)\n\n\ndef positive"
+        ),
+        "`message` makes its message; write a lambda that gives one text.",
+    ),
+    Refusal(
+        "what torch checks, where its exception is caught",
+        _TORCH.replace(
+            "    ⟦torch._check_tensor_all(x > 0)⟧\n",
+            "    try:\n        ⟦torch._check_tensor_all(x > 0)⟧\n    except RuntimeError:\n        return x\n",
+        ),
+        "The check stands in a `try` that may catch its exception",
+    ),
     Refusal(
         "a second condition of another tensor",
         _RANGE.replace("torch.max(x) > high", "torch.max(low) > high"),

@@ -56,10 +56,10 @@ def raise_in_operator(
         return "Its condition holds for some shapes only; check those in a statement of its own."
     if comments(source, *source.range(statement)):
         return "There are comments inside the check; move them above it first."
-    if not _is_one_line(source, check):
+    if not is_one_line(source, check.error if isinstance(check, Raise) else check.statement.msg):
         return "Its exception cannot be written on one line."
     words = "Its exception is made of `{}`, which an operator of the graph does not get."
-    local, unknown = _needed(source, function, check)
+    local, unknown = needed(source, function, check.error if isinstance(check, Raise) else check.statement.msg)
     if unknown is not None:
         return words.format(unknown)
     found = _in_support(source, function, check, parts)
@@ -96,13 +96,10 @@ def _in_support(source: Source, function: Function, check: Check, parts: Parts) 
         made = _made(source, check.error)
     if made is None:
         return None
-    if all(_is_settled(source, one) for one in made[1]):
-        given = ", ".join((made[0], *(render(source, one) for one in made[1])))
-    else:
-        try:
-            given = _computed(source, function, check, made)
-        except Refused as problem:
-            return str(problem)
+    try:
+        given = exception_given(source, function, check.statement, made)
+    except Refused as problem:
+        return str(problem)
     found = supported(source, check.statement, "check")
     if found is None:
         return None
@@ -111,15 +108,20 @@ def _in_support(source: Source, function: Function, check: Check, parts: Parts) 
     return _replaced(source, check, parts, inside, tuple(found[1]))
 
 
-def _computed(source: Source, function: Function, check: Check, made: tuple[str, Sequence[ast.expr]]) -> str:
-    """A function that makes the exception of values, and these values: what `check` takes besides the condition.
+def exception_given(
+    source: Source, function: Function, statement: ast.stmt, made: tuple[str, Sequence[ast.expr]]
+) -> str:
+    """What `check` takes besides the condition: the exception's class and constants, or a function that makes it, and values.
 
-    What reads a tensor is computed in the function, so that only a check that fails computes it.
+    `made` is the class, as text, and what it is made of. What reads a tensor is computed in the function, so that only a
+    check that fails computes it.
 
     Raises:
         Refused: the operator cannot be given one of the values, or the text would be another.
     """
-    coming = later(source, function, check.statement)
+    if all(_is_settled(source, one) for one in made[1]):
+        return ", ".join((made[0], *(render(source, one) for one in made[1])))
+    coming = later(source, function, statement)
     captured = capture(source, function, made[1], coming, keep_inert=False)
     if isinstance(captured, str) or not all(is_known(source, one.node) for one in captured.captures):
         captured = capture(source, function, (), coming, keep_inert=False, late=made[1])
@@ -232,9 +234,8 @@ def _assert(source: Source, check: Assertion, condition: str) -> str:
     return f"assert {condition}" + (f", {render(source, message)}" if message is not None else "")
 
 
-def _is_one_line(source: Source, check: Check) -> bool:
+def is_one_line(source: Source, raised: ast.AST | None) -> bool:
     """Whether what is raised stays what it is when it is written on one line."""
-    raised: ast.AST | None = check.error if isinstance(check, Raise) else check.statement.msg
     if raised is None:
         return True
     try:
@@ -248,9 +249,8 @@ def _is_one_line(source: Source, check: Check) -> bool:
 _OTHERWISE = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom, ast.Lambda)
 
 
-def _needed(source: Source, function: Function, check: Check) -> tuple[str | None, str | None]:
+def needed(source: Source, function: Function, raised: ast.AST | None) -> tuple[str | None, str | None]:
     """What the exception is made of: the first name of the function, and the first thing that nothing outside of it has."""
-    raised: ast.AST | None = check.error if isinstance(check, Raise) else check.statement.msg
     if raised is None:
         return None, None
     scopes = [function, *(one for one in source.ancestors(function) if isinstance(one, ast.FunctionDef))]

@@ -4,11 +4,11 @@ What it does
 ------------
 The condition of ``if bad: raise E("...")`` or of an ``assert`` is computed where it is. An operator of the graph takes it and
 raises the same exception: `check` of the support module. Where the exception is made of values (sizes, numbers of tensors), a
-lambda makes it when the check fails. A file that cannot import the module gets an operator of its own
-(`torch.library.custom_op`; `torch._assert_async` of its value keeps the compiler from dropping it). GraphMend offers two other
-mends: the exception is raised at the end of the function that TorchDynamo compiles, or the check becomes
-`torch._assert_async` or an `assert` of a tensor, which raises a RuntimeError. An assertion that a container or an
-object is there asks `bool` of it, which is the same.
+lambda makes it when the check fails. `torch._check_tensor_all` reads its tensor, too, and becomes such a check. A file that
+cannot import the module gets an operator of its own (`torch.library.custom_op`; `torch._assert_async` of its value keeps the
+compiler from dropping it). GraphMend offers two other mends: the exception is raised at the end of the function that
+TorchDynamo compiles, or the check becomes `torch._assert_async` or an `assert` of a tensor, which raises a RuntimeError. An
+assertion that a container or an object is there asks `bool` of it, which is the same.
 
 Why it costs
 ------------
@@ -58,6 +58,7 @@ from graphmend_lsp.mending.rules.guard import RULE
 from graphmend_lsp.mending.rules.guard import examples as guard_examples
 from graphmend_lsp.mending.rules.guard import more_examples as guard_more_examples
 from graphmend_lsp.mending.rules.guard import truth as guard_truth
+from graphmend_lsp.mending.rules.guard.called import Called, called_check, raise_called
 from graphmend_lsp.mending.rules.guard.checks import Assertion, Check, Raise, check_of, on_tensors
 from graphmend_lsp.mending.rules.guard.graph import InGraph, assert_in_graph, raise_in_graph
 from graphmend_lsp.mending.rules.guard.operator import raise_in_operator
@@ -73,6 +74,8 @@ __all__ = ["EXAMPLES", "REFUSALS", "propose"]
 EXAMPLES = (*guard_examples.EXAMPLES, *guard_more_examples.MORE_EXAMPLES)
 REFUSALS = (*guard_examples.REFUSALS, *guard_more_examples.MORE_REFUSALS)
 
+_IN_TRY = "The check stands in a `try` that may catch its exception; it must be raised right there."
+
 
 def propose(place: Place) -> tuple[Mend | Declined, ...]:
     """The mends of a check that breaks the graph, or why there is none; empty for other breaks.
@@ -82,8 +85,12 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
     request = place.request
     site = request.site
     source = place.source
+    if place.function is None:
+        return ()
+    if (called := called_check(source, place.site)) is not None:
+        return (_of_torch(place, place.function, called),)
     check = _check(source, place.site)
-    if check is None or place.function is None:
+    if check is None:
         return ()
     if isinstance(check, Assertion) and guard_truth.GB_IDS & place.gb_ids:
         if guard_truth.is_asked(check):
@@ -93,11 +100,7 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
             title = f"Mend graph break: ask `bool({source.code(check.statement.test)})`"
             return (Mend(RULE.name, title, site.path, site.span, (edit,)),)
     if not _stays_uncaught(place.site):
-        return (
-            Declined(
-                RULE.name, "The check stands in a `try` that may catch its exception; it must be raised right there."
-            ),
-        )
+        return (Declined(RULE.name, _IN_TRY),)
     if _in_graph_already(source, check):
         return (
             Declined(
@@ -134,6 +137,20 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
     else:
         reasons.append(graph)
     return tuple(answers) or tuple(Declined(RULE.name, reason) for reason in dict.fromkeys(reasons))
+
+
+def _of_torch(place: Place, function: Function, check: Called) -> Mend | Declined:
+    """The check of torch as one of the support module."""
+    request, site = place.request, place.request.site
+    what = "RuntimeError" if check.error is None else place.source.code(check.error)
+    if not _stays_uncaught(place.site):
+        return Declined(RULE.name, _IN_TRY)
+    made = handling(request, what) or raise_called(request, place.source, function, check)
+    if isinstance(made, str):
+        return Declined(RULE.name, made)
+    test = (site.path, place.source.span(check.condition))
+    title = f"Mend graph break: raise {what} in the graph"
+    return Mend(RULE.name, title, site.path, site.span, made.edits, (test,), made.changes, assumes=made.assumes)
 
 
 def _at_its_end(place: Place, function: Function, check: Check) -> Mend | str | None:
