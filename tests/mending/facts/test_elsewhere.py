@@ -9,7 +9,7 @@ import pytest
 from graphmend_lsp.mending.facts.elsewhere import Elsewhere
 from graphmend_lsp.mending.syntax.source import Source, read
 
-MODEL = """from pkg.sub.checks import same, deep, note as noted
+MODEL = """from pkg.sub.checks import same, deep, compiling, bound, loading, note as noted
 from ...near import near
 from . import beside
 from other.lib import far
@@ -49,6 +49,31 @@ def deep(a):
 
 def note(a):
     SEEN.append(a)
+
+
+def compiling(given=None):
+    try:
+        import torch
+
+        found = torch.compiler.is_compiling() or torch.jit.is_tracing()
+    except Exception:
+        return False
+    if given is not None:
+        note(given)
+    return found
+
+
+def bound(given=None):
+    given = 1 if given is None else given
+    if given is not None:
+        note(given)
+    return given
+
+
+def loading():
+    import numpy
+
+    return numpy
 """
 SOURCES = {
     "/lib/pkg/sub/checks.py": CHECKS,
@@ -67,6 +92,13 @@ SOURCES = {
         ("near(x)", True),
         ("noted(x)", False),  # stores in a list of its module
         ("shown(x)", False),
+        ("compiling()", True),
+        ("compiling(x)", False),  # which it stores
+        ("compiling(given=x)", False),
+        ("compiling(*x)", False),
+        ("compiling(**x)", False),
+        ("bound()", False),
+        ("loading()", False),  # runs a module
         ("wrapped(x)", False),  # nobody knows what its decorator does
         ("far(x)", False),  # another package's
         ("given(x)", False),
