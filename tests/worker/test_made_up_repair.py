@@ -78,6 +78,11 @@ CASES: dict[str, tuple[str, str, str, dict[str, Any], dict[str, bool], dict[str,
         {"input_ids": ids(2, 4), "attention_mask": Drawn("ones", (2, 4))}, {"input_ids": False, "attention_mask": False},
         {"input_ids": Drawn("ids", (2, 12), 50, placed=((7, 4),)), "attention_mask": Drawn("ones", (2, 12))},
     ),
+    "rows without channels": (
+        "RuntimeError",
+        "Given groups=1, weight of size [8, 1, 3], expected input[1, 2, 50] to have 1 channels, but got 2 channels instead", "",
+        {"x": normal(2, 50)}, {"x": True}, {"x": normal(2, 1, 50)},
+    ),
     "which tokens are of a picture": (
         "ValueError", "Image features and image tokens do not match, tokens: 0, features: 8", "",
         {"input_ids": ids(2, 4)}, {"input_ids": False, "mm_token_type_ids": False},

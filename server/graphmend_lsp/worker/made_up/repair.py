@@ -252,6 +252,9 @@ def _channels(inputs: Inputs, got: list[int], want: int, have: int) -> Iterator[
         shape = list(value.shape)
         shape[at] = want
         yield _with(inputs, **{name: value.shaped(tuple(shape))})
+    for name, value in _drawn(inputs):  # a convolution takes rows without channels for the channels of one row
+        if got[:1] == [1] and list(value.shape) == got[1:]:
+            yield _with(inputs, **{name: value.shaped((value.shape[0], want, *value.shape[1:]))})
     if not exact:
         yield from _swapped(inputs, have, want)
 
