@@ -118,3 +118,21 @@ def test_a_use_that_both_programs_refuse_alike_when_compiled_is_no_difference(ra
     new = trial("eager", raised=Raised(raised, "the first dimension is 4", (), "call"), recipes=recipes)
     comparison, _ = compare_trial(Programs([plain, old], [plain, new]), new)
     assert bool([one for one in comparison.differences if "assumes" in one]) == differs
+
+
+@pytest.mark.parametrize(
+    ("recipe", "message", "differs"),
+    [
+        (Recipe(0, ints="smallest"), "sizes differ", False),
+        (Recipe(0, ints="smallest"), "another text", True),
+        (Recipe(0, own=True), "sizes differ", True),  # there the program does not run compiled at all
+    ],
+)
+def test_what_compiled_code_alone_checks_may_raise_as_before(recipe: Recipe, message: str, differs: bool) -> None:
+    plain, old = (
+        trial(recipes=(recipe,)),
+        trial("eager", raised=Raised("RuntimeError", "sizes differ"), recipes=(recipe,)),
+    )
+    new = trial("eager", raised=Raised("RuntimeError", message), recipes=(recipe,))
+    comparison, _ = compare_trial(Programs([plain, old], [plain, new]), new)
+    assert any(one["what"] == "exception" for one in comparison.differences) == differs

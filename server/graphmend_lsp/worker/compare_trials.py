@@ -180,7 +180,7 @@ def _with_like(programs: Programs, old: Trial, new: Trial) -> Pairs:
         forgiving = _noisy(old.way)
         uncompiled = plain.get(recipe) or plain.get(gradient_of(recipe))
         one, other = Side(first, old.blobs), Side(second, new.blobs)
-        as_before = bool(recipe.probe) and _is_raised_alike(first, second)  # a use that torch.compile refuses anyway
+        as_before = _is_as_before(recipe, first, second)
         if uncompiled is not None and first.raised != uncompiled.raised and not as_before:
             told.append(_unlike_itself(label, first, uncompiled))
             one, forgiving = Side(uncompiled, reference.blobs), PARTS
@@ -189,6 +189,14 @@ def _with_like(programs: Programs, old: Trial, new: Trial) -> Pairs:
         fails = recipe.raises and first.raised is not None and first.raised.stage == "backward"
         pairs.append(Pair(recipe, label, one, other, True, forgiving, refused=fails))
     return Pairs(tuple(pairs), tuple(told))
+
+
+def _is_as_before(recipe: Recipe, first: Observation, second: Observation) -> bool:
+    """Whether a call that the program does not make raises compiled what the original raises compiled: torch.compile refuses
+    that use anyway, or the program checks more where it is compiled."""
+    if recipe.probe:
+        return _is_raised_alike(first, second)
+    return not recipe.own and first.raised is not None and first.raised == second.raised
 
 
 def _is_raised_alike(first: Observation, second: Observation) -> bool:
