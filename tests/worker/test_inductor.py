@@ -22,7 +22,8 @@ inductor.compile_here()
 from torch._functorch import config as functorch
 from torch._inductor import codecache, config
 assert not config.fx_graph_cache and not functorch.enable_autograd_cache and config.compile_threads == 1
-assert os.environ["TORCHINDUCTOR_CACHE_DIR"] == sys.argv[1] and codecache._HEADER_DIR.startswith(sys.argv[1])
+assert os.environ["TORCHINDUCTOR_CACHE_DIR"] == sys.argv[1]
+assert codecache._HEADER_DIR.startswith(os.path.join(sys.argv[1], "headers")) == (sys.argv[3] == "none")
 class Kind:
     def build_arch_flags(self):
         return "flags"
@@ -35,11 +36,25 @@ print("told")
 
 
 @pytest.mark.slow
-def test_a_trial_keeps_what_the_compiler_made_and_nothing_that_depends_on_a_graph(tmp_path: Any) -> None:
+@pytest.mark.parametrize("headers", ["none", "some"])
+def test_a_trial_keeps_what_the_compiler_made_and_nothing_that_depends_on_a_graph(tmp_path: Any, headers: str) -> None:
     server = os.path.dirname(os.path.dirname(os.path.dirname(sys.modules[_first_of.__module__].__file__ or "")))
-    env = {name: value for name, value in os.environ.items() if name != "TORCHINDUCTOR_CACHE_DIR"}
+    env = {name: value for name, value in os.environ.items() if name != "TORCHINDUCTOR_CACHE_DIR"} | {
+        "TMPDIR": str(tmp_path)
+    }
+    (tmp_path / "worker").mkdir()
+    if headers == "some":  # of the user's own runs: torch names their folder
+        told = "from torch._inductor import codecache; print(codecache._HEADER_DIR)"
+        place = subprocess.run(
+            [sys.executable, "-c", told], capture_output=True, text=True, env=env, timeout=120
+        ).stdout.strip()
+        assert place.startswith(str(tmp_path))
+        os.makedirs(place)
+        with open(os.path.join(place, "some.h.gch"), "w"):
+            pass
+    arguments = [str(tmp_path / "worker"), server, headers]
     done = subprocess.run(
-        [sys.executable, "-c", TOLD, str(tmp_path), server], capture_output=True, text=True, env=env, timeout=120
+        [sys.executable, "-c", TOLD, *arguments], capture_output=True, text=True, env=env, timeout=120
     )
     assert done.stdout == "told\n", done.stderr
 
