@@ -53,7 +53,7 @@ def positive(x):
 
 
 def fn(x):
-    return positive(x.abs() + 1) * 2
+    return positive(x) * 2
 """
 _TORCH_SAYS = _TORCH.replace(
     "torch._check_tensor_all(x > 0)",
@@ -76,8 +76,10 @@ def positive(x):
 
 
 def fn(x):
-    return positive(x.abs() + 1) * 2
+    return positive(x) * 2
 """,
+        run="calls = [(torch.ones(4),), (torch.ones(4) * 2,)]",
+        outermost="fn",
     ),
     Example(
         "what torch checks, with an exception and a message",
@@ -98,8 +100,10 @@ def positive(x):
 
 
 def fn(x):
-    return positive(x.abs() + 1) * 2
+    return positive(x) * 2
 """,
+        run="calls = [(torch.ones(4),), (torch.ones(4) * 2,)]",
+        outermost="fn",
     ),
     Example(
         "two limits, and an exception of another module",
