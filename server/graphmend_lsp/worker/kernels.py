@@ -23,6 +23,7 @@ _BODY, _TABLE, _MODULE = (
     "static struct PyModuleDef",
 )
 _INCLUDE = re.compile(r"^\s*#include\s+<torch/csrc/inductor/cpp_prefix\.h>\s*$", re.MULTILINE)
+_DIRECTIVE = re.compile(r"^\s*#\s*(?!pragma\b)", re.MULTILINE)  # a macro would hold in the kernels behind it, too
 _ENTRY = re.compile(r'extern\s+"C"\s+void\s+kernel\s*\(')
 _NAME = "kernels"
 
@@ -36,13 +37,13 @@ def compile_together(folder: str) -> None:
     from torch._inductor import async_compile, codecache
 
     kind = async_compile.AsyncCompile
-    cache = codecache.CppPythonBindingsCodeCache
-    form = _Form.of(cache.suffix_template)
+    bindings = codecache.CppPythonBindingsCodeCache
+    form = _Form.of(bindings.suffix_template)
     alone, wait = kind.cpp_pybinding, kind.wait
     if form is None or getattr(kind, "_graphmend", False):
         return
 
-    class Together(cache):  # type: ignore[misc, valid-type]
+    class Together(bindings):  # type: ignore[misc, valid-type]
         cache: ClassVar[dict[str, Any]] = {}
         entry_function = _NAME
 
@@ -79,7 +80,7 @@ class _Waiting:
     def fits(self) -> bool:
         """Whether it can stand beside others: it includes what all include, and has one function that is called."""
         rest = _INCLUDE.sub("", self.source, count=1)
-        return rest != self.source and "#include" not in rest and len(_ENTRY.findall(rest)) == 1
+        return rest != self.source and _DIRECTIVE.search(rest) is None and len(_ENTRY.findall(rest)) == 1
 
     def within(self, number: int) -> str:
         """Its source as one of several: in a namespace, and its function under a name of its own."""

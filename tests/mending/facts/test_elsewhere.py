@@ -9,7 +9,7 @@ import pytest
 from graphmend_lsp.mending.facts.elsewhere import Elsewhere
 from graphmend_lsp.mending.syntax.source import Source, read
 
-MODEL = """from pkg.sub.checks import same, deep, compiling, bound, loading, note as noted
+MODEL = """from pkg.sub.checks import same, deep, compiling, bound, later, walrus, loading, note as noted
 from ...near import near
 from . import beside
 from other.lib import far
@@ -70,6 +70,19 @@ def bound(given=None):
     return given
 
 
+def later(given=None, more=True):
+    if more:
+        given = SEEN
+    if given is not None:
+        given.append(1)
+
+
+def walrus(given=None):
+    [(given := SEEN) for one in range(1)]
+    if given is not None:
+        given.append(1)
+
+
 def loading():
     import numpy
 
@@ -98,6 +111,8 @@ SOURCES = {
         ("compiling(*x)", False),
         ("compiling(**x)", False),
         ("bound()", False),
+        ("later()", False),
+        ("walrus()", False),
         ("loading()", False),  # runs a module
         ("wrapped(x)", False),  # nobody knows what its decorator does
         ("far(x)", False),  # another package's

@@ -333,7 +333,6 @@ def _set(config: Any, name: str, value: Any) -> None:
     *path, last = name.split(".")
     for step in path:
         config = getattr(config, step)
-    if (
-        last != "rope_scaling" or attribute(config, "rope_parameters") is None
-    ):  # what newer configurations have in its place
-        setattr(config, last, value)
+    if last == "rope_scaling" and attribute(config, "rope_parameters") is not None:
+        return  # newer configurations have that in its place
+    setattr(config, last, value)

@@ -13,7 +13,7 @@ from graphmend_lsp.mending.facts.elsewhere import Elsewhere
 from graphmend_lsp.mending.facts.stored_before import stored_before
 from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.rules.guard.graph import InGraph
-from graphmend_lsp.mending.rules.guard.operator import exception_given, is_one_line, needed
+from graphmend_lsp.mending.rules.guard.operator import exception_given, is_class, is_one_line, needed
 from graphmend_lsp.mending.syntax.edits import comments, replace
 from graphmend_lsp.mending.syntax.formatting import layout, line_limit, operand
 from graphmend_lsp.mending.syntax.imports import dotted
@@ -63,8 +63,8 @@ def raise_called(request: Request, source: Source, function: Function, check: Ca
     if comments(source, *source.range(check.statement)):
         return "There are comments inside the check; move them above it first."
     error = "RuntimeError" if check.error is None else source.code(check.error)
-    if check.error is not None and not isinstance(check.error, (ast.Name, ast.Attribute)):
-        return f"`{error}` is computed; name the exception's class."
+    if check.error is not None and not is_class(source, check.error):
+        return f"`{error}` is not known to be a class; name the exception's class."
     if check.message is None or (isinstance(check.message, ast.Constant) and check.message.value is None):
         return _renamed(source, check, error)
     if (said := _said(check.message)) is None or not is_one_line(source, said):

@@ -55,6 +55,9 @@ def positive(x):
 def fn(x):
     return positive(x) * 2
 """
+_MENDED = _TORCH.replace("⟦torch._check_tensor_all(x > 0)⟧", "check_tensor_all(x > 0)").replace(
+    "import torch\n", "import torch\n\nfrom graphmend_support import check_tensor_all\n"
+)
 _TORCH_SAYS = _TORCH.replace(
     "torch._check_tensor_all(x > 0)",
     'torch._check_tensor_all_with(ValueError, x > 0, lambda: f"{x.shape[0]} rows, not all positive")',
@@ -64,44 +67,22 @@ MORE_EXAMPLES = (
     Example(
         "what torch checks of a tensor",
         _TORCH,
-        """\
-import torch
-
-from graphmend_support import check_tensor_all
-
-
-def positive(x):
-    check_tensor_all(x > 0)
-    return x.log()
-
-
-def fn(x):
-    return positive(x) * 2
-""",
+        _MENDED,
         run="calls = [(torch.ones(4),), (torch.ones(4) * 2,)]",
         outermost="fn",
     ),
     Example(
         "what torch checks, with an exception and a message",
         _TORCH_SAYS,
-        """\
-import torch
-
-from graphmend_support import check
-
-
-def positive(x):
-    check(
+        _MENDED.replace("import check_tensor_all", "import check").replace(
+            "check_tensor_all(x > 0)",
+            """\
+check(
         (x > 0)._is_all_true(),
         lambda size: ValueError(f"{size} rows, not all positive"),
         x.shape[0],
-    )
-    return x.log()
-
-
-def fn(x):
-    return positive(x) * 2
-""",
+    )""",
+        ),
         run="calls = [(torch.ones(4),), (torch.ones(4) * 2,)]",
         outermost="fn",
     ),

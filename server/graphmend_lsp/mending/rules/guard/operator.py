@@ -159,10 +159,10 @@ def _made(source: Source, error: ast.Raise) -> tuple[str, Sequence[ast.expr]] | 
     kind, given = (made.func, made.args) if isinstance(made, ast.Call) else (made, [])
     if isinstance(made, ast.Call) and made.keywords:
         return None
-    return (source.code(kind), given) if _is_class(source, kind) else None
+    return (source.code(kind), given) if is_class(source, kind) else None
 
 
-def _is_class(source: Source, node: ast.expr) -> bool:
+def is_class(source: Source, node: ast.expr) -> bool:
     """Whether an expression is surely a class: a builtin exception, one of the file, or one with a class's name."""
     if isinstance(node, ast.Name) and is_builtin(source, node, node.id):
         found = getattr(builtins, node.id, None)
