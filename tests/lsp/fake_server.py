@@ -51,6 +51,18 @@ def orders(source: str) -> set[str]:
     return set(re.findall(r"# fake: ([a-z ]+)", source))
 
 
+async def gate(folder: Path) -> None:
+    """Wait until a file "open" is in the folder; how often that began and was cancelled stands in its file "log"."""
+    with (folder / "log").open("a") as log:
+        print("began", file=log, flush=True)
+        try:
+            while not (folder / "open").exists():
+                await asyncio.sleep(0.01)
+        except asyncio.CancelledError:
+            print("cancelled", file=log, flush=True)
+            raise
+
+
 def sites(source: str, path: str, evidence: Any) -> tuple[Break, ...]:
     text = Text(source)
     found = []
@@ -175,6 +187,8 @@ class FakeSession:
             on_progress(Progress("running", 10))
         if "hang check" in told:
             await asyncio.sleep(3600)
+        if "gate" in told:
+            await gate(Path(request.paths[0]).parent)
         if "block loop" in told:
             time.sleep(3600)
         if "crash check" in told:
