@@ -75,6 +75,19 @@ def test_what_is_more_than_the_bound_is_told_first() -> None:
     assert verdict.reasons[0] == "output in call 1: 1 against 2 (another rounding: equal in float64)"
 
 
+def test_what_inductor_alone_rounds_is_told_of_a_safe_mend() -> None:
+    """It fuses the operators of one graph otherwise than those of two, whatever the mend; float64 shows nothing but that."""
+    fused = {**difference("output", "close"), "rounded": True, "fused": True}
+    verdict = judge(result(differences=[fused]), (MEND,), SOURCES)
+    assert verdict.safety == "safe"
+    assert verdict.reasons == (
+        "output in call 1: 1 against 2 (inductor fuses a graph of its own and rounds otherwise; equal in float64)",
+        "told",
+    )
+    both = [fused, {**difference("output", "close"), "rounded": True}]
+    assert judge(result(differences=both), (MEND,), SOURCES).safety == "unsafe"
+
+
 @pytest.mark.parametrize(
     ("before", "after", "gained"),
     [

@@ -29,9 +29,10 @@ def judge(
 
     `accepted` are kinds of assumptions that the user accepts, `written` those that are read off the new texts (`declared`).
 
-    *Safe*: everything bit-equal, effects equal or moved (told). *Unsafe*: close outputs, outputs that are rounded
-    otherwise, an exception or a text that differs, a side of a condition that never ran, what the rule itself warns of,
-    an assumption that nothing discharged: what a probe found different, above all.
+    *Safe*: everything bit-equal, effects equal or moved (told); under inductor, which fuses the operators of another
+    graph to other kernels, equal but for rounding that float64 shows to be nothing else (told). *Unsafe*: close outputs,
+    outputs that are rounded otherwise, an exception or a text that differs, a side of a condition that never ran, what the
+    rule itself warns of, an assumption that nothing discharged: what a probe found different, above all.
     *Wrong*: anything else that differs, or nothing gained.
     """
     before, after = cut_of(result["before"]), cut_of(result["after"])
@@ -57,7 +58,8 @@ def judge(
         lower("unsafe" if _is_text(one) else "wrong", words_of(one))
     for one in _first(differences, "exception"):
         lower("unsafe", words_of(one))
-    for one in [one for one in differences if one.get("rounded")][:_SHOWN]:
+    fused = [one for one in differences if one.get("fused")]
+    for one in [one for one in differences if one.get("rounded") and not one.get("fused")][:_SHOWN]:
         lower("unsafe", f"{words_of(one)} (another rounding: equal in float64)")
     for one in _first([one for one in differences if not one.get("rounded")], "close"):
         lower("unsafe", f"{words_of(one)} (close, not bit-equal)")
@@ -91,6 +93,10 @@ def judge(
         lower("unsafe", standing.told(assumption))
     reasons += [words_of(one) for one in _first(differences, "moved")]
     changes = [
+        *(
+            f"{words_of(one)} (inductor fuses a graph of its own and rounds otherwise; equal in float64)"
+            for one in fused[:1]
+        ),
         *(change for mend in mends for change in mend.changes),
         *believed(one for mend in mends for one in mend.rests_on),
     ]

@@ -97,6 +97,10 @@ def compare_trial(
             comparison.differences += [one for one in _in_use(pair, new) if (one["what"], one["where"]) not in known]
         else:
             pair.compare(comparison, (shown or {}).get((new.way, pair.recipe)))
+    if new.way == "inductor":
+        comparison.differences = [
+            {**one, "fused": True} if one.get("rounded") else one for one in comparison.differences
+        ]
     return comparison, not found.like and (bool(comparison.differences) or not found.complete)
 
 
@@ -158,7 +162,7 @@ def distinct(differences: Sequence[Difference]) -> list[Difference]:
     found: dict[tuple[str, ...], Difference] = {}
     for one in differences:
         words = one["detail"] if one["what"] in TEXTS else ""
-        kind = "rounded" if one.get("rounded") else one["severity"]
+        kind = "fused" if one.get("fused") else "rounded" if one.get("rounded") else one["severity"]
         broken = one.get("assumes")
         found.setdefault(("assumes", broken) if broken else (one["what"], one["where"], kind, words), one)
     return sorted(found.values(), key=lambda one: (_GRAVEST.index(one["severity"]), not one.get("rounded")))
