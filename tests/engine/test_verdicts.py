@@ -75,6 +75,15 @@ def test_what_is_more_than_the_bound_is_told_first() -> None:
     assert verdict.reasons[0] == "output in call 1: 1 against 2 (another rounding: equal in float64)"
 
 
+def test_a_boundary_behind_which_no_more_is_compiled_saves_nothing() -> None:
+    before = {"graphs": 3, "breaks": 4, "skipped_frames": 5, "skipped_rests": 0, "recompiles": 0, "refused": 0}
+    after = {**before, "skipped_frames": 4}
+    boundary = replace(MEND, rule="isolate")
+    assert judge(result(before=before, after=after), (boundary,), SOURCES).safety == "wrong"
+    assert judge(result(before=before, after={**after, "graphs": 4}), (boundary,), SOURCES).safety == "safe"
+    assert judge(result(before=before, after=after), (MEND,), SOURCES).safety == "safe"
+
+
 def test_what_inductor_alone_rounds_is_told_of_a_safe_mend() -> None:
     """It fuses the operators of one graph otherwise than those of two, whatever the mend; float64 shows nothing but that."""
     fused = {**difference("output", "close"), "rounded": True, "fused": True}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from graphmend_lsp import support
-from graphmend_lsp.worker.forced import failing_side, is_called
+from graphmend_lsp.worker.forced import _Mended, failing_side, is_called
 from tests.worker.test_verify import place
 from tests.worker.worker_pipes import Worker, analyse_params
 
@@ -101,6 +102,30 @@ CASES = {
         ("if counts.max() > x.shape[1]:", "    x = x * 2", RETURN), ("x = torch.where(counts.max() > x.shape[1], x * 2, x)", RETURN), finds=None
     ),
 }  # fmt: skip
+
+
+ALONE = "check(x.max() <= 4, ValueError)\ny = x * 2\nassert x.min() <= 1\n"
+TOGETHER = "check(x.max() <= 4, ValueError)\nassert x.min() <= 1\ncheck(x.sum() <= 1, ValueError)\n"
+RANGES: dict[
+    str, tuple[str, list[list[int]], int, int, list[int]]
+] = {  # ..., checks before, all checks, the lines that fail
+    "an operator": (ALONE, [[1, 1], [3, 3]], 0, 2, [1]),
+    "an assertion beside an operator": (ALONE, [[1, 1], [3, 3]], 1, 2, [3]),
+    "both in one range": (ALONE, [[1, 3]], 0, 1, [1]),
+    "several in one range, as many as checks": (TOGETHER.replace("assert x.min() <= 1\n", ""), [[1, 2]], 1, 2, [2]),
+    "which is whose cannot be told": (TOGETHER, [[1, 1], [2, 2]], 1, 3, []),
+}
+
+
+@pytest.mark.parametrize(("text", "ranges", "before", "count", "lines"), RANGES.values(), ids=RANGES)
+def test_of_several_checks_one_fails(
+    text: str, ranges: list[list[int]], before: int, count: int, lines: list[int]
+) -> None:
+    """Another check that fails in its place would hide what this one raises."""
+    mended = _Mended(ranges, before, count)
+    changed = ast.unparse(mended.visit(ast.parse(text))).splitlines()
+    assert sorted(mended.found) == lines
+    assert [number for number, line in enumerate(changed, 1) if "* 0" in line] == lines
 
 
 @pytest.mark.slow

@@ -41,7 +41,7 @@ def judge(
     after = replace(after, breaks=max(after.breaks, len(boundaries)))
     safety: Safety = "safe"
     reasons: list[str] = []
-    gained = result["failure"] is not None or gains(before, after)
+    gained = result["failure"] is not None or (gains(before, after) and not _only_moves(mends, before, after))
 
     def lower(to: Safety, reason: str) -> None:
         nonlocal safety
@@ -165,6 +165,15 @@ def gains(before: Counts, after: Counts) -> bool:
     if after.graphs != before.graphs and before.graphs > 0 and after.graphs > 0:
         return after.graphs < before.graphs
     return after.breaks < before.breaks
+
+
+def _only_moves(mends: Sequence[Mend], before: Counts, after: Counts) -> bool:
+    """Whether all that mends do is to put a break behind a boundary, and no more of the program is compiled for it.
+
+    A frame that Dynamo left to Python for a break within may be left to it no longer, and still give no graph.
+    """
+    same = (after.graphs, after.refused) == (before.graphs, before.refused) and after.breaks >= before.breaks
+    return bool(mends) and same and all(one.rule in LAST_RESORT for one in mends)
 
 
 def worst(verdicts: Sequence[Verdict]) -> Verdict:

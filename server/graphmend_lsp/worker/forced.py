@@ -24,6 +24,8 @@ _CALLED = {
     "_check_tensor_all_with": 1,
 }  # and which argument is the condition
 
+_Node = ast.expr | ast.stmt
+
 
 @dataclass(frozen=True)
 class Forced:
@@ -88,10 +90,11 @@ class _Original(ast.NodeTransformer):
 
 
 class _Mended(ast.NodeTransformer):
-    """Lets the operators of checks in given ranges of lines fail; where there are none, the checks.
+    """Lets the operators of checks in given ranges of lines fail; in a range that has none, the checks.
 
     Where as many ranges have some as there are checks (`count`), those of one check alone: the ranges are in the order of
-    the text, as the checks are, `before` of them in front of it.
+    the text, as the checks are, `before` of them in front of it. Else all, but none where operators and checks are mixed:
+    another check would fail in this one's place.
     """
 
     def __init__(self, ranges: Sequence[Sequence[int]], before: int, count: int) -> None:
@@ -102,16 +105,16 @@ class _Mended(ast.NodeTransformer):
     def visit_Module(self, node: ast.Module) -> ast.AST:
         calls = [one for one in ast.walk(node) if isinstance(one, ast.Call)]
         asserted = [one.args[0] for one in calls if _name(one) == _ASSERTS and one.args]
-        operators: list[ast.expr | ast.stmt] = [
+        operators: list[_Node] = [
             one
             for one in calls
             if _asked(one) is not None
             or (one.args and _CHECK.match(_name(one)) and (len(one.args) > 1 or any(one is each for each in asserted)))
         ]
-        checks: list[ast.expr | ast.stmt] = [
+        checks: list[_Node] = [
             one for one in ast.walk(node) if isinstance(one, (ast.If, ast.Assert)) and _is_check(one)
         ]
-        for one in self._own(operators) or self._own(checks):
+        for one in self._own(operators, checks):
             self.found.add(one.lineno)
             if isinstance(one, ast.Call) and (called := _asked(one)) is not None:
                 called.fail()
@@ -125,13 +128,19 @@ class _Mended(ast.NodeTransformer):
                 one.test = ast.fix_missing_locations(ast.copy_location(failed, copy.copy(one.test)))
         return node
 
-    def _own(self, nodes: Sequence[ast.expr | ast.stmt]) -> list[ast.expr | ast.stmt]:
+    def _own(self, operators: Sequence[_Node], checks: Sequence[_Node]) -> list[_Node]:
         """Those that the ranges hold, and that are this check's as far as that can be told."""
-        held = [[one for one in nodes if _holds(each, one)] for each in self.ranges]
+        held = [
+            [one for one in operators if _holds(each, one)] or [one for one in checks if _holds(each, one)]
+            for each in self.ranges
+        ]
         groups = [one for one in held if one]
         if len(groups) == self.count:
             return groups[self.before]
-        return list(dict.fromkeys(one for group in groups for one in group))
+        flat = list(dict.fromkeys(one for group in groups for one in group))
+        if len(flat) == self.count:
+            return [sorted(flat, key=lambda one: (one.lineno, one.col_offset))[self.before]]
+        return flat if len({one in checks for one in flat}) == 1 else []
 
 
 @dataclass(frozen=True)
@@ -165,7 +174,7 @@ def _asked(call: ast.Call) -> _Asked | None:
     return _Asked(call, at) if len(call.args) > at else _Asked(call, named) if named is not None else None
 
 
-def _holds(lines: Sequence[int], node: ast.expr | ast.stmt) -> bool:
+def _holds(lines: Sequence[int], node: _Node) -> bool:
     return lines[0] <= (node.end_lineno or node.lineno) and node.lineno <= lines[1]
 
 
