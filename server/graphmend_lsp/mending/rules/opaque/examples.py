@@ -15,6 +15,50 @@ calls = [(torch.arange(1.0, 5.0),), (-torch.arange(1.0, 5.0),), (torch.tensor([0
 
 EXAMPLES: tuple[Example, ...] = (
     Example(
+        "as many steps as data says, otherwise on another device",
+        before="""\
+import torch
+
+
+def fn(x: torch.Tensor, steps: torch.LongTensor):
+    y = x * 2
+    for _ in range(⟦int(steps)⟧):
+        if y.device.type == "cpu":
+            y = y.contiguous()
+        y = y * 0.5 + 1
+    return y.sum(-1)
+""",
+        after='''\
+import torch
+
+from graphmend_support import operator
+
+
+def fn(x: torch.Tensor, steps: torch.LongTensor):
+    y = x * 2
+    y = _fn_operator(steps.detach(), y)
+    return y.sum(-1)
+
+
+@operator(like=lambda y: y)
+def _fn_operator(steps: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """Runs uncompiled, as one operator of the graph."""
+    for _ in range(int(steps)):
+        if y.device.type == "cpu":
+            y = y.contiguous()
+        y = y * 0.5 + 1
+    return y
+''',
+        run="""\
+import torch
+
+calls = [(torch.arange(8.0).view(2, 4), torch.tensor(one)) for one in (1, 2, 3)]
+""",
+        outermost="fn",
+        seen=(("x", "float32 2 4"), ("y", "float32 2 4"), ("steps", "int64")),
+        assumes=("shapes", "dtype"),
+    ),
+    Example(
         "a mask filled from one separator to the next",
         before="""\
 import torch
