@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ import torch
 from graphmend_lsp.mending import propose
 from graphmend_lsp.mending.rule import DEFAULT_STYLE, Example, Style
 from graphmend_lsp.mending.rules.opaque.examples import EXAMPLES
+from graphmend_lsp.mending.rules.opaque.filled import made_as
+from graphmend_lsp.mending.syntax.source import Source, read
 from graphmend_lsp.model import Mend
 from graphmend_lsp.text import Text, apply_edits
 from graphmend_lsp.worker.trials import OPERATORS
@@ -395,3 +398,27 @@ def test_methods_of_one_name_have_operators_of_their_own(style: Style) -> None:
     compiled = torch.compile(space["fn"], backend="aot_eager", fullgraph=True)
     for lengths in (torch.tensor([1, 3]), torch.tensor([0])):
         assert torch.equal(compiled(torch.ones(1), lengths), before["fn"](torch.ones(1), lengths))
+
+
+SIZES = {  # statements in front of what makes the tensor, and the text that the operator's fake makes it with; None: it is not known
+    "rows = n.shape[0]": "torch.empty((n.shape[0], longest))",
+    "less = n.shape[0] - 1; rows = less * 2": "torch.empty(((n.shape[0] - 1) * 2, longest))",
+    "rows = n.shape[0]; n = n[1:]": "torch.empty((n.shape[0], longest))",
+    "n = n[1:]; rows = n.shape[0]": None,
+    "rows = n.shape[0]; rows = rows + 1": "torch.empty((n.shape[0] + 1, longest))",
+    "rows = n.shape[0]; rows += 1": None,
+    "longest = longest + 1; rows = longest": "torch.empty((longest + 1, longest + 1))",
+    "rows = int(n[0])": None,
+    "rows = other.shape[0]": None,
+    "rows = n.shape[0]\n    if longest > 2: rows = 3": None,
+}
+
+
+@pytest.mark.parametrize(("lines", "made"), SIZES.items(), ids=SIZES)
+def test_a_tensor_is_made_of_the_sizes_that_names_in_front_of_it_hold(lines: str, made: str | None) -> None:
+    text = f"import torch\ndef f(n, longest):\n    {lines}\n    made = torch.empty((rows, longest))\n    made[0] = 1\n"
+    source = read("/p/a.py", text)
+    assert isinstance(source, Source)
+    function = source.tree.body[1]
+    assert isinstance(function, ast.FunctionDef)
+    assert made_as(source, function.body, "made", {"n"}, {"longest"}) == made

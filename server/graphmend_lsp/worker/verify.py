@@ -68,6 +68,7 @@ MADE_UP = "made-up"  # and the one with the arguments that were made up for it
 MARGIN = 1.5  # seconds of the limit that are left to compare and to answer
 MOST_LOST = 6  # calls that make a kernel fail while the plan is made
 MOST_FORCED = 3  # checks of one mend that are made to fail, each in runs of its own
+SHARE_OF_FLOAT64 = 0.5  # of the time so far: what float64 needs at least, which makes fewer calls, and fewer ways
 SPARED = 0.05  # of the limit that runs in float64 must not use: what is known already shall be told in time
 
 
@@ -474,7 +475,7 @@ def _again(
     if not doubts or original.planned is None:
         return {}
     left = request.deadline - time.monotonic() - SPARED * request.params["limits"]["seconds"]
-    if left < time.monotonic() - started:  # it may take as long again
+    if left < SHARE_OF_FLOAT64 * (time.monotonic() - started):
         return _each(doubts, "the time limit left no time for float64")
     progress("running both in float64")
     texts = request.params["texts"]

@@ -59,6 +59,81 @@ calls = [(torch.arange(8.0).view(2, 4), torch.tensor(one)) for one in (1, 2, 3)]
         assumes=("shapes", "dtype"),
     ),
     Example(
+        "a tensor of named sizes, filled to lengths that data gives",
+        before="""\
+import torch
+import torch.nn.functional as F
+
+
+def resize(x: torch.Tensor, lengths: torch.LongTensor, longest: int):
+    rows = lengths.shape[0]
+    width = x.shape[-1] - 1
+    kind = x.dtype
+    made = torch.empty((rows, longest, width * 2), device=x.device, dtype=kind)
+    x = x.repeat(1, 2)[:, : width * 2].t().unsqueeze(0)
+    for i in range(rows):
+        length = ⟦lengths[i].item()⟧
+        row = F.interpolate(x, size=(length,), mode="linear")[0].t()
+        made[i, :length] = row
+        made[i, length:] = row[0]
+    return made
+
+
+def fn(x, lengths):
+    return resize(x * 2, lengths, 8) + 1
+""",
+        after='''\
+import torch
+import torch.nn.functional as F
+
+from graphmend_support import operator
+
+
+def resize(x: torch.Tensor, lengths: torch.LongTensor, longest: int):
+    made = _resize_operator(lengths.detach(), x, longest)
+    return made
+
+
+@operator(
+    like=lambda lengths, x, longest: torch.empty(
+        (lengths.shape[0], longest, (x.shape[-1] - 1) * 2),
+        device=x.device,
+        dtype=x.dtype,
+    ),
+)
+def _resize_operator(lengths, x, longest: int) -> torch.Tensor:
+    """Runs uncompiled, as one operator of the graph."""
+    rows = lengths.shape[0]
+    width = x.shape[-1] - 1
+    kind = x.dtype
+    made = torch.empty((rows, longest, width * 2), device=x.device, dtype=kind)
+    x = x.repeat(1, 2)[:, : width * 2].t().unsqueeze(0)
+    for i in range(rows):
+        length = lengths[i].item()
+        row = F.interpolate(x, size=(length,), mode="linear")[0].t()
+        made[i, :length] = row
+        made[i, length:] = row[0]
+    return made
+
+
+def fn(x, lengths):
+    return resize(x * 2, lengths, 8) + 1
+''',
+        run="""\
+import torch
+
+calls = [(torch.arange(12.0).view(3, 4), torch.tensor(one)) for one in ([5, 7], [8, 2], [7, 7])]
+""",
+        outermost="fn",
+        seen=(
+            ("x", "float32 3 4"),
+            ("lengths", "int64 2"),
+            ("longest", "int"),
+            ("made", "float32 2 8 6"),
+        ),
+        assumes=("shapes", "dtype"),
+    ),
+    Example(
         "a mask filled from one separator to the next",
         before="""\
 import torch

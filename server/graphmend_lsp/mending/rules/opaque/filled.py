@@ -6,7 +6,7 @@ Pure reading of `Source`.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from graphmend_lsp.mending.facts.bindings import makes_tensor
 from graphmend_lsp.mending.facts.effects import changed_by
@@ -45,7 +45,8 @@ def made_as(
     """The expression that makes a tensor which the statements fill and give, where its sizes follow from what they take.
 
     `tensors` and `numbers` are the names that they take. It is the only value of the tensor's name, stands in no loop or branch,
-    reads nothing that the statements bind and no number of a tensor, and they give no tensor another shape.
+    reads no number of a tensor, and of what the statements bind only sizes that they name in front of it; they give no tensor
+    another shape.
     """
     bound = [
         one
@@ -59,9 +60,54 @@ def made_as(
         return None
     if any(_reshapes(one) for statement in statements for one in ast.walk(statement)):
         return None
-    changing = {one.id for one in bound}
-    known = frozenset(numbers) - changing
-    return render(source, holder.value) if _makes(source, holder.value, frozenset(tensors) - changing, known) else None
+    in_front = statements[: statements.index(holder)]
+    changed = {each for one in in_front for each in assigned(one)}
+    named = _named_sizes(source, in_front, tensors, numbers)
+    kept = frozenset(tensors) - changed
+    if not _makes(source, holder.value, kept, (frozenset(numbers) - changed) | named.keys()):
+        return None
+    return _with_sizes(source, holder.value, named)
+
+
+def _named_sizes(
+    source: Source, statements: Sequence[ast.stmt], tensors: Collection[str], numbers: Collection[str]
+) -> dict[str, str]:
+    """The names that statements, one after the other, give to sizes, dtypes and devices of what they take: each with that text.
+
+    A name that one of them binds otherwise, or later once more, is not among them.
+    """
+    found: dict[str, str] = {}
+    taken = {*tensors, *numbers}
+    for statement in statements:
+        value = statement.value if isinstance(statement, ast.Assign) else None
+        target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+        text = None
+        if (
+            isinstance(target, ast.Name)
+            and value is not None
+            and is_fixed(source, value, (*taken, *found), tensors=False)
+        ):
+            names = {one.id for one in ast.walk(value) if isinstance(one, ast.Name)}
+            text = _with_sizes(source, value, found) if names <= taken | found.keys() else None
+        for name in assigned(statement):
+            taken.discard(name)
+            found.pop(name, None)
+        if text is not None and isinstance(target, ast.Name):
+            found[target.id] = text
+    return found
+
+
+def _with_sizes(source: Source, value: ast.expr, named: Mapping[str, str]) -> str:
+    """The text of a value with what these names stand for in their place."""
+    begin, end = source.range(value)
+    names = [one for one in ast.walk(value) if isinstance(one, ast.Name) and one.id in named]
+    if not names:
+        return render(source, value)
+    text = source.text.value[begin:end]
+    for one in sorted(names, key=lambda one: source.range(one)[0], reverse=True):
+        first, last = source.range(one)
+        text = text[: first - begin] + f"({named[one.id]})" + text[last - begin :]
+    return ast.unparse(ast.parse(text, mode="eval"))
 
 
 def _makes(source: Source, value: ast.expr, tensors: Collection[str], numbers: Collection[str]) -> bool:
