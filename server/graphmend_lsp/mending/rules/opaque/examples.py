@@ -131,7 +131,6 @@ calls = [(torch.arange(12.0).view(3, 4), torch.tensor(one)) for one in ([5, 7], 
             ("longest", "int"),
             ("made", "float32 2 8 6"),
         ),
-        assumes=("shapes", "dtype"),
     ),
     Example(
         "a mask filled from one separator to the next",
@@ -435,7 +434,6 @@ calls = [
 ]
 """,
         gb_id="GB0124",
-        assumes=("shapes", "dtype"),
         seen=(
             ("x", "float32 4 3"),
             ("weight", "float32 2 3 2"),

@@ -123,7 +123,7 @@ def _region(source: Source, place: Site, sources: Mapping[str, str], *, carry: b
     exact = {text: made_as(source, inside, text, tensors, numbers) for text, _ in results} | {
         one: one for one in filled
     }
-    alike = bool(filled) and all(name in filled for name in run.gives)
+    alike = all(exact.values())
     return Region(
         run.first,
         run.last,
