@@ -150,7 +150,7 @@ def test_without_time_it_stays_different_and_says_so() -> None:
     old, new = (trial(output=torch.ones(2) + more, recipes=(call,)) for more in (0.0, 1e-3))
     original = Ran((old,), Planned(Plan((call,), frozenset()), old))
     params: Any = {"limits": {"seconds": 60.0, "memory_mb": None}}
-    request = Request(params, (), "", deadline=time.monotonic() + 20, watch=None)
+    request = Request(params, (), "", deadline=time.monotonic() + 15, watch=None)
     candidate: Any = {"texts": {}}
     shown = _again(request, candidate, original, Ran((new,)), lambda _: None, time.monotonic() - 30)
     assert shown == {("uncompiled", call): "the time limit left no time for float64"}
