@@ -94,7 +94,7 @@ def judge(
     reasons += [words_of(one) for one in _first(differences, "moved")]
     changes = [
         *(
-            f"{words_of(one)} (inductor fuses a graph of its own and rounds otherwise; equal in float64)"
+            f"{words_of(one)} (inductor fuses the mended graph differently and rounds otherwise; equal in float64)"
             for one in fused[:1]
         ),
         *(change for mend in mends for change in mend.changes),

@@ -15,50 +15,6 @@ calls = [(torch.arange(1.0, 5.0),), (-torch.arange(1.0, 5.0),), (torch.tensor([0
 
 EXAMPLES: tuple[Example, ...] = (
     Example(
-        "as many steps as data says, otherwise on another device",
-        before="""\
-import torch
-
-
-def fn(x: torch.Tensor, steps: torch.LongTensor):
-    y = x * 2
-    for _ in range(⟦int(steps)⟧):
-        if y.device.type == "cpu":
-            y = y.contiguous()
-        y = y * 0.5 + 1
-    return y.sum(-1)
-""",
-        after='''\
-import torch
-
-from graphmend_support import operator
-
-
-def fn(x: torch.Tensor, steps: torch.LongTensor):
-    y = x * 2
-    y = _fn_operator(steps.detach(), y)
-    return y.sum(-1)
-
-
-@operator(like=lambda y: y)
-def _fn_operator(steps: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """Runs uncompiled, as one operator of the graph."""
-    for _ in range(int(steps)):
-        if y.device.type == "cpu":
-            y = y.contiguous()
-        y = y * 0.5 + 1
-    return y
-''',
-        run="""\
-import torch
-
-calls = [(torch.arange(8.0).view(2, 4), torch.tensor(one)) for one in (1, 2, 3)]
-""",
-        outermost="fn",
-        seen=(("x", "float32 2 4"), ("y", "float32 2 4"), ("steps", "int64")),
-        assumes=("shapes", "dtype"),
-    ),
-    Example(
         "a tensor of named sizes, filled to lengths that data gives",
         before="""\
 import torch
@@ -70,6 +26,8 @@ def resize(x: torch.Tensor, lengths: torch.LongTensor, longest: int):
     width = x.shape[-1] - 1
     kind = x.dtype
     made = torch.empty((rows, longest, width * 2), device=x.device, dtype=kind)
+    if x.device.type == "cpu":
+        x = x.to(torch.float32)
     x = x.repeat(1, 2)[:, : width * 2].t().unsqueeze(0)
     for i in range(rows):
         length = ⟦lengths[i].item()⟧
@@ -107,6 +65,8 @@ def _resize_operator(lengths, x, longest: int) -> torch.Tensor:
     width = x.shape[-1] - 1
     kind = x.dtype
     made = torch.empty((rows, longest, width * 2), device=x.device, dtype=kind)
+    if x.device.type == "cpu":
+        x = x.to(torch.float32)
     x = x.repeat(1, 2)[:, : width * 2].t().unsqueeze(0)
     for i in range(rows):
         length = lengths[i].item()

@@ -41,8 +41,7 @@ class Region:
     `gives` are the names that they bind, empty when they return. `like` are texts of tensors like the results.
     `known` is a result that may be a tensor that there is already, where that may be seen; "" for none.
     `sized` is what may give other sizes for other data. `raises` is a statement that may raise; "" for none. `alike` says that
-    the results surely look as `like` says. `on_device` is a test of the device alone, which a run on one never sees fail; "" for
-    none.
+    the results surely look as `like` says.
     """
 
     first: ast.stmt
@@ -57,7 +56,6 @@ class Region:
     sized: str
     raises: str
     alike: bool
-    on_device: str
 
 
 class _FillsNothingError(Refused):
@@ -134,10 +132,9 @@ def _region(source: Source, place: Site, sources: Mapping[str, str], *, carry: b
         known,
         (*(deciding if alike else _conditions)(source, inside), *judge.tests),
         run.returns,
-        "" if all(exact.values()) else _sized(source, results, facts, inside),
+        "" if alike else _sized(source, results, facts, inside),
         next(iter(judge.raises), ""),
         alike,
-        next((source.code(one) for one in _tests(inside) if _asks_device(one)), ""),
     )
 
 
@@ -160,28 +157,14 @@ def _sized(
 
 
 def _conditions(source: Source, statements: Sequence[ast.stmt]) -> tuple[tuple[str, Span], ...]:
-    """What decides in the statements, but by the device alone: each result must be seen on both sides."""
-    return tuple((source.path, source.span(one)) for one in _tests(statements) if not _asks_device(one))
-
-
-def _tests(statements: Sequence[ast.stmt]) -> list[ast.expr]:
-    nodes = (one for statement in statements for one in ast.walk(statement))
-    return [one.test for one in nodes if isinstance(one, (ast.If, ast.While, ast.IfExp))]
-
-
-def _asks_device(test: ast.expr) -> bool:
-    """Whether a test asks for nothing but the kind of a device."""
-    if isinstance(test, ast.UnaryOp):
-        return isinstance(test.op, ast.Not) and _asks_device(test.operand)
-    if isinstance(test, ast.Compare):
-        kind = test.left
-        named = isinstance(kind, ast.Attribute) and kind.attr == "type" and isinstance(kind.value, ast.Attribute)
-        return (
-            named
-            and kind.value.attr == "device"  # type: ignore[attr-defined]
-            and all(isinstance(one, ast.Constant) for one in test.comparators)
-        )
-    return isinstance(test, ast.Attribute) and test.attr in ("is_cuda", "is_cpu", "is_mps", "is_xpu")
+    """What decides in the statements: each result must be seen on both sides."""
+    tests = [
+        one.test
+        for statement in statements
+        for one in ast.walk(statement)
+        if isinstance(one, (ast.If, ast.While, ast.IfExp))
+    ]
+    return tuple((source.path, source.span(one)) for one in tests)
 
 
 def _known_elsewhere(source: Source, function: Function, run: Run, statements: Sequence[ast.stmt]) -> str:

@@ -143,11 +143,6 @@ def _of_region(request: Request, source: Source, function: Function, region: Reg
         changes=(
             f"{where.capitalize()} {runs} uncompiled, as one operator that the compiler cannot fuse; "
             f"the backward pass runs {them} again.",
-            *(
-                [f"`{region.on_device}` depends on the device; verify on each that you use."]
-                if region.on_device
-                else []
-            ),
         ),
         assumes=() if region.alike else _assumed(source, region),
         cautions=_cautions(region),
