@@ -109,6 +109,7 @@ PICKED = {
         ["BarModel", "BarTextModel"],
     ),
     "from elsewhere": ([("Mine", "LlamaForCausalLM")], ["Mine"]),
+    "base of another kind": ([("BarModel", "PreTrainedAudioTokenizerBase")], ["BarModel"]),
     "base only": ([("BarPreTrainedModel", "PreTrainedModel")], []),
     "no model": ([("Bar", "object")], []),
 }  # fmt: skip

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from graphmend_lsp.worker.made_up.families import FAMILIES
+from graphmend_lsp.worker.made_up.lacking import lacking
 from graphmend_lsp.worker.made_up.pretrained import Inputs, Sizes
 from graphmend_lsp.worker.made_up.shrink import ALL_SIZES, LEVELS, Level, shrunk
+from graphmend_lsp.worker.made_up.trial import Seen, Trouble
 from graphmend_lsp.worker.made_up.values import Drawn, Made, New, describe
 
 
@@ -228,3 +230,55 @@ DESCRIBED = {
 @pytest.mark.parametrize("written", DESCRIBED)
 def test_values_as_one_would_write_them(written: str) -> None:
     assert describe(DESCRIBED[written]) == written
+
+
+NONE = "unsupported operand type(s) for ** or pow(): 'NoneType' and 'float'"
+
+# attributes of the part for text, the error, the failing line, what the configuration is seen to lack
+LACKING: dict[str, tuple[dict[str, Any], str, str, dict[str, Any]]] = {
+    "a width of heads": ({"head_dim": None}, NONE, "self.scaling = self.head_dim**-0.5", {"text_config.head_dim": 128}),
+    "a kind for each layer": (
+        {"mlp_layer_types": None}, "'NoneType' object is not subscriptable", 'if config.mlp_layer_types[index] == "sparse"',
+        {"text_config.mlp_layer_types": ["sparse"] * 32},
+    ),
+    "a number with a name": (
+        {"num_experts_per_tok": None}, "topk(): argument 'k' must be int, not NoneType", "torch.topk(scores, k=self.top_k)",
+        {"text_config.num_experts_per_tok": 2},
+    ),
+    "a number without": (
+        {"clip_qkv": None}, "torch.clamp: At least one of 'min' or 'max' must not be None", "x.clamp(max=self.clip_qkv)",
+        {"text_config.clip_qkv": 1.0},
+    ),
+    "an attribute": ({}, "'Text' object has no attribute 'rope_theta'", "config.rope_theta", {"text_config.rope_theta": 10_000.0}),
+    "a theta": (
+        {"rope_parameters": {"rope_type": "default", "rope_theta": None}}, NONE, "1.0 / base ** powers",
+        {"text_config.rope_parameters": {"rope_type": "default", "rope_theta": 10_000.0}},
+    ),
+    "sections": (
+        {"rope_parameters": {"rope_theta": 1.0}},
+        "split_with_sizes expects split_sizes to sum exactly to 16 (input tensor's size at dimension -1), but got split_sizes=[8, 12, 12]",
+        "", {"text_config.rope_parameters": {"rope_theta": 1.0, "mrope_section": [4, 6, 6]}},
+    ),
+    "what a message names": (
+        {"sliding_window": None}, "Could not find a `sliding_window` argument in the config, or it is not set", "raise ValueError()",
+        {"text_config.sliding_window": 4},
+    ),
+    "nothing of the configuration": ({}, NONE, "x ** y", {}),
+    "no None": ({"head_dim": None}, "size mismatch", "self.head_dim", {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LACKING)
+def test_what_a_configuration_lacks_is_seen_in_the_error(name: str) -> None:
+    given, message, line, expected = LACKING[name]
+    config = Config(text_config=Text(**given), vision_config=Vision())
+    assert lacking(Trouble("Error", message, (Seen("f", line, {}, frozenset()),)), config) == expected
+
+
+def test_sections_and_pictures_fit_the_small_text() -> None:
+    text = Text(rope_parameters={"mrope_section": [16, 24, 24], "rope_theta": 1.0}, head_dim=None)
+    small = shrunk(Config(text_config=text, vision_config=Vision(out_hidden_size=4096, image_token_id=None)), LEVELS[0])
+    heads = small.text_config.hidden_size // small.text_config.num_attention_heads
+    assert sum(small.text_config.rope_parameters["mrope_section"]) == heads // 2
+    assert small.vision_config.out_hidden_size == small.text_config.hidden_size
+    assert 0 < small.vision_config.image_token_id < small.text_config.vocab_size

@@ -60,6 +60,19 @@ CASES: dict[str, tuple[str, str, str, dict[str, Any], dict[str, bool], dict[str,
     "asked for": (
         "ValueError", "You have to specify pixel_values", "", {}, {"pixel_values": False}, {"pixel_values": normal(2, 8)},
     ),
+    "two asked for at once": (
+        "ValueError", "inputs_embeds and states cannot be None.", "", {}, {"inputs_embeds": False, "states": False},
+        {"inputs_embeds": normal(2, 8), "states": normal(2, 8)},
+    ),
+    "windows that do not divide a picture": (
+        "RuntimeError", "shape '[2, 4, 3, 4, 3, 48]' is invalid for input of size 18816", "", {"p": normal(2, 3, 224, 224)}, {"p": True},
+        {"p": normal(2, 3, 256, 256)},
+    ),
+    "padded rows without channels": (
+        "RuntimeError",
+        "Given groups=1, weight of size [8, 1, 7], expected input[1, 2, 56] to have 1 channels, but got 2 channels instead", "",
+        {"x": normal(2, 50)}, {"x": True}, {"x": normal(2, 1, 50)},
+    ),
     "one of two": (
         "ValueError", "You cannot specify both input_ids and inputs_embeds at the same time", "",
         {"input_ids": ids(2, 4), "inputs_embeds": normal(2, 4, 8)}, {"input_ids": False, "inputs_embeds": False},

@@ -110,7 +110,7 @@ def _is_base(base: ast.expr, classes: Mapping[str, Class], imports: Mapping[str,
     word = _last(base)
     if word is None or word in classes:
         return False
-    return word.endswith(_BASE) or _is_model_elsewhere(base, classes, imports)
+    return word.endswith(_BASE) or word.startswith("PreTrained") or _is_model_elsewhere(base, classes, imports)
 
 
 def _is_model_elsewhere(base: ast.expr, classes: Mapping[str, Class], imports: Mapping[str, str]) -> bool:

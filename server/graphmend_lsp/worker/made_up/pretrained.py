@@ -9,14 +9,19 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from .families import FAMILIES, Family
+from .lacking import lacking
 from .shrink import LEVELS, MOST_PARAMETERS, attribute, every_part, may_be_small, parts, shrunk
+from .trial import trouble_of
 from .values import Drawn
 
 ROWS, LENGTH = 2, 16
 _SOUND = 8000
+MOST_LACKING = 8
 _PICTURE = 224  # where no configuration says it
 _SMALL_PICTURE = 128  # the least that a network of five halvings takes well
 _FIRST = (
@@ -31,12 +36,12 @@ def family_of(config: Any) -> Family:
     return FAMILIES.get(getattr(config, "model_type", ""), Family())
 
 
-def small_config(model: Any, level: int) -> Any:
-    """The configuration of a model's class, shrunk to one of `LEVELS`."""
+def small_config(model: Any, level: int, more: Mapping[str, Any] | None = None) -> Any:
+    """The configuration of a model's class, shrunk to one of `LEVELS`; `more` are values by dotted name that it lacks."""
     kind = model.config_class
     family = FAMILIES.get(kind.model_type, Family())
     config = kind(**{name: _default(part).to_dict() for name, part in family.made_of.items()})
-    small = shrunk(config, LEVELS[level], family.config)
+    small = shrunk(config, LEVELS[level], {**family.config, **(more or {})})
     for part in every_part(small):
         _without_download(part)
     return small
@@ -65,6 +70,27 @@ def _without_download(config: Any) -> None:
     for name, value in values.items():
         if hasattr(config, name):
             setattr(config, name, value)
+
+
+def built(model: Any, level: int, more: Mapping[str, Any] | None = None) -> tuple[Any, Any, dict[str, Any]]:
+    """A model of that class, its configuration, and by dotted name what the configuration lacked; `more` is known of it.
+
+    Raises:
+        Exception: what the class raises.
+    """
+    more = dict(more or {})
+    while True:
+        config = small_config(model, level, more)
+        try:
+            refuse_large(model, config)
+            return filled(partial(model, config)), config, more
+        except MemoryError:
+            raise
+        except Exception as error:
+            missing = lacking(trouble_of(error), config)
+            if not missing.keys() - more.keys() or len(more) >= MOST_LACKING:
+                raise
+            more |= missing
 
 
 def refuse_large(model: Any, config: Any) -> None:

@@ -14,6 +14,7 @@ from ..compiling import uncompiled
 from ..failures import FailedError, failure
 from ..wire import EntrySpec
 from . import pretrained
+from .lacking import lacking
 from .modules import Arguments, arranged, construct, find_arguments, made_module
 from .names import signature
 from .search import search, sentence
@@ -29,10 +30,12 @@ _SEED = 20240917
 
 @dataclass(frozen=True)
 class Recipe:
-    """`level` is how far a transformers configuration is shrunk; `how` makes the module that is called, or whose method is."""
+    """`level` is how far a transformers configuration is shrunk, `lacked` what it lacks, by dotted name; `how` makes the
+    module that is called, or whose method is."""
 
     inputs: dict[str, Any] = field(default_factory=dict)
     level: int = 0
+    lacked: dict[str, Any] = field(default_factory=dict)
     how: New | None = None
 
 
@@ -68,7 +71,9 @@ def cook(
     torch.manual_seed(_SEED)
     if entry["kind"] == "transformers":
         kind = _named(module, entry)
-        program: Callable[..., Any] = pretrained.filled(partial(kind, pretrained.small_config(kind, recipe.level)))
+        program: Callable[..., Any] = pretrained.filled(
+            partial(kind, pretrained.small_config(kind, recipe.level, recipe.lacked))
+        )
         return program, [((), _drawn(recipe))]
     program, _ = _program(module, entry, recipe.how)
     values = _drawn(recipe)
@@ -91,36 +96,44 @@ def _find_pretrained(kind: Any, mode: str) -> Recipe:
     first: tuple[Trouble, str] | None = None
     large: tuple[int, Recipe] | None = None
     levels = list(range(len(LEVELS)))
+    more: dict[str, Any] = {}  # what the configuration was seen to lack
     while levels and (left := _SECONDS - (time.monotonic() - begun)) > 0:
         level = levels.pop(0)
         torch.manual_seed(_SEED)
         try:
-            config = pretrained.small_config(kind, level)
-            pretrained.refuse_large(kind, config)
-            model = pretrained.filled(partial(kind, config))
+            model, config, lacked = pretrained.built(kind, level, more)
         except Exception as error:
             first = first or ((trouble_of(error), "") if level else None)
             continue
         model.train(mode == "train")
         made = pretrained.Inputs(kind, config, mode, small=LEVELS[level].images)
+        missing: dict[str, Any] = {}
 
-        def call(inputs: dict[str, object], model: Any = model) -> Trouble | None:
+        def call(
+            inputs: dict[str, object], model: Any = model, config: Any = config, missing: dict[str, Any] = missing
+        ) -> Trouble | None:
             torch.manual_seed(_SEED)
             try:
                 values = {name: draw(value) for name, value in inputs.items()}
             except Exception as error:
                 return trouble_of(error)
-            return attempt(model, (), values, gradients=mode == "train")
+            trouble = attempt(model, (), values, gradients=mode == "train")
+            if trouble is not None and not missing:
+                missing.update(lacking(trouble, config))
+            return trouble
 
         small = LEVELS[level].images
         found = search(call, made.first(), made.allowed, made.guess, min(left, _SMALL_SECONDS) if small else left)
         if found.trouble is None:
-            recipe, count = Recipe(found.inputs, level), sum(one.numel() for one in model.parameters())
+            recipe, count = Recipe(found.inputs, level, lacked), sum(one.numel() for one in model.parameters())
             if large is not None or ALL_SIZES not in levels or count <= _LARGE:
                 return recipe if large is None or count < large[0] else large[1]
             levels, large = [ALL_SIZES], (count, recipe)
         elif large is not None:
             break
+        elif missing.keys() - more.keys() and len(more) < pretrained.MOST_LACKING:
+            more = {**lacked, **missing}
+            levels.insert(0, level)
         elif not small:  # what is this small may not fit; what is missing is told of what is larger
             if level > APART and first is not None and first[0].words == found.trouble.words:
                 break  # the configuration's size is not what is wrong

@@ -33,6 +33,7 @@ _TOKENS = re.compile(r"tokens: (\d+), features:? (\d+)|[Gg]ot (\d+) \w+ tokens i
 _TOKENS_OF = re.compile(
     r"number of (image|video|audio) tokens is (\d+) while the number of \w+ given to the model is (\d+)"
 )
+_SIDES = (256, 512, 640, 448)
 _FOUND = re.compile(r"(?:got|found|but is|received|given|not) \D{0,40}?(\d+)")
 _SIZES = re.compile(
     r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at non-singleton dimension (\d+)"
@@ -87,6 +88,7 @@ def _all(case: Case) -> Iterator[Inputs]:
         _named,
         _tokens,
         _pictures,
+        _windows,
         _numbers,
         _unpacked,
         _ranks,
@@ -138,9 +140,11 @@ def _named(case: Case) -> Iterator[Inputs]:
         return
     words = [word for word in dict.fromkeys(_NAMED.findall(case.trouble.message)) if word in case.allowed]
     if any(words_of in case.trouble.message for words_of in _WORDS_OF_ABSENCE):
-        for name in words:
-            if name not in case.inputs and (value := case.guess(name)) is not None:
-                yield _with(case.inputs, **{name: value})
+        absent = {name: value for name in words if name not in case.inputs and (value := case.guess(name)) is not None}
+        if len(absent) > 1 and " and " in case.trouble.message:
+            yield _with(case.inputs, **absent)
+        for name, value in absent.items():
+            yield _with(case.inputs, **{name: value})
     if not re.search(r"both|either|at the same time|only one|not support|exactly one|cannot", case.trouble.message):
         return
     given = [name for name in words if name in case.inputs and not case.allowed[name]]
@@ -188,6 +192,16 @@ def _pictures(case: Case) -> Iterator[Inputs]:
         for name, value in _drawn(case.inputs):
             if list(value.shape[-2:]) == have:
                 yield _with(case.inputs, **{name: value.shaped((*value.shape[:-2], *want))})
+
+
+def _windows(case: Case) -> Iterator[Inputs]:
+    """``shape '[2, 4, 3, 4, 3, 48]' is invalid``: windows that do not divide a picture; other sides may be divided."""
+    if "is invalid for input of size" not in case.trouble.message:
+        return
+    for side in _SIDES:
+        for name, value in _drawn(case.inputs):
+            if value.is_float and len(value.shape) >= 4 and value.shape[-1] == value.shape[-2] != side:
+                yield _with(case.inputs, **{name: value.shaped((*value.shape[:-2], side, side))})
 
 
 def _numbers(case: Case) -> Iterator[Inputs]:
@@ -253,7 +267,7 @@ def _channels(inputs: Inputs, got: list[int], want: int, have: int) -> Iterator[
         shape[at] = want
         yield _with(inputs, **{name: value.shaped(tuple(shape))})
     for name, value in _drawn(inputs):  # a convolution takes rows without channels for the channels of one row
-        if got[:1] == [1] and list(value.shape) == got[1:]:
+        if got[:1] == [1] and len(value.shape) == 2 and list(value.shape[:1]) == got[1:2] and value.is_float:
             yield _with(inputs, **{name: value.shaped((value.shape[0], want, *value.shape[1:]))})
     if not exact:
         yield from _swapped(inputs, have, want)

@@ -50,6 +50,7 @@ _NO_SIZE = re.compile(
 )
 _LEAST = 8  # what a number that is not named for a width becomes at least
 _TOKEN = re.compile(r"(_token_(id|index)|_id|_token|_ids|_index)$")
+_MEDIA = re.compile(r"^(image|video|audio)_token_(id|index)$")
 _EXPERT = re.compile(r"(num|n)(_local|_routed|_moe)?_experts$|^moe_num_experts$|^num_experts$")
 _TOP = re.compile(r"experts_per_tok(en)?$|moe_top_?k$|^moe_k$|num_selected_experts$")
 
@@ -100,7 +101,38 @@ def shrunk(config: Any, level: Level, told: Mapping[str, Any] | None = None) -> 
     result = _rebuilt(config, level, factor, words)
     for name, value in (told or {}).items():
         _set(result, name, value)
+    for part in every_part(result):
+        _fit_sections(part)
+        _fit_pictures(part)
     return result
+
+
+def _fit_sections(config: Any) -> None:
+    """The sections of a rotary embedding of several dimensions are as long together as half of what is rotated."""
+    for name in ("rope_parameters", "rope_scaling"):
+        rope = attribute(config, name)
+        sections = rope.get("mrope_section") if isinstance(rope, dict) else None
+        width, heads = attribute(config, "hidden_size"), attribute(config, "num_attention_heads")
+        if not isinstance(sections, list) or not isinstance(width, int) or not isinstance(heads, int):
+            continue
+        rotated = rope.get("partial_rotary_factor") or attribute(config, "partial_rotary_factor") or 1.0
+        half = (int((attribute(config, "head_dim") or width // heads) * rotated) + 1) // 2
+        if sum(sections) != half >= len(sections):
+            setattr(config, name, {**rope, "mrope_section": scaled(sections, half)})
+
+
+def scaled(sections: list[int], total: int) -> list[int]:
+    """The numbers with another sum, in about the same relation to each other."""
+    rest = [max(one * total // sum(sections), 1) for one in sections[1:]]
+    return [total - sum(rest), *rest]
+
+
+def _fit_pictures(config: Any) -> None:
+    """What a part for pictures gives is as wide as the text that it goes into."""
+    text = attribute(attribute(config, "text_config"), "hidden_size")
+    for part in parts(config).values():
+        if isinstance(text, int) and isinstance(attribute(part, "out_hidden_size"), int):
+            part.out_hidden_size = text
 
 
 def may_be_small(config: Any) -> bool:
@@ -243,6 +275,8 @@ def _changes(config: Any, level: Level, factor: int, words: dict[int, int]) -> d
         changes["num_key_value_heads"] = changes.get("num_attention_heads", numbers["num_attention_heads"])
     if attribute(config, "use_mamba_kernels"):
         changes["use_mamba_kernels"] = False  # they are for CUDA only
+    for at, name in enumerate(name for name, value in vars(config).items() if value is None and _MEDIA.search(name)):
+        changes[name] = VOCABULARY // 2 + at
     if attribute(config, "vocab_size", 0) is None:
         changes["vocab_size"] = VOCABULARY // 4
     for name, value in vars(config).items():
