@@ -259,6 +259,10 @@ LACKING: dict[str, tuple[dict[str, Any], str, str, dict[str, Any]]] = {
         "split_with_sizes expects split_sizes to sum exactly to 16 (input tensor's size at dimension -1), but got split_sizes=[8, 12, 12]",
         "", {"text_config.rope_parameters": {"rope_theta": 1.0, "mrope_section": [4, 6, 6]}},
     ),
+    "a token that ids are compared with": (
+        {"image_token_index": None}, "'bool' object has no attribute 'unsqueeze'", "special_mask.unsqueeze(-1)",
+        {"text_config.image_token_index": 128},
+    ),
     "what a message names": (
         {"sliding_window": None}, "Could not find a `sliding_window` argument in the config, or it is not set", "raise ValueError()",
         {"text_config.sliding_window": 4},
@@ -277,8 +281,7 @@ def test_what_a_configuration_lacks_is_seen_in_the_error(name: str) -> None:
 
 def test_sections_and_pictures_fit_the_small_text() -> None:
     text = Text(rope_parameters={"mrope_section": [16, 24, 24], "rope_theta": 1.0}, head_dim=None)
-    small = shrunk(Config(text_config=text, vision_config=Vision(out_hidden_size=4096, image_token_id=None)), LEVELS[0])
+    small = shrunk(Config(text_config=text, vision_config=Vision(out_hidden_size=4096)), LEVELS[0])
     heads = small.text_config.hidden_size // small.text_config.num_attention_heads
     assert sum(small.text_config.rope_parameters["mrope_section"]) == heads // 2
     assert small.vision_config.out_hidden_size == small.text_config.hidden_size
-    assert 0 < small.vision_config.image_token_id < small.text_config.vocab_size

@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from .names import number
-from .shrink import attribute, parts, scaled
+from .shrink import VOCABULARY, attribute, parts, scaled
 from .trial import Trouble
 
 _NO_ATTRIBUTE = re.compile(r"'(\w+)' object has no attribute '(\w+)'")
 _SPLIT = re.compile(r"expects split_sizes to sum exactly to (\d+) .*got split_sizes=\[(\d+, \d+, \d+)\]")
 _NOT_SET = re.compile(r"[`'](\w+)[`'] .*config.*\bnot set\b")
+_MEDIA = re.compile(r"^(image|video|audio)_token_(id|index)$")
 _KNOWN = {"rope_theta": 10_000.0}
 _ALIASES = {"top_k": "num_experts_per_tok"}  # what modules call it, and what configurations do
 _DEEP = 4
@@ -35,6 +36,13 @@ def lacking(trouble: Trouble, config: Any) -> dict[str, Any]:
             f"{path}rope_parameters": {**rope, "mrope_section": sections}
             for path, part in named_parts(config)
             if isinstance(rope := attribute(part, "rope_parameters"), dict) and attribute(part, "vocab_size")
+        }
+    if "'bool' object has no attribute" in trouble.message:  # ids that are compared with a token that is None
+        return {
+            f"{path}{name}": VOCABULARY // 2
+            for path, part in named_parts(config)
+            for name, value in vars(part).items()
+            if value is None and _MEDIA.search(name)
         }
     if found := _NOT_SET.search(trouble.message):
         return {

@@ -50,7 +50,6 @@ _NO_SIZE = re.compile(
 )
 _LEAST = 8  # what a number that is not named for a width becomes at least
 _TOKEN = re.compile(r"(_token_(id|index)|_id|_token|_ids|_index)$")
-_MEDIA = re.compile(r"^(image|video|audio)_token_(id|index)$")
 _EXPERT = re.compile(r"(num|n)(_local|_routed|_moe)?_experts$|^moe_num_experts$|^num_experts$")
 _TOP = re.compile(r"experts_per_tok(en)?$|moe_top_?k$|^moe_k$|num_selected_experts$")
 
@@ -275,8 +274,6 @@ def _changes(config: Any, level: Level, factor: int, words: dict[int, int]) -> d
         changes["num_key_value_heads"] = changes.get("num_attention_heads", numbers["num_attention_heads"])
     if attribute(config, "use_mamba_kernels"):
         changes["use_mamba_kernels"] = False  # they are for CUDA only
-    for at, name in enumerate(name for name, value in vars(config).items() if value is None and _MEDIA.search(name)):
-        changes[name] = VOCABULARY // 2 + at
     if attribute(config, "vocab_size", 0) is None:
         changes["vocab_size"] = VOCABULARY // 4
     for name, value in vars(config).items():
