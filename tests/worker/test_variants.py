@@ -22,7 +22,7 @@ from graphmend_lsp.worker.recipes import (
     standard,
     unusual,
 )
-from graphmend_lsp.worker.variants import SPOTS, make
+from graphmend_lsp.worker.variants import SPOTS, make, mark_changing
 
 
 @dataclass
@@ -209,3 +209,27 @@ def test_other_sizes_are_compiled_by_inductor_without_gradients() -> None:
     assert (first, [one.resize for one in others]) == (own, [(3, 4), (3, 1)])
     assert all(one.call_mode == "no_grad" and not one.gradients for one in others)
     assert set(others) <= set(chosen.everything(every_size=True))
+
+
+def test_one_graph_serves_all_larger_sizes() -> None:
+    given = (torch.randn(2, 5), torch.randn(5)), {}
+    rows, columns = Recipe(0, resize=(2, 3)), Recipe(0, resize=(5, 6))
+    graphs: list[int] = []
+
+    def count(graph: torch.fx.GraphModule, _: object) -> torch.fx.GraphModule:
+        graphs.append(1)
+        return graph
+
+    def run(sizes: tuple[Recipe, ...]) -> int:
+        torch._dynamo.reset()
+        graphs.clear()
+        program = torch.compile(lambda x, y: (x * 2 + y).sum(), backend=count)
+        program(*given[0])
+        for recipe in (rows, columns, Recipe(0, resize=(2, 1))):
+            made = make(recipe, [given])
+            mark_changing(made, given, sizes)
+            program(*made[0])
+        return len(graphs)
+
+    assert run(()) == 4  # as given, other rows, other columns, one row
+    assert run((rows, columns)) == 3

@@ -15,7 +15,7 @@ from .observe import Observation, Raised, Subject, observe
 from .probes import Kept, limited, probed
 from .recipes import Arguments, Recipe
 from .snapshot import Store
-from .variants import make
+from .variants import make, mark_changing
 
 PROBE_SECONDS = 10.0  # that one probe may take
 COMPILED_SECONDS = 60.0  # that it may take where the program is compiled for it
@@ -67,8 +67,11 @@ def perform(
     double: bool = False,
     kept: Kept | None = None,
     seconds: float = PROBE_SECONDS,
+    sizes: Sequence[Recipe] = (),
 ) -> Observation:
     """Make the call of a recipe and observe it. `calls` are the entry's own objects, `pristine` their copies.
+
+    `sizes` are calls of other sizes for which the graph of this one shall serve, too.
 
     `double`: in float64; then `calls` are in it already. `kept` is the state from which probes are made, each in `seconds`.
 
@@ -84,6 +87,8 @@ def perform(
             args, kwargs = calls[recipe.base] if recipe.own else make(recipe, pristine)
             if double and not recipe.own:
                 args, kwargs = widened((args, kwargs))
+            if sizes and not recipe.own:
+                mark_changing((args, kwargs), pristine[recipe.base], sizes)
             made = subject_in(recipe.call_mode, subject, (args, kwargs))
             with other_weights(recipe.weights, subject.modules), other_mode(recipe.mode, subject.modules):
                 seen = observe(made, recipe.label, args, kwargs, store, ear, recipe.luck)

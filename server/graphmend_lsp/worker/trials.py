@@ -354,6 +354,7 @@ def run(
             perform(
                 subject, done[-1], calls, pristine, store, listener,
                 double=double, kept=kept, seconds=COMPILED_SECONDS,
+                sizes=_of_larger_sizes(done[-1], waiting) if way == "inductor" else (),
             )
         )  # fmt: skip
         took = time.process_time() - before
@@ -417,6 +418,14 @@ def _recipes_of(way: Way, chosen: Plan) -> Sequence[Recipe]:
     if way == "inductor":
         return chosen.of_every_size()
     return chosen.recipes if way == "eager" else chosen.lean()
+
+
+def _of_larger_sizes(recipe: Recipe, waiting: Sequence[Recipe]) -> tuple[Recipe, ...]:
+    """The call, when it is of a larger size, and those to come that are; each may be compiled with one graph."""
+    calls = [
+        one for one in (recipe, *waiting) if one.resize is not None and one.resize[1] > 1 and one.base == recipe.base
+    ]
+    return tuple(calls) if recipe in calls else ()
 
 
 def _prepare(origin: Origin, loaded: Loaded, way: Way) -> tuple[Subject, list[Arguments], Listener]:

@@ -51,6 +51,21 @@ def make(recipe: Recipe, calls: Sequence[Arguments]) -> Arguments:
     return made[0], made[1]
 
 
+def mark_changing(made: Arguments, original: Arguments, changes: Sequence[Recipe]) -> None:
+    """Ask TorchDynamo to keep the sizes that those recipes change symbolic where it can, so that one graph serves them all.
+
+    `made` is what a recipe made of `original`. A size of 1 always has a graph of its own.
+    """
+    for (_, new), (_, old) in zip(tensors_of(made), tensors_of(original), strict=False):
+        if isinstance(new, torch.nn.Parameter) or new.dim() != old.dim():
+            continue
+        for resize, axis in dict.fromkeys((one.resize, one.axis) for one in changes):
+            for dimension, size in enumerate(old.shape):
+                changes_here = resize is not None and resize[0] == size and axis in (None, dimension)
+                if changes_here and new.shape[dimension] > 1:
+                    torch._dynamo.maybe_mark_dynamic(new, dimension)
+
+
 SPOTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "one element 0": lambda t: poke(t, 0.0),
     "one element 1": lambda t: poke(t, 1.0),

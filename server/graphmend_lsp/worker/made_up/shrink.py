@@ -20,7 +20,7 @@ MOST_LAYERS = 8
 MOST_PARAMETERS = 400_000_000
 _IMAGE, _SMALL_IMAGE = 224, 112
 _NARROWEST, _NARROW = 32, 256  # no width becomes less than the first; one of the second is small enough
-_EXPERTS, _QUERIES, _CHUNK = 4, 50, 16
+_EXPERTS, _QUERIES, _CHUNK, _SOURCE = 4, 50, 16, 128
 
 _HEADS = re.compile(
     r"(^|_)(n_?heads?|num_heads|attention_heads|key_value_heads|kv_heads|n_head_kv|query_heads)$|^n_head$"
@@ -327,7 +327,7 @@ def _fewer_layers(config: Any, numbers: dict[str, int]) -> dict[str, Any]:
 
 
 def _smaller_counts(numbers: dict[str, int]) -> dict[str, Any]:
-    """Fewer experts and queries, and smaller chunks of a sequence."""
+    """Fewer experts and queries, smaller chunks of a sequence, and shorter sounds."""
     changes: dict[str, Any] = {}
     groups = numbers.get("n_group", 1)
     for name, number in numbers.items():
@@ -337,6 +337,8 @@ def _smaller_counts(numbers: dict[str, int]) -> dict[str, Any]:
             changes[name] = _CHUNK  # a state space computes chunk by chunk: the square of it, whatever the length
         elif name == "num_queries" and number > _QUERIES:
             changes[name] = _QUERIES
+        elif name == "max_source_positions" and number > _SOURCE:
+            changes[name] = _SOURCE  # an encoder of sounds takes all of them in each call
         elif _TOP.search(name) and number > LAYERS:
             changes[name] = LAYERS
     return changes
