@@ -12,6 +12,7 @@ from graphmend_lsp.mending import propose
 from graphmend_lsp.mending.rule import DEFAULT_STYLE, Example, Style
 from graphmend_lsp.mending.rules.opaque.examples import EXAMPLES
 from graphmend_lsp.mending.rules.opaque.filled import made_as
+from graphmend_lsp.mending.rules.opaque.sizes import follows_data, is_fixed
 from graphmend_lsp.mending.syntax.source import Source, read
 from graphmend_lsp.model import Mend
 from graphmend_lsp.text import Text, apply_edits
@@ -423,3 +424,24 @@ def test_a_tensor_is_made_of_the_sizes_that_names_in_front_of_it_hold(lines: str
     function = source.tree.body[1]
     assert isinstance(function, ast.FunctionDef)
     assert made_as(source, function.body, "made", {"n"}, {"longest"}) == made
+
+
+@pytest.mark.parametrize(
+    ("size", "fixed"),
+    [
+        ("x.shape[0]", True), ("x.shape[-1]", True), ("x.shape[:2]", True), ("x.shape[dim]", True), ("x.shape[n.ndim - 1]", True),
+        ("x.shape[self.dim]", True), ("x.size(1)", True), ("x.size(dim=0)", True), ("x.shape[n[0]]", False), ("x.size(n[0])", False),
+        ("x.shape[int(n.sum())]", False), ("x.size(dim=n[0])", False), ("n[0]", False),
+    ],
+)  # fmt: skip
+def test_a_size_that_a_tensor_chooses_is_no_fixed_size(size: str, fixed: bool) -> None:
+    text = f"import torch\ndef f(self, x: torch.Tensor, n: torch.Tensor, dim: int):\n    return torch.zeros({size})\n"
+    source = read("/p/a.py", text)
+    assert isinstance(source, Source)
+    [call] = [
+        one for one in ast.walk(source.tree) if isinstance(one, ast.Call) and ast.unparse(one.func) == "torch.zeros"
+    ]
+    assert is_fixed(source, call.args[0], tensors=False) == fixed
+    function = source.tree.body[1]
+    assert isinstance(function, ast.FunctionDef)
+    assert (follows_data(source, function.body) is None) == fixed

@@ -67,13 +67,25 @@ def is_fixed(source: Source, node: ast.expr, numbers: Collection[str] = (), *, t
         parts = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr)]
         return all(is_fixed(source, one, numbers, tensors=tensors) for one in parts)
     if isinstance(node, ast.Subscript):
-        return isinstance(node.value, ast.Attribute) and node.value.attr in _SHAPES
+        shape = isinstance(node.value, ast.Attribute) and node.value.attr in _SHAPES
+        return shape and _reads_nothing(source, node.slice)
     if isinstance(node, ast.Attribute):
         return node.attr in (*_SHAPES, "dtype", "device") or (dotted(source, node) or "").startswith("torch.")
     if isinstance(node, ast.Call):
         called = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-        return called in _SHAPES or is_builtin(source, node.func, "len")
+        given = [*node.args, *(one.value for one in node.keywords)]
+        sized = called in _SHAPES and all(_reads_nothing(source, one) for one in given)
+        return sized or is_builtin(source, node.func, "len")
     return isinstance(node, ast.Name) and (node.id in numbers or (tensors and Kinds(source).of(node) == "tensor"))
+
+
+def _reads_nothing(source: Source, index: ast.expr) -> bool:
+    """Whether what chooses among sizes is no number read from a tensor: ``x.shape[dim]``, not ``x.shape[n[0]]``."""
+    if isinstance(index, (ast.Name, ast.Attribute)):
+        return Kinds(source).of(index) != "tensor"
+    if isinstance(index, (ast.Subscript, ast.Call)):
+        return is_fixed(source, index, tensors=False)
+    return all(_reads_nothing(source, one) for one in ast.iter_child_nodes(index) if isinstance(one, ast.expr))
 
 
 def _in_counted_loop(source: Source, node: ast.AST, statements: Sequence[ast.stmt]) -> bool:
