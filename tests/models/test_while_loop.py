@@ -58,7 +58,7 @@ _OFF = "@torch.no_grad()"
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def session() -> AsyncIterator[Session]:
-    one = Session(WorkerConfig(seconds=120))
+    one = Session(WorkerConfig(seconds=300))
     yield one
     await one.close()
 

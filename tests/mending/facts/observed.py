@@ -12,7 +12,13 @@ from typing import Any
 import torch
 import torch.nn.functional as F  # noqa: N812
 
-HOMES: dict[str, Any] = {"torch": torch, "Tensor": torch.Tensor, "functional": F}
+HOMES: dict[str, Any] = {
+    "torch": torch,
+    "Tensor": torch.Tensor,
+    "functional": F,
+    "special": torch.special,
+    "linalg": torch.linalg,
+}
 
 
 class _Failed:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from graphmend_lsp.mending.facts.operators.functional import FUNCTIONAL as _FUNCTIONAL
 from graphmend_lsp.mending.facts.operators.functions import FUNCTIONS as _FUNCTIONS
@@ -18,17 +19,28 @@ from graphmend_lsp.mending.facts.operators.python import BUILTINS as _BUILTINS
 from graphmend_lsp.mending.facts.operators.python import IN_PLACE as _IN_PLACE
 from graphmend_lsp.mending.facts.operators.python import OPERATORS as _OPERATORS
 from graphmend_lsp.mending.facts.operators.shared import SHARED as _SHARED
+from graphmend_lsp.mending.facts.operators.special import LINALG as _LINALG
+from graphmend_lsp.mending.facts.operators.special import LINALG_AS, SPECIAL_AS
+from graphmend_lsp.mending.facts.operators.special import SPECIAL as _SPECIAL
 
 __all__ = [
-    "ATTRIBUTES", "BUILTINS", "FUNCTIONAL", "FUNCTIONS", "METHODS", "OPERATORS", "UNKNOWN", "Operator", "in_place",
-    "names_that", "operator_of_ast", "operator_of_attribute", "operator_of_builtin", "operator_of_function", "operator_of_method",
-    "operators_named",
+    "ATTRIBUTES", "BUILTINS", "FUNCTIONAL", "FUNCTIONS", "LINALG", "METHODS", "OPERATORS", "SPECIAL", "UNKNOWN", "Operator",
+    "in_place", "names_that", "operator_of_ast", "operator_of_attribute", "operator_of_builtin", "operator_of_function",
+    "operator_of_method", "operators_named",
 ]  # fmt: skip
+
+
+def _under(names: Mapping[str, str]) -> dict[str, Operator]:
+    """Operators that another module of torch has under names of its own; in place they have no twin there."""
+    return {name: replace(FUNCTIONS[known], name=name, twin=None) for name, known in names.items()}
+
 
 _shared = read(_SHARED)
 METHODS: Mapping[str, Operator] = _shared | read(_METHODS)
 FUNCTIONS: Mapping[str, Operator] = _shared | read(_FUNCTIONS)
 FUNCTIONAL: Mapping[str, Operator] = read(_FUNCTIONAL)
+SPECIAL: Mapping[str, Operator] = read(_SPECIAL) | _under(SPECIAL_AS)
+LINALG: Mapping[str, Operator] = read(_LINALG) | _under(LINALG_AS)
 ATTRIBUTES: Mapping[str, Operator] = read(_ATTRIBUTES)
 OPERATORS: Mapping[str, Operator] = read(_OPERATORS)
 BUILTINS: Mapping[str, Operator] = read(_BUILTINS)
@@ -36,6 +48,8 @@ BUILTINS: Mapping[str, Operator] = read(_BUILTINS)
 _HOMES = {
     "torch": FUNCTIONS,
     "torch.nn.functional": FUNCTIONAL,
+    "torch.special": SPECIAL,
+    "torch.linalg": LINALG,
     "torch.Tensor": METHODS,
 }
 
@@ -51,7 +65,7 @@ def operator_of_attribute(name: str) -> Operator | None:
 
 
 def operator_of_function(name: str) -> Operator | None:
-    """What a function does, by its full name: ``torch.add``, ``torch.nn.functional.relu``, ``torch.Tensor.add_``."""
+    """What a function does, by its full name: ``torch.add``, ``torch.nn.functional.relu``, ``torch.linalg.norm``."""
     home, _, last = name.rpartition(".")
     return _HOMES[home].get(last) if home in _HOMES else None
 
