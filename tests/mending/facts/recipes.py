@@ -72,6 +72,8 @@ c, t(2, 4, 3):  bmm matmul
 x @ x.mT + torch.eye(3, dtype=x.dtype):  cholesky cholesky_inverse inverse
 v.long():  bincount
 x, 0, 1, 0.5:  renorm renorm_
+x, 2 / x, "nuc":  cond matrix_norm
+x, -1:  matrix_power
 x, 2:  multinomial movedim topk nonzero_static unbind sum var repeat_interleave
 b, x, y:  where
 b:  where nonzero argwhere

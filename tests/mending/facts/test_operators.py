@@ -337,6 +337,34 @@ def _finite(function: Any, x: torch.Tensor) -> bool | None:
     return bool(value.isfinite().all() and x.grad is not None and x.grad.isfinite().all())
 
 
+NOT_FINITE = (float("nan"), float("inf"), 0.0, 1.0)
+"""What all elements of a floating operand are: also a matrix that has no inverse."""
+
+
+def test_raises_for_no_values_where_the_table_says_nothing_of_it() -> None:
+    wrong: dict[str, str] = {}
+    for run in seen():
+        if run.one.raises or run.one.effect or run.one.random or run.one.reads or not run.one.is_tensor:
+            continue
+        for value in NOT_FINITE:
+            operands = run.call.make()
+            floating = [part for part in tensors(operands) if part.is_floating_point() and part.layout is torch.strided]
+            with torch.no_grad():
+                for part in floating:
+                    part.fill_(value)
+            if floating and run.call.run(operands) is FAILED:
+                wrong[run.label] = f"{run.label} raises for {value}"
+    reported(list(wrong.values()))
+
+
+def test_several_tensors_where_the_table_says_one() -> None:
+    given: dict[str, list[bool]] = defaultdict(list)
+    for run in seen():
+        if run.one.gives == "tensor":
+            given[run.label.partition("(")[0]].append(isinstance(run.result, tuple))
+    reported([f"{name} always gives several tensors" for name, found in given.items() if all(found)])
+
+
 def test_refuses_integers_where_the_table_says() -> None:
     wrong, asked = [], 0
     for run in seen():

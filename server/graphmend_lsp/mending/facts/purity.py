@@ -45,11 +45,7 @@ _PURE_EXCEPTIONS = frozenset((
 _TRUSTED_BUILTINS = _words("any all bool complex float getattr int len max min sum")
 """What they raise for is text, another kind of object, or nothing at all."""
 
-_PURE_PACKAGES = ("torch.fft", "torch.linalg", "torch.special")
-_CANNOT_RAISE = _words(
-    "norm vector_norm matrix_norm cross vecdot multi_dot matmul diagonal det slogdet qr matrix_exp vander"
-)
-"""Of `torch.linalg`: what takes any values; the others are for matrices that are invertible, finite, positive."""
+_PURE_PACKAGES = ("torch.fft", "torch.special")
 
 TENSOR_METHODS = frozenset(name for name, one in METHODS.items() if not (one.effect or one.random))
 """Methods of a tensor that only compute."""
@@ -189,8 +185,7 @@ def _of_torch(node: ast.Call, name: str) -> Iterator[Hazard]:
         elif _raises_on_data(node, operator):
             yield Hazard("raises", node, "may raise for values out of range")
     elif home in _PURE_PACKAGES:
-        if home == "torch.linalg" and last not in _CANNOT_RAISE:
-            yield Hazard("raises", node, "may raise for values out of range")
+        return
     elif last[:1].isupper():
         if name not in ("torch.Size", "torch.Tensor"):
             yield Hazard("effect", node, "creates an object")
@@ -247,7 +242,15 @@ def _raises_on_data(node: ast.Call, operator: Operator) -> bool:
     if rounded and operator.name in ("div", "divide", "div_", "divide_"):
         return True  # of integers by zero
     sizes = operator.form == "makes" or operator.name == "repeat_interleave"
-    return operator.raises and not (sizes and _size_arguments_are_safe(node))
+    at_fault = _by_singular_values(node, operator) if operator.name == "norm" else operator.raises
+    return at_fault and not (sizes and _size_arguments_are_safe(node))
+
+
+def _by_singular_values(node: ast.Call, operator: Operator) -> bool:
+    """Whether a norm may be of a matrix (``"nuc"``, `torch.linalg.norm` with an order), which raises for elements not finite."""
+    if operator.raises:
+        return len(node.args) > 1 or any(one.arg in ("ord", None) for one in node.keywords)
+    return any(isinstance(getattr(one, "value", None), str) for one in ast.walk(node))
 
 
 def _is_none(node: ast.expr) -> bool:

@@ -21,7 +21,9 @@ isin                                # each element is looked for among all of th
 [float]
 cdist
 [reduction float]
-frobenius_norm nuclear_norm
+frobenius_norm
+[reduction float raises]
+nuclear_norm
 [reduction tensors float]
 std_mean var_mean
 [float]
@@ -65,7 +67,7 @@ tensordot dsmm hsmm hspmm spmm saddmm
 vander
 [int64]
 bucketize searchsorted
-[int64 raises]
+[tensors int64 raises]
 unravel_index
 [tensors raises random]
 lobpcg

@@ -193,7 +193,9 @@ unique unique_consecutive masked_select
 diff
 
 [promoted]
-addbmm addmm addmv addr baddbmm bmm ger inner kron matmul mm mv outer cross matrix_power
+addbmm addmm addmv addr baddbmm bmm ger inner kron matmul mm mv outer cross
+[promoted raises]
+matrix_power
 [promoted dimensionless]
 dot vdot
 [float]

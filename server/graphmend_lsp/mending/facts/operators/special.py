@@ -11,13 +11,15 @@ SPECIAL_AS = {
 }  # fmt: skip
 LINALG_AS = {
     "cholesky": "cholesky", "det": "det", "diagonal": "diagonal", "eig": "eig", "inv": "inverse", "lu": "lu", "matmul": "matmul",
-    "matrix_exp": "matrix_exp", "matrix_power": "matrix_power", "pinv": "pinverse", "qr": "qr", "slogdet": "slogdet",
+    "matrix_exp": "matrix_exp", "pinv": "pinverse", "qr": "qr", "slogdet": "slogdet",
     "svd": "svd", "vander": "vander",
 }  # fmt: skip
 
 SPECIAL = """
 [elementwise float nonnegative]
-gammainc gammaincc i0e ndtr
+i0e ndtr
+[elementwise float nonnegative of_two safe=1]
+gammainc gammaincc
 [elementwise float]
 i1e log_ndtr
 [elementwise float nonnegative safe=0]
@@ -30,8 +32,6 @@ entr
 ndtri
 [elementwise float of_two safe=1]
 xlog1py
-[elementwise float of_two safe=2]
-zeta
 [elementwise float cut]
 airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 spherical_bessel_j0
 modified_bessel_i0 modified_bessel_i1 modified_bessel_k0 modified_bessel_k1 scaled_modified_bessel_k0 scaled_modified_bessel_k1
@@ -41,20 +41,24 @@ shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u shifted_chebyshev_
 """
 
 LINALG = """
+[reduction float floats nonnegative raises]    # with an order: by singular values
+norm
 [reduction float floats nonnegative]
-norm vector_norm
-[float floats nonnegative]
+vector_norm
+[float floats nonnegative raises]
 cond matrix_norm
 [promoted]
 cross multi_dot
+[promoted raises]
+matrix_power
 [promoted keeps_sign]
 vecdot
 [int64 nonnegative raises]
 matrix_rank
 [float raises]
-cholesky_ex eigvalsh householder_product inv_ex ldl_solve lu_solve solve solve_triangular svdvals tensorinv tensorsolve
+eigvalsh householder_product ldl_solve lu_solve solve solve_triangular svdvals tensorinv tensorsolve
 [raises]
 eigvals
 [tensors raises]
-eigh ldl_factor ldl_factor_ex lstsq lu_factor lu_factor_ex solve_ex
+cholesky_ex eigh inv_ex ldl_factor ldl_factor_ex lstsq lu_factor lu_factor_ex solve_ex
 """
