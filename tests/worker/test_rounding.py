@@ -152,7 +152,7 @@ def test_without_time_it_stays_different_and_says_so() -> None:
     params: Any = {"limits": {"seconds": 60.0, "memory_mb": None}}
     request = Request(params, (), "", deadline=time.monotonic() + 15, watch=None)
     candidate: Any = {"texts": {}}
-    shown = _again(request, candidate, original, Ran((new,)), lambda _: None, time.monotonic() - 30)
+    shown = _again(request, candidate, original, Ran((new,)), {}, lambda _: None, time.monotonic() - 30)
     assert shown == {("uncompiled", call): "the time limit left no time for float64"}
     comparison, _ = compare_trial(Programs([old], [new]), new, shown)
     assert [one["severity"] for one in comparison.differences] == ["different"]

@@ -101,7 +101,8 @@ def compare_trial(
         comparison.differences = [
             {**one, "fused": True} if one.get("rounded") else one for one in comparison.differences
         ]
-    return comparison, not found.like and (bool(comparison.differences) or not found.complete)
+    unlike = [one for one in comparison.differences if not one.get("fused")]
+    return comparison, not found.like and (bool(unlike) or not found.complete)
 
 
 def paired(programs: Programs, new: Trial) -> Pairs:
@@ -133,10 +134,11 @@ def paired(programs: Programs, new: Trial) -> Pairs:
 
 
 def changes_state(trial: Trial) -> bool:
-    """Whether the state is not the same after every call, but for probes, behind which it is put back."""
+    """Whether the state is not the same after every call, but for those behind which it is put back: probes, and calls with
+    other weights or in the other mode. What these leave behind is seen in the calls after them."""
     seen = zip(trial.recipes, trial.observations, strict=False)
-    first, *others = (one.parts.get("state", {}) for recipe, one in seen if not recipe.probe)
-    return any(state != first for state in others)
+    kept = [one for recipe, one in seen if not (recipe.probe or recipe.weights or recipe.mode)]
+    return any(one.parts.get("state", {}) != kept[0].parts.get("state", {}) for one in kept[1:])
 
 
 def _in_use(pair: Pair, new: Trial) -> list[Difference]:

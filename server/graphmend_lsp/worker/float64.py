@@ -7,20 +7,77 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from types import FrameType
-from typing import Any
+from typing import Any, Literal
 
 import torch
+from torch._library import custom_ops
+from torch.fx.node import map_aggregate
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from .places import kind_of
 from .recipes import Arguments
 from .snapshot import tensors_of
 from .variants import substitute
 
+Double = Literal["", "double", "widened"]
+"""A program as it is; with modules and arguments in float64; with all in float64 that it makes or puts into float32, too."""
 WIDER: Mapping[torch.dtype, torch.dtype] = {torch.float32: torch.float64, torch.complex64: torch.complex128}
 """Other dtypes stay: a program that rounds to float16 in between is another one in float64."""
+
+
+_DRAWN = ("rand", "normal")  # functions that draw numbers, and take a dtype
+
+
+class Widening(TorchDispatchMode):
+    """While it lasts, what is made in float32 or put into it is float64: a program that computes a norm in float32, from whatever
+    it is given, would round there as before.
+
+    TorchDynamo compiles as it does without (`widen_graph` is for its graphs), and operators that take functions run as they are.
+    """
+
+    supports_higher_order_operators = True
+
+    @classmethod
+    def ignore_compile_internals(cls) -> bool:
+        """Asked by TorchDynamo, which else would leave alone what runs in a mode."""
+        return True
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Call the operator, with a wider dtype where it is given one."""
+        if torch.Tag.nondeterministic_seeded in func.tags:  # in float64 it would draw other numbers
+            return func(*args, **kwargs or {})
+        named = {name: _wider_dtype(one) for name, one in (kwargs or {}).items()}
+        body = _body_of(func)
+        with self if body is not None else nullcontext():
+            return (body or func)(*map(_wider_dtype, args), **named)
+
+
+def widen_graph(graph: torch.fx.GraphModule) -> None:
+    """Do the same to a graph of TorchDynamo's that was not compiled yet, in place."""
+    for module in graph.modules():
+        if not isinstance(module, torch.fx.GraphModule):
+            continue
+        for node in module.graph.nodes:
+            if str(getattr(node.target, "__name__", "")).startswith(_DRAWN):
+                continue
+            node.args, node.kwargs = (map_aggregate(one, _wider_dtype) for one in (node.args, node.kwargs))
+            if node.op == "call_method" and node.target == "float":
+                node.target = "double"
+        module.recompile()
+
+
+def _body_of(operator: Any) -> Callable[..., Any] | None:
+    """The function that an operator of the program was made of: what that does is widened as well."""
+    known = getattr(custom_ops, "OPDEFS", {}).get(getattr(operator, "_name", "").removesuffix(".default"))
+    body = getattr(known, "_init_fn", None)
+    return body if callable(body) else None
+
+
+def _wider_dtype(value: Any) -> Any:
+    return WIDER.get(value, value) if isinstance(value, torch.dtype) else value
 
 
 def widen_modules(modules: Mapping[str, torch.nn.Module]) -> None:

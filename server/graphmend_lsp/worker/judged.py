@@ -29,13 +29,15 @@ class Ran:
     """All that one program showed. `failed` says which way stopped it, after which nothing was run.
 
     `dropped` are compiled probes that could not be run to an end, each in words with the reason.
-    `unshared`: nothing was run, because its ways cannot run in forks of the process that built it.
+    `beside` counts calls that were compared in float64 alone. `unshared`: nothing was run, because its ways cannot run in forks
+    of the process that built it.
     """
 
     trials: tuple[Trial, ...]
     planned: Planned | None = None
     failed: FailureData | None = None
     dropped: tuple[str, ...] = ()
+    beside: int = 0
     unshared: bool = False
 
     def way(self, way: Way) -> Trial | None:
@@ -44,11 +46,16 @@ class Ran:
 
 
 def trials_wanted(
-    original: Ran, mended: Ran, before: CountsData | None, checks: bool = False
+    original: Ran,
+    mended: Ran,
+    before: CountsData | None,
+    shown: Mapping[Call, Shown],
+    checks: bool = False,
 ) -> list[tuple[Way, tuple[Recipe, ...]]]:
     """The compiled trials of the original without which the mended program cannot be judged.
 
-    `checks`: whether the original may have checks in its graphs, which compiled code may overtake in it already.
+    `shown` is what float64 showed by now. `checks`: whether the original may have checks in its graphs, which compiled code
+    may overtake in it already.
     """
     wanted: list[tuple[Way, tuple[Recipe, ...]]] = []
     programs = Programs(original.trials, mended.trials)
@@ -57,7 +64,7 @@ def trials_wanted(
         known = before or _counted(original)
         more = trial.way == "eager" and not (trial.slow or in_use) and trial.counts["recompiles"] > known["recompiles"]
         overtaken = checks and bool(trial.disordered)
-        if trial.way != "uncompiled" and (more or overtaken or compare_trial(programs, trial)[1]):
+        if trial.way != "uncompiled" and (more or overtaken or compare_trial(programs, trial, shown)[1]):
             wanted.append((trial.way, trial.recipes))
     return wanted
 
@@ -116,7 +123,7 @@ def judged(
         ],
         events=list(after.events) if after else [],
         graphs=list(after.graphs) if after else [],
-        calls=sum(len(trial.observations) for trial in mended.trials),
+        calls=sum(len(trial.observations) for trial in mended.trials) + mended.beside,
         seconds=time.monotonic() - started,
         failure=mended.failed,
         probed=probed_kinds(uncompiled.recipes, uncompiled.observations) if uncompiled else [],

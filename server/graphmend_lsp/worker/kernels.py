@@ -28,8 +28,10 @@ _ENTRY = re.compile(r'extern\s+"C"\s+void\s+kernel\s*\(')
 _NAME = "kernels"
 
 
-def compile_together(folder: str) -> None:
+def compile_together(folder: str, remark: str = "") -> None:
     """Let inductor compile the kernels of a graph together from now on; libraries are found again by notes in the folder.
+
+    `remark` is a comment in every library.
 
     Raises:
         ImportError, AttributeError: this torch is made otherwise.
@@ -47,7 +49,7 @@ def compile_together(folder: str) -> None:
         cache: ClassVar[dict[str, Any]] = {}
         entry_function = _NAME
 
-    libraries = _Libraries(folder, Together, form)
+    libraries = _Libraries(folder, Together, form, remark)
 
     def later(self: Any, argtypes: Sequence[str], source_code: str) -> Any:
         waiting = vars(self).setdefault("_graphmend_waiting", [])
@@ -132,6 +134,7 @@ class _Libraries:
     folder: str
     loader: Any
     form: _Form
+    remark: str = ""
     known: dict[str, Any] = field(default_factory=dict)
 
     def compile(self, kernels: Sequence[_Waiting]) -> None:
@@ -155,7 +158,8 @@ class _Libraries:
         if len(group) < 2:
             return
         try:
-            module = self.loader.load_async(self.form.source([one for _, one in group]), "cpu")()
+            source = self.form.source([one for _, one in group])
+            module = self.loader.load_async(f"{source}\n{self.remark}", "cpu")()
         except Exception:  # what is wrong with one of them torch says of that one
             return
         for at, (name, one) in enumerate(group):

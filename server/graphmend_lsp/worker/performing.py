@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from .altered import other_mode, other_weights
 from .call_modes import subject_in
 from .cuda import is_lost
 from .effects import Listener
-from .float64 import widened
+from .float64 import Double, Widening, widened
 from .observe import Observation, Raised, Subject, observe
 from .probes import Kept, limited, probed
 from .recipes import Arguments, Recipe
@@ -64,7 +64,7 @@ def perform(
     store: Store,
     ear: Listener,
     *,
-    double: bool = False,
+    double: Double = "",
     kept: Kept | None = None,
     seconds: float = PROBE_SECONDS,
     sizes: Sequence[Recipe] = (),
@@ -90,7 +90,11 @@ def perform(
             if sizes and not recipe.own:
                 mark_changing((args, kwargs), pristine[recipe.base], sizes)
             made = subject_in(recipe.call_mode, subject, (args, kwargs))
-            with other_weights(recipe.weights, subject.modules), other_mode(recipe.mode, subject.modules):
+            with (
+                other_weights(recipe.weights, subject.modules),
+                other_mode(recipe.mode, subject.modules),
+                Widening() if double == "widened" else nullcontext(),
+            ):
                 seen = observe(made, recipe.label, args, kwargs, store, ear, recipe.luck)
     if seen.raised is not None and is_lost():
         raise DeviceLostError(recipe, seen.raised.message)

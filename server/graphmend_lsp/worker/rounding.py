@@ -15,7 +15,7 @@ It is rounding only where in float64
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -78,11 +78,18 @@ def _whole(trials: Sequence[Trial]) -> list[Trial]:
 
 
 def needed(
-    programs: Programs, doubts: Mapping[Way, Sequence[Recipe]], everything: Sequence[Recipe]
+    programs: Programs,
+    doubts: Mapping[Way, Sequence[Recipe]],
+    everything: Sequence[Recipe],
+    lists: Mapping[Way, Sequence[Recipe]] | None = None,
 ) -> dict[Way, tuple[Recipe, ...]]:
-    """The calls to make again, in order, uncompiled first: where calls leave state behind, all before a doubtful one."""
+    """The calls to make again, in order, uncompiled first: where calls leave state behind, all before a doubtful one.
+
+    `lists` are the calls of each way, by default those that the mended program's trials made.
+    """
     behind = any(changes_state(trial) for trial in (*programs.original, *programs.mended))
-    lists = {trial.way: trial.recipes for trial in _whole(programs.mended)} | {"uncompiled": tuple(everything)}
+    lists = lists or {trial.way: trial.recipes for trial in _whole(programs.mended)}
+    lists = {way: tuple(recipes) for way, recipes in lists.items()} | {"uncompiled": tuple(everything)}
     wanted = {**doubts, "uncompiled": tuple({one for recipes in doubts.values() for one in recipes})}
     chosen: dict[Way, tuple[Recipe, ...]] = {}
     for way in (way for way in WAYS if way in wanted):
@@ -107,6 +114,27 @@ def judge(
             if recipe in second:
                 shown[trial.way, recipe] = reason(first[recipe], second[recipe], recipe in strays)
     return shown
+
+
+def shown_by_inductor(
+    programs: Programs, original: Sequence[Trial], mended: Sequence[Sequence[Trial]]
+) -> dict[Call, Shown]:
+    """What float64 shows of calls under inductor, which only the mended program was compiled by.
+
+    `original` are its uncompiled trials, as it is and in float64; `mended` are lists of three, with that of inductor in float64
+    behind those two. What inductor made in float64 alone stands beside what ran uncompiled in float32.
+    """
+    plain, double = original
+    found: dict[Call, Shown] = {}
+    fused = next(one for one in programs.mended if one.way == "inductor")
+    others = [one for one in programs.mended if one.way == "uncompiled"]
+    for as_it_is, uncompiled, exact in mended:
+        again = Again(plain, (double,)), Again(as_it_is, (uncompiled, exact))
+        both = Programs(programs.original, [*others, fused])
+        found |= judge(both, {"inductor": doubtful(both).get("inductor", ())}, *again)
+        both = Programs(programs.original, [*others, replace(as_it_is, way="inductor")])
+        found |= judge(both, {"inductor": [one for one in exact.recipes if one not in fused.recipes]}, *again)
+    return found
 
 
 def _may_be_rounding(pair: Pair) -> bool:

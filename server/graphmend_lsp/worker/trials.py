@@ -26,7 +26,7 @@ from .effects import Listener
 from .enough import Enough
 from .exercised import Exercised
 from .failures import FailedError, failure
-from .float64 import watched, widen_modules, widened
+from .float64 import Double, watched, widen_graph, widen_modules, widened
 from .forced import Forced
 from .observe import Observation, Subject, find_modules, fresh_calls, state_of
 from .order import has_checks, raised_behind, watching
@@ -63,6 +63,14 @@ what they do."""
 
 
 @dataclass
+class Backend:
+    """What the backend of a trial does with a graph: it compiles it that way."""
+
+    way: Way = "eager"
+    double: Double = ""
+
+
+@dataclass
 class Loaded:
     """A program whose modules are imported and whose entry was not run yet.
 
@@ -74,7 +82,7 @@ class Loaded:
     module: ModuleType
     files: frozenset[str]
     known: frozenset[str]  # modules that were there before; they are not the program's
-    backend: dict[str, Way]
+    backend: Backend
     disordered: list[Difference]
     forced: list[Forced]
 
@@ -187,14 +195,16 @@ def load(params: VerifyParams, texts: Mapping[str, str], files: Sequence[str]) -
     Raises:
         FailedError: importing it failed.
     """
-    backend: dict[str, Way] = {"name": "eager"}
+    backend = Backend()
     disordered: list[Difference] = []
     forced: list[Forced] = []
 
     def chosen(graph: torch.fx.GraphModule, inputs: list[Any], **options: Any) -> Any:
-        if backend["name"] == "aot_eager" and has_checks():
+        if backend.double == "widened":
+            widen_graph(graph)
+        if backend.way == "aot_eager" and has_checks():
             return watching(disordered, bool(forced))(graph, inputs, **options)
-        return torch._dynamo.lookup_backend(_BACKENDS[backend["name"]])(graph, inputs, **options)
+        return torch._dynamo.lookup_backend(_BACKENDS[backend.way])(graph, inputs, **options)
 
     torch._dynamo.register_backend(chosen, name=BACKEND)
     force_backend(BACKEND)
@@ -271,7 +281,7 @@ def run(
     conditions: Sequence[Place] = (),
     changed: Mapping[str, Sequence[Sequence[int]]] | None = None,
     recipes: Sequence[Recipe] | None = None,
-    double: bool = False,
+    double: Double = "",
     places: Sequence[Place] = (),
     forced: Forced | None = None,
     enough: Enough | None = None,
@@ -281,14 +291,14 @@ def run(
     A plan that is not there yet is asked for behind the first call, which is the first in every plan, compiled.
 
     Uncompiled, conditions and the `torch.where` calls on changed lines are watched, and which `places` the entry's calls
-    and the probes run. `double`: modules and arguments are put into float64. `forced`: a check that fails in every call.
+    and the probes run. `double`: in float64. `forced`: a check that fails in every call.
     `enough` says when calls that are left need not be made.
 
     Raises:
         FailedError: the entry failed.
     """
     loaded = origin.get()
-    subject, given, listener = _prepare(origin, loaded, way)
+    subject, given, listener = _prepare(origin, loaded, way, double)
     if forced is not None:
         if not forced.install(text_of):
             raise FailedError(failure("call", "protocol", "The check was not found."))
@@ -337,7 +347,7 @@ def run(
             unlike=tuple(wheres.unlike), start=start, modules=frozenset(subject.modules),
             watched=tuple(places), reached=tuple(ran), disordered=tuple(loaded.disordered), left=left,
         )  # fmt: skip
-    loaded.backend["name"] = way
+    loaded.backend.way, loaded.backend.double = way, double
     waiting = list(recipes or _recipes_of(way, chosen)) if isinstance(chosen, Plan) else [Recipe(0, own=True)]
     done: list[Recipe] = []
     slow = False
@@ -375,7 +385,7 @@ def run(
     )  # fmt: skip
 
 
-def trace(origin: Origin, recipes: Sequence[Recipe], double: bool) -> Trial:
+def trace(origin: Origin, recipes: Sequence[Recipe], double: Double) -> Trial:
     """Run those calls uncompiled, and take down the path of each.
 
     Raises:
@@ -428,7 +438,9 @@ def _of_larger_sizes(recipe: Recipe, waiting: Sequence[Recipe]) -> tuple[Recipe,
     return tuple(calls) if recipe in calls else ()
 
 
-def _prepare(origin: Origin, loaded: Loaded, way: Way) -> tuple[Subject, list[Arguments], Listener]:
+def _prepare(
+    origin: Origin, loaded: Loaded, way: Way, double: Double = ""
+) -> tuple[Subject, list[Arguments], Listener]:
     params = origin.params
     vars(torch)[OPERATORS] = True
     if origin.built is not None:
@@ -440,7 +452,7 @@ def _prepare(origin: Origin, loaded: Loaded, way: Way) -> tuple[Subject, list[Ar
         program = build(loaded.module, params["entry"], params["device"], params["mode"])
     set_threads(PROGRAMS_AT_ONCE)
     if way == "inductor":
-        inductor.compile_here()
+        inductor.compile_here(vectors=not double)
     files = _own_modules(_imported(loaded, origin.built.imported if origin.built is not None else Imported()))
     modules = find_modules(program.callable)
     function = uncompiled(program.callable) if way == "uncompiled" else compiled(program.callable, BACKEND)
@@ -448,7 +460,7 @@ def _prepare(origin: Origin, loaded: Loaded, way: Way) -> tuple[Subject, list[Ar
 
 
 def _with_copies(
-    subject: Subject, calls: Sequence[Arguments], double: bool
+    subject: Subject, calls: Sequence[Arguments], double: Double
 ) -> tuple[Sequence[Arguments], Sequence[Arguments]]:
     """The entry's calls, put into float64 where that is wanted, with the modules, and copies of what they were."""
     pristine = fresh_calls(calls)

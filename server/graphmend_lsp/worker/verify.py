@@ -16,9 +16,10 @@ from functools import partial
 from typing import TypeVar
 
 from .compare import Shown
-from .compare_trials import CALLED, Programs, changes_state
+from .compare_trials import CALLED, Programs, changes_state, compare_trial
 from .enough import FLAG, Enough
 from .failures import FailedError, failure, failure_of
+from .float64 import Double
 from .forced import Forced, failing_side, is_called
 from .handed import hand_on_arguments, heard, tell
 from .isolate import call_in_children
@@ -31,7 +32,7 @@ from .probes.compiled import compiled_uses
 from .processes import can_fork
 from .reach import reached
 from .recipes import Recipe
-from .rounding import Again, Call, doubtful, judge, needed
+from .rounding import Again, Call, doubtful, judge, needed, shown_by_inductor
 from .settled import cuts_no_less, gains_nothing, is_wrong
 from .sharing import UnsharedError
 from .slots import slot
@@ -115,28 +116,26 @@ def verify(params: VerifyParams, progress: Callable[[str], None], watch: Watch |
             original, *mended = _all(request, conditions, candidates)
         if original.failed is not None:
             return VerifyResult(candidates=[], failure=original.failed)
-        ahead: tuple[Trial, ...] = ()
+        fused: Mapping[Call, Shown] = {}
         if len(candidates) == 1 and candidates[0].get("inductor") and not _is_decided(request, original, mended[0]):
-            progress("running both compiled with inductor")
-            mended[0], ahead = _by_inductor(request, candidates[0], original, mended[0])
+            mended[0], ahead, fused = _by_inductor(request, candidates[0], original, mended[0], progress)
+            original = replace(original, trials=(*original.trials, *ahead))
         progress("comparing them")
         wanted = dict.fromkeys(
             (way, recipes)
             for one in mended
             if not is_wrong(original.trials, one.trials)  # the original is run compiled only to judge what may be right
-            for way, recipes in trials_wanted(original, one, params.get("before"), _has_checks(params["texts"]))
+            for way, recipes in trials_wanted(original, one, params.get("before"), fused, _has_checks(params["texts"]))
         )
-        known = {(trial.way, trial.recipes): trial for trial in ahead}
-        original = replace(original, trials=(*original.trials, *(known[one] for one in wanted if one in known)))
-        wanted = {one: None for one in wanted if one not in known}
         if wanted and original.planned is not None:
-            progress("running the original compiled")
+            by_inductor = any(way == "inductor" for way, _ in wanted)
+            progress(f"running the original compiled{' with inductor' if by_inductor else ''}")
             (again,) = _side_by_side(request, [partial(_compiled, request, original.planned, tuple(wanted))])
             if again.failed is not None:
                 return VerifyResult(candidates=[], failure=again.failed)
             original = replace(original, trials=(*original.trials, *again.trials), dropped=again.dropped)
         shown = [
-            _again(request, candidate, original, one, progress, started)
+            _again(request, candidate, original, one, fused, progress, started)
             for candidate, one in zip(candidates, mended, strict=True)
         ]
         forced = [
@@ -407,26 +406,71 @@ def _in_stages(request: Request, candidate: Candidate, origin: Origin, planned: 
     return ran
 
 
-def _by_inductor(request: Request, candidate: Candidate, original: Ran, mended: Ran) -> tuple[Ran, tuple[Trial, ...]]:
-    """An only mended program with its trial under inductor; and the original's, made beside it, where that came to an end.
+def _by_inductor(
+    request: Request, candidate: Candidate, original: Ran, mended: Ran, progress: Callable[[str], None]
+) -> tuple[Ran, tuple[Trial, ...], Mapping[Call, Shown]]:
+    """An only mended program with its trial under inductor, the original's where it is needed, and what float64 shows.
 
-    Inductor takes long, and nearly always the original must be compiled by it as well.
+    Inductor takes long. What it compiles is rounded otherwise than what runs uncompiled, nearly always: so the mended program
+    is compiled in float64, too, and compared with the uncompiled original in both; in forms that need a graph of their own
+    (other sizes, gradients of inputs) in float64 alone. Where that shows nothing but rounding, the original need not be compiled.
     """
     planned, texts = original.planned, request.params["texts"]
     assert planned is not None
-    sides = (({**texts, **candidate["texts"]}, _enough(request, planned)), (texts, Enough(request.folder)))
-    jobs = [partial(_inductor, request, side, planned.plan, enough) for side, enough in sides]
+    chosen, new_texts = planned.plan, {**texts, **candidate["texts"]}
+    every = chosen.of_every_size()
+    behind = any(changes_state(trial) for trial in (*original.trials, *mended.trials))
+    sized = () if behind else tuple(one for one in every if one.resize is not None)
+    alike = tuple(one for one in every if one not in sized)
+    first_form = alike if behind else tuple(one for one in alike if one.own or not one.gradients)
+    programs = Programs(original.trials, mended.trials)
+
+    def wanted(recipes: tuple[Recipe, ...]) -> dict[Way, tuple[Recipe, ...]]:
+        lists: dict[Way, tuple[Recipe, ...]] = {"inductor": recipes}
+        return needed(programs, lists, chosen.everything(every_size=True), lists)
+
+    enough = _enough(request, planned)
+    lists = [wanted(one) for one in (alike, sized) if one]
+    plain: dict[Way, tuple[Recipe, ...]] = {"uncompiled": wanted(every)["uncompiled"]}
+    progress("running the mended program compiled with inductor")
+    first, second, new, *others = _side_by_side(
+        request,
+        [
+            partial(_doubled, request, texts, chosen, plain, "widened"),
+            partial(_doubled, request, new_texts, chosen, lists[0], "widened"),
+            partial(_inductor, request, new_texts, chosen, enough, first_form),
+            *(partial(_doubled, request, new_texts, chosen, one, "widened") for one in lists[1:]),
+        ],
+    )
+    ran = replace(mended, trials=(*mended.trials, *new.trials), failed=new.failed, beside=len(every) - len(first_form))
+    if new.failed is not None or os.path.exists(os.path.join(request.folder, FLAG)):
+        return ran, (), {}
+    if all(one.failed is None for one in (first, second, *others)):
+        shown = shown_by_inductor(
+            Programs(original.trials, ran.trials), first.trials, [one.trials for one in (second, *others)]
+        )
+        if all(shown.get(("inductor", recipe)) == "" for recipe in every if recipe not in first_form):
+            trial = next(one for one in ran.trials if one.way == "inductor")
+            if not compare_trial(Programs(original.trials, ran.trials), trial, shown)[1]:
+                return ran, (), shown
+    progress("running both compiled with inductor")
+    jobs = [
+        partial(_inductor, request, side, chosen, ends, every)
+        for side, ends in ((new_texts, enough), (texts, Enough(request.folder)))
+    ]
     new, old = _side_by_side(request, jobs)
-    return replace(mended, trials=(*mended.trials, *new.trials), failed=new.failed), old.trials
+    return replace(mended, trials=(*mended.trials, *new.trials), failed=new.failed), old.trials, {}
 
 
-def _inductor(request: Request, texts: Mapping[str, str], chosen: Plan, enough: Enough | None) -> Ran:
-    """In a process of one program: its trial under inductor. Where the mended one raises, neither goes on."""
+def _inductor(
+    request: Request, texts: Mapping[str, str], chosen: Plan, enough: Enough | None, recipes: tuple[Recipe, ...]
+) -> Ran:
+    """In a process of one program: its trial under inductor."""
     try:
         origin = _origin(request, texts)
     except FailedError as error:
         return Ran((), failed=error.failure)
-    return _ways(request, {"inductor": partial(run, origin, "inductor", chosen, enough=enough)})
+    return _ways(request, {"inductor": partial(run, origin, "inductor", chosen, recipes=recipes, enough=enough)})
 
 
 def _is_decided(request: Request, original: Ran, mended: Ran) -> bool:
@@ -466,27 +510,35 @@ def _again(
     candidate: Candidate,
     original: Ran,
     mended: Ran,
+    fused: Mapping[Call, Shown],
     progress: Callable[[str], None],
     started: float,
 ) -> Mapping[Call, Shown]:
-    """What float64 shows of the calls in which nothing but floating results differs, where those are beyond the bound."""
+    """What float64 shows of the calls in which nothing but floating results differs, where those are beyond the bound.
+
+    `fused` is what it showed of calls under inductor, as long as the original was not compiled by it, too.
+    """
     programs = Programs(original.trials, mended.trials)
     doubts = doubtful(programs) if mended.failed is None else {}
+    known = fused if original.way("inductor") is None else {}
+    doubts = {way: recipes for way, recipes in doubts.items() if way != "inductor" or not known}
     if not doubts or original.planned is None:
-        return {}
+        return known
     left = request.deadline - time.monotonic() - SPARED * request.params["limits"]["seconds"]
     if left < SHARE_OF_FLOAT64 * (time.monotonic() - started):
-        return _each(doubts, "the time limit left no time for float64")
+        return {**known, **_each(doubts, "the time limit left no time for float64")}
     progress("running both in float64")
     texts = request.params["texts"]
     chosen = original.planned.plan
     wanted = needed(programs, doubts, chosen.everything(every_size="inductor" in doubts))
     sides = ({**texts}, {**texts, **candidate["texts"]})
-    ran = _side_by_side(request, [partial(_doubled, request, side, chosen, wanted) for side in sides], left)
+    # what a mend itself puts into float32 must be seen, but not what only inductor rounds: its uncompiled calls are bit-equal
+    double: Double = "widened" if set(doubts) == {"inductor"} else "double"
+    ran = _side_by_side(request, [partial(_doubled, request, side, chosen, wanted, double) for side in sides], left)
     for failed in (one.failed for one in ran if one.failed is not None):
-        return _each(doubts, f"in float64 it failed: {failed['message']}")
+        return {**known, **_each(doubts, f"in float64 it failed: {failed['message']}")}
     first, second = (Again(one.trials[0], one.trials[1:]) for one in ran)
-    return judge(programs, doubts, first, second)
+    return {**known, **judge(programs, doubts, first, second)}
 
 
 def _forced(
@@ -557,15 +609,18 @@ def _each(doubts: Mapping[Way, Sequence[Recipe]], shown: Shown) -> Mapping[Call,
     return {(way, recipe): shown for way, recipes in doubts.items() for recipe in recipes}
 
 
-def _doubled(request: Request, texts: Mapping[str, str], chosen: Plan, wanted: Mapping[Way, tuple[Recipe, ...]]) -> Ran:
+def _doubled(
+    request: Request, texts: Mapping[str, str], chosen: Plan, wanted: Mapping[Way, tuple[Recipe, ...]], double: Double
+) -> Ran:
     """In a process of one program: those calls uncompiled as they are, then each way in float64, uncompiled first."""
     try:
         origin = _origin(request, texts)
     except FailedError as error:
         return Ran((), failed=error.failure)
-    jobs = [partial(trace, origin, wanted["uncompiled"], double) for double in (False, True)]
+    kinds: tuple[Double, ...] = ("", double)
+    jobs = [partial(trace, origin, wanted["uncompiled"], kind) for kind in kinds]
     jobs += [
-        partial(run, origin, way, chosen, (), None, recipes, double=True)
+        partial(run, origin, way, chosen, (), None, recipes, double=double)
         for way, recipes in wanted.items()
         if way != "uncompiled"
     ]

@@ -380,7 +380,7 @@ class CountsData(TypedDict):
 
 class _Marked(TypedDict, total=False):
     rounded: bool  # it is more than the bound for close, and shown to be rounding: the same in float64
-    fused: bool  # it is rounding that only inductor shows, which fuses the operators of another graph
+    fused: bool  # it is rounding that only inductor shows, which fuses operators
     assumes: str  # seen only in a use that the entry does not show: the kind of assumption that it breaks
 
 
