@@ -52,7 +52,7 @@ def small(scratch: Path) -> None:
 
 def refused(scratch: Path) -> None:
     """The same on ``whitening.py``, which runs, but not when it is compiled."""
-    print("\n== A program that torch.compile fails on: see why, mend it, prove that it runs compiled ==")
+    print("\n== A program that torch.compile fails on: see why, mend it, verify that it runs compiled ==")
     file = scratch / "whitening.py"
     shutil.copy(HERE / file.name, file)
     run("check", str(file), "--quiet", fine=(1,))

@@ -387,6 +387,14 @@ async def test_where_nothing_is_left_no_time_is_short() -> None:
     assert (plan.texts, plan.stopped_after) == ({PATH: "1\n"}, None)
 
 
+async def test_no_time_is_kept_for_the_proof_of_one_round() -> None:
+    """It has a verdict already; the second round ends in the second half of the time, and both are proven together behind it."""
+    words = Steady("ab\n", {"a": ["1"], "b": ["x", "2"]})
+    words.counts = lambda text: Counts(1 + sum(map(text.count, "ab")), sum(map(text.count, "ab")), 0)  # type: ignore[method-assign]
+    plan = await mend_all(cast(Any, words), CheckRequest((PATH,), {PATH: "ab\n"}), seconds=4.0)
+    assert (plan.texts, plan.stopped_after) == ({PATH: "12\n"}, None)
+
+
 async def test_no_time_is_kept_for_the_proof_of_rounds_that_gained_nothing() -> None:
     """The mend of `a` is made in hope: it is of use with that of `b` alone, which shows behind it."""
     words = Steady("ab\n", MENDS)

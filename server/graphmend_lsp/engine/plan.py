@@ -126,7 +126,8 @@ async def _to_fixpoint(
         now = replace(request, texts=texts)
         offered = _to_mend(reports[-1], now, leave, vain)
         tell = _numbered(on_progress, made + 1, reports[-1])
-        share = _ROUNDS_SHARE if _gained(request, reports, rounds) else 1.0
+        gained = _gained(request, reports, rounds)
+        share = 1.0 if gained == 0 or (gained == 1 and _says_all(before, rounds[0])) else _ROUNDS_SHARE
         said: Known = {}
         limit.verified = partial(_has_verified, request, reports, rounds, said)
         work = next_round(prover, now, offered, ran[-1], tell, hopeless, said, again=again)

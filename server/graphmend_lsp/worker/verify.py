@@ -445,10 +445,12 @@ def _by_inductor(
     ran = replace(mended, trials=(*mended.trials, *new.trials), failed=new.failed, beside=len(every) - len(first_form))
     if new.failed is not None or os.path.exists(os.path.join(request.folder, FLAG)):
         return ran, (), {}
-    if all(one.failed is None for one in (first, second, *others)):
-        shown = shown_by_inductor(
-            Programs(original.trials, ran.trials), first.trials, [one.trials for one in (second, *others)]
-        )
+    trials = [one.trials for one in (second, *others)]
+    graphs = {
+        one[-1].counts["graphs"] for one in (new.trials, *trials) if one
+    }  # a torch may compile nothing in float64
+    if len(graphs) == 1 and all(one.failed is None for one in (first, second, *others)):
+        shown = shown_by_inductor(Programs(original.trials, ran.trials), first.trials, trials)
         if all(shown.get(("inductor", recipe)) == "" for recipe in every if recipe not in first_form):
             trial = next(one for one in ran.trials if one.way == "inductor")
             if not compare_trial(Programs(original.trials, ran.trials), trial, shown)[1]:

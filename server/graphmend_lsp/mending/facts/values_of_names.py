@@ -15,8 +15,6 @@ from graphmend_lsp.mending.facts.purity import TENSOR_METHODS
 from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.source import Source, local_names, parameters
 
-_ALSO = ("torch.linalg.", "torch.special.")
-"""What these have under a name of `torch` does what torch's function does."""
 _CONVERTS = frozenset(("to", "type", "type_as", "view"))
 _WHOLE = ("bool", "truth", "int64", "int32", "int16", "int8", "uint8")
 
@@ -41,10 +39,7 @@ class ValuesOfNames:
     def operator(self, node: ast.Call) -> Operator | None:
         """What the table says of the function or the method that is called; None where it does not know it."""
         name = dotted(self.source, node.func)
-        if name is None:
-            return METHODS.get(self.called(node)[0])
-        last = name.rpartition(".")[2]
-        return operator_of_function(name) or (FUNCTIONS.get(last) if name.startswith(_ALSO) else None)
+        return METHODS.get(self.called(node)[0]) if name is None else operator_of_function(name)
 
     def values(self, node: ast.Name) -> list[ast.expr] | None:
         """All values a local name can have, None when one of them is not a plain assignment."""
