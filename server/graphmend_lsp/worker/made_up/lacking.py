@@ -45,21 +45,12 @@ def lacking(trouble: Trouble, config: Any) -> dict[str, Any]:
             if value is None and _MEDIA.search(name)
         }
     if found := _NOT_SET.search(trouble.message):
-        return {
-            f"{path}{found[1]}": value
-            for path, part in named_parts(config)
-            if vars(part).get(found[1], 0) is None and (value := _derived(part, found[1], "")) is not None
-        }
+        return _unset(config, found[1], "")
     if not re.search(r"None(Type)?\b", trouble.message):
         return {}
     for frame in trouble.frames:
         for name in dict.fromkeys(_ALIASES.get(name, name) for name in re.findall(r"[a-z]\w*", frame.line)):
-            values = {
-                f"{path}{name}": value
-                for path, part in named_parts(config)
-                if vars(part).get(name, 0) is None and (value := _derived(part, name, frame.line)) is not None
-            }
-            if values:
+            if values := _unset(config, name, frame.line):
                 return values
     for path, part in named_parts(config):  # a theta that is None is read far from where it is used
         rope = attribute(part, "rope_parameters")
@@ -74,6 +65,15 @@ def named_parts(config: Any, path: str = "", depth: int = 0) -> Iterator[tuple[s
     if depth < _DEEP:
         for name, part in parts(config).items():
             yield from named_parts(part, f"{path}{name}.", depth + 1)
+
+
+def _unset(config: Any, name: str, line: str) -> dict[str, Any]:
+    """A value for each attribute of that name that is None; `line` reads it."""
+    return {
+        f"{path}{name}": value
+        for path, part in named_parts(config)
+        if vars(part).get(name, 0) is None and (value := _derived(part, name, line)) is not None
+    }
 
 
 def _derived(part: Any, name: str, line: str) -> Any:
