@@ -141,7 +141,7 @@ class Trial:
     `modules` are the names under which the state of its modules is found. `slow`: it takes long to compile. `paths` are
     digests of the lines that each call ran, where they were watched. `reached` are, of the `watched` places, those that each
     call ran, by number. `disordered`: what compiled code may do in front of a check that stands before it (`order`). `left`
-    are the calls behind one that made a kernel fail, for another process to make.
+    are the calls behind one that made a kernel fail, for another process to make. `compiled` counts graphs over all calls.
     """
 
     way: Way
@@ -161,6 +161,7 @@ class Trial:
     reached: tuple[frozenset[int], ...] = ()
     disordered: tuple[Difference, ...] = ()
     left: tuple[Recipe, ...] = ()
+    compiled: int = 0
 
     def followed_by(self, other: Trial) -> Trial:
         """This one with the calls that were left, which another process made."""
@@ -381,7 +382,7 @@ def run(
     counted = _counted(done, observations, recorder)
     return Trial(
         way, tuple(done), tuple(observations), store.blobs, *counted, start=start,
-        modules=frozenset(subject.modules), slow=slow, disordered=tuple(loaded.disordered),
+        modules=frozenset(subject.modules), slow=slow, disordered=tuple(loaded.disordered), compiled=len(recorder.graphs),
     )  # fmt: skip
 
 

@@ -446,10 +446,8 @@ def _by_inductor(
     if new.failed is not None or os.path.exists(os.path.join(request.folder, FLAG)):
         return ran, (), {}
     trials = [one.trials for one in (second, *others)]
-    graphs = {
-        one[-1].counts["graphs"] for one in (new.trials, *trials) if one
-    }  # a torch may compile nothing in float64
-    if len(graphs) == 1 and all(one.failed is None for one in (first, second, *others)):
+    compiled = all(one[-1].compiled for one in trials if one)  # a torch may not compile in the mode that widens
+    if compiled and all(one.failed is None for one in (first, second, *others)):
         shown = shown_by_inductor(Programs(original.trials, ran.trials), first.trials, trials)
         if all(shown.get(("inductor", recipe)) == "" for recipe in every if recipe not in first_form):
             trial = next(one for one in ran.trials if one.way == "inductor")
