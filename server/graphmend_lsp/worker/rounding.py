@@ -57,19 +57,24 @@ def doubtful(programs: Programs) -> dict[Way, tuple[Recipe, ...]]:
     for trial in _whole(programs.mended):
         recipes: list[Recipe] = []
         for pair in paired(programs, trial).pairs:
-            if pair.refused or pair.recipe.odd:
-                continue
-            differences = pair.compare(Comparison()).differences
-            if not any(one["severity"] == "different" for one in differences):
-                continue
-            if any(one["severity"] == "exception" for one in differences) or not _may_be_rounding(pair):
+            doubt = _doubt(pair)
+            if doubt is None:
                 return {}
-            if any(one["severity"] == "different" and one["what"] not in RESULTS for one in differences):
-                return {}
-            recipes.append(pair.recipe)
+            recipes += [pair.recipe] if doubt else []
         if recipes:
             found[trial.way] = tuple(recipes)
     return found
+
+
+def _doubt(pair: Pair) -> bool | None:
+    """Whether a call differs by more than the bound in floating results alone; None when it differs otherwise."""
+    if pair.refused or pair.recipe.odd:
+        return False
+    grave = [one for one in pair.compare(Comparison()).differences if one["severity"] in ("different", "exception")]
+    if not any(one["severity"] == "different" for one in grave):
+        return False
+    only_results = all(one["severity"] == "different" and one["what"] in RESULTS for one in grave)
+    return True if only_results and _may_be_rounding(pair) else None
 
 
 def _whole(trials: Sequence[Trial]) -> list[Trial]:
@@ -131,7 +136,8 @@ def shown_by_inductor(
     for as_it_is, uncompiled, exact in mended:
         again = Again(plain, (double,)), Again(as_it_is, (uncompiled, exact))
         both = Programs(programs.original, [*others, fused])
-        found |= judge(both, {"inductor": doubtful(both).get("inductor", ())}, *again)
+        doubts = [pair.recipe for pair in paired(both, fused).pairs if _doubt(pair)]
+        found |= judge(both, {"inductor": doubts}, *again)
         both = Programs(programs.original, [*others, replace(as_it_is, way="inductor")])
         found |= judge(both, {"inductor": [one for one in exact.recipes if one not in fused.recipes]}, *again)
     return found

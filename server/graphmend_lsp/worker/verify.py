@@ -16,7 +16,7 @@ from functools import partial
 from typing import TypeVar
 
 from .compare import Shown
-from .compare_trials import CALLED, Programs, changes_state, compare_trial
+from .compare_trials import CALLED, Programs, changes_state
 from .enough import FLAG, Enough
 from .failures import FailedError, failure, failure_of
 from .float64 import Double
@@ -450,9 +450,7 @@ def _by_inductor(
     if compiled and all(one.failed is None for one in (first, second, *others)):
         shown = shown_by_inductor(Programs(original.trials, ran.trials), first.trials, trials)
         if all(shown.get(("inductor", recipe)) == "" for recipe in every if recipe not in first_form):
-            trial = next(one for one in ran.trials if one.way == "inductor")
-            if not compare_trial(Programs(original.trials, ran.trials), trial, shown)[1]:
-                return ran, (), shown
+            return ran, (), shown
     progress("running both compiled with inductor")
     jobs = [
         partial(_inductor, request, side, chosen, ends, every)
@@ -516,12 +514,13 @@ def _again(
 ) -> Mapping[Call, Shown]:
     """What float64 shows of the calls in which nothing but floating results differs, where those are beyond the bound.
 
-    `fused` is what it showed of calls under inductor, as long as the original was not compiled by it, too.
+    `fused` is what it showed of calls under inductor already, with the uncompiled original: that it is rounding stays so.
     """
     programs = Programs(original.trials, mended.trials)
     doubts = doubtful(programs) if mended.failed is None else {}
-    known = fused if original.way("inductor") is None else {}
-    doubts = {way: recipes for way, recipes in doubts.items() if way != "inductor" or not known}
+    known = {call: words for call, words in fused.items() if words == "" or original.way("inductor") is None}
+    doubts = {way: tuple(one for one in recipes if (way, one) not in known) for way, recipes in doubts.items()}
+    doubts = {way: recipes for way, recipes in doubts.items() if recipes}
     if not doubts or original.planned is None:
         return known
     left = request.deadline - time.monotonic() - SPARED * request.params["limits"]["seconds"]
