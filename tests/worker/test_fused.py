@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from graphmend_lsp.worker.compare_trials import changes_state
-from graphmend_lsp.worker.float64 import Widening, widen_graph
+from graphmend_lsp.worker.float64 import widen_graph, widening
 from graphmend_lsp.worker.recipes import Recipe
 from tests.worker.conftest import Workers
 from tests.worker.test_compare_trials import CALLS, trial
@@ -82,7 +82,7 @@ def test_what_only_inductor_computes_otherwise_is_different(workers: Workers, tm
 def norm(x: torch.Tensor) -> torch.Tensor:
     y = x.float()
     y = torch.softmax((y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True))).to(x.dtype), -1, dtype=torch.float32)
-    return y.type_as(x) + torch.arange(4, dtype=torch.float32) / 3
+    return y.type_as(x) + torch.arange(4, dtype=torch.float32) / 3 + torch.ones(4).div(7)
 
 
 def test_what_a_program_puts_into_float32_is_float64_in_a_widened_run() -> None:
@@ -99,7 +99,7 @@ def test_what_a_program_puts_into_float32_is_float64_in_a_widened_run() -> None:
         return ran
 
     x = torch.randn(2, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    with Widening():
+    with widening():
         wide = norm(x)
         compiled = torch.compile(norm, backend=backend)(x)
     assert torch.equal(wide, compiled)
@@ -111,7 +111,7 @@ def test_a_widened_run_draws_the_numbers_that_it_draws_else() -> None:
     def drawn() -> torch.Tensor:
         return torch.randn(4, generator=torch.Generator().manual_seed(0), dtype=torch.float32)
 
-    with Widening():
+    with widening():
         wide = drawn()
     assert torch.equal(wide, drawn())
 
@@ -123,7 +123,7 @@ def sigmoid_in_float32(x: torch.Tensor) -> torch.Tensor:
 
 def test_the_body_of_an_operator_is_widened_too() -> None:
     x = torch.randn(8, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    with Widening():
+    with widening():
         wide = sigmoid_in_float32(x)
     assert torch.equal(wide, x.sigmoid())
     assert not torch.equal(wide, sigmoid_in_float32(x))

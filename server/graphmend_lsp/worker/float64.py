@@ -55,6 +55,18 @@ class Widening(TorchDispatchMode):
             return (body or func)(*map(_wider_dtype, args), **named)
 
 
+@contextmanager
+def widening() -> Iterator[None]:
+    """`Widening`, in which what is made without a dtype is float64 as well."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(_wider_dtype(before))
+    try:
+        with Widening():
+            yield
+    finally:
+        torch.set_default_dtype(before)
+
+
 def widen_graph(graph: torch.fx.GraphModule) -> None:
     """Do the same to a graph of TorchDynamo's that was not compiled yet, in place."""
     for module in graph.modules():

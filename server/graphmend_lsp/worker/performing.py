@@ -10,7 +10,7 @@ from .altered import other_mode, other_weights
 from .call_modes import subject_in
 from .cuda import is_lost
 from .effects import Listener
-from .float64 import Double, Widening, widened
+from .float64 import Double, widened, widening
 from .observe import Observation, Raised, Subject, observe
 from .probes import Kept, limited, probed
 from .recipes import Arguments, Recipe
@@ -93,7 +93,7 @@ def perform(
             with (
                 other_weights(recipe.weights, subject.modules),
                 other_mode(recipe.mode, subject.modules),
-                Widening() if double == "widened" else nullcontext(),
+                widening() if double == "widened" else nullcontext(),
             ):
                 seen = observe(made, recipe.label, args, kwargs, store, ear, recipe.luck)
     if seen.raised is not None and is_lost():

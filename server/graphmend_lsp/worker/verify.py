@@ -116,16 +116,20 @@ def verify(params: VerifyParams, progress: Callable[[str], None], watch: Watch |
             original, *mended = _all(request, conditions, candidates)
         if original.failed is not None:
             return VerifyResult(candidates=[], failure=original.failed)
-        fused: Mapping[Call, Shown] = {}
-        if len(candidates) == 1 and candidates[0].get("inductor") and not _is_decided(request, original, mended[0]):
-            mended[0], ahead, fused = _by_inductor(request, candidates[0], original, mended[0], progress)
-            original = replace(original, trials=(*original.trials, *ahead))
+        fused: dict[str, Mapping[Call, Shown]] = {}
+        for number, candidate in enumerate(candidates):
+            if candidate.get("inductor") and not _is_decided(request, original, mended[number]):
+                mended[number], ahead, found = _by_inductor(request, candidate, original, mended[number], progress)
+                original = replace(original, trials=(*original.trials, *ahead))
+                fused[candidate["id"]] = found
         progress("comparing them")
         wanted = dict.fromkeys(
             (way, recipes)
-            for one in mended
+            for candidate, one in zip(candidates, mended, strict=True)
             if not is_wrong(original.trials, one.trials)  # the original is run compiled only to judge what may be right
-            for way, recipes in trials_wanted(original, one, params.get("before"), fused, _has_checks(params["texts"]))
+            for way, recipes in trials_wanted(
+                original, one, params.get("before"), fused.get(candidate["id"], {}), _has_checks(params["texts"])
+            )
         )
         if wanted and original.planned is not None:
             by_inductor = any(way == "inductor" for way, _ in wanted)
@@ -135,7 +139,7 @@ def verify(params: VerifyParams, progress: Callable[[str], None], watch: Watch |
                 return VerifyResult(candidates=[], failure=again.failed)
             original = replace(original, trials=(*original.trials, *again.trials), dropped=again.dropped)
         shown = [
-            _again(request, candidate, original, one, fused, progress, started)
+            _again(request, candidate, original, one, fused.get(candidate["id"], {}), progress, started)
             for candidate, one in zip(candidates, mended, strict=True)
         ]
         forced = [
@@ -392,7 +396,6 @@ def _in_stages(request: Request, candidate: Candidate, origin: Origin, planned: 
     stages: list[tuple[Way, ...]] = (
         [first, ("aot_eager",)] if several else [("eager", "aot_eager", "uncompiled")]
     )  # the longest first
-    stages += [("inductor",)] if candidate.get("inductor") and several else []
     ran = Ran(())
     for number, ways in enumerate(stages):
         if number and _is_settled(request, ran):
@@ -409,7 +412,7 @@ def _in_stages(request: Request, candidate: Candidate, origin: Origin, planned: 
 def _by_inductor(
     request: Request, candidate: Candidate, original: Ran, mended: Ran, progress: Callable[[str], None]
 ) -> tuple[Ran, tuple[Trial, ...], Mapping[Call, Shown]]:
-    """An only mended program with its trial under inductor, the original's where it is needed, and what float64 shows.
+    """A mended program with its trial under inductor, the original's where it is needed, and what float64 shows.
 
     Inductor takes long. What it compiles is rounded otherwise than what runs uncompiled, nearly always: so the mended program
     is compiled in float64, too, and compared with the uncompiled original in both; in forms that need a graph of their own
@@ -452,12 +455,12 @@ def _by_inductor(
         if all(shown.get(("inductor", recipe)) == "" for recipe in every if recipe not in first_form):
             return ran, (), shown
     progress("running both compiled with inductor")
-    jobs = [
-        partial(_inductor, request, side, chosen, ends, every)
-        for side, ends in ((new_texts, enough), (texts, Enough(request.folder)))
-    ]
-    new, old = _side_by_side(request, jobs)
-    return replace(mended, trials=(*mended.trials, *new.trials), failed=new.failed), old.trials, {}
+    jobs = [partial(_inductor, request, new_texts, chosen, enough, every)]
+    if programs.trial("inductor", every) is None:
+        jobs.append(partial(_inductor, request, texts, chosen, Enough(request.folder), every))
+    new, *old = _side_by_side(request, jobs)
+    ahead = tuple(trial for one in old for trial in one.trials)
+    return replace(mended, trials=(*mended.trials, *new.trials), failed=new.failed), ahead, {}
 
 
 def _inductor(
