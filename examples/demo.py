@@ -41,7 +41,7 @@ def folded(output: str) -> str:
 
 def small(scratch: Path) -> None:
     """See, mend, prove on ``gated_mlp.py``."""
-    print("== A small model: see its graph breaks, mend them, prove the mend ==")
+    print("== A small model: see its graph breaks, mend them, verify the mend ==")
     file = scratch / "gated_mlp.py"
     shutil.copy(HERE / file.name, file)
     run("check", str(file), "--quiet", fine=(1,))
