@@ -444,8 +444,9 @@ def _by_inductor(
             partial(_inductor, request, new_texts, chosen, enough, first_form),
             *(partial(_doubled, request, new_texts, chosen, one, "widened") for one in lists[1:]),
         ],
+        max(1.0, request.deadline - time.monotonic()),
     )
-    ran = replace(mended, trials=(*mended.trials, *new.trials), failed=new.failed, beside=len(every) - len(first_form))
+    ran = replace(mended, trials=(*mended.trials, *new.trials), failed=new.failed)
     if new.failed is not None or os.path.exists(os.path.join(request.folder, FLAG)):
         return ran, (), {}
     trials = [one.trials for one in (second, *others)]
@@ -453,12 +454,12 @@ def _by_inductor(
     if compiled and all(one.failed is None for one in (first, second, *others)):
         shown = shown_by_inductor(Programs(original.trials, ran.trials), first.trials, trials)
         if all(shown.get(("inductor", recipe)) == "" for recipe in every if recipe not in first_form):
-            return ran, (), shown
+            return replace(ran, beside=len(every) - len(first_form)), (), shown
     progress("running both compiled with inductor")
     jobs = [partial(_inductor, request, new_texts, chosen, enough, every)]
     if programs.trial("inductor", every) is None:
         jobs.append(partial(_inductor, request, texts, chosen, Enough(request.folder), every))
-    new, *old = _side_by_side(request, jobs)
+    new, *old = _side_by_side(request, jobs, max(1.0, request.deadline - time.monotonic()))
     ahead = tuple(trial for one in old for trial in one.trials)
     return replace(mended, trials=(*mended.trials, *new.trials), failed=new.failed), ahead, {}
 
