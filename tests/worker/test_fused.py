@@ -116,6 +116,13 @@ def test_a_widened_run_draws_the_numbers_that_it_draws_else() -> None:
     assert torch.equal(wide, drawn())
 
 
+def test_an_operator_that_takes_functions_runs_in_a_widened_run() -> None:
+    x = torch.randn(4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    with widening():
+        chosen = torch.cond(x.sum() > -100, torch.sin, torch.cos, (x,))
+    assert torch.equal(chosen, x.sin())
+
+
 @torch.library.custom_op("graphmend_tests::sigmoid_in_float32", mutates_args=())
 def sigmoid_in_float32(x: torch.Tensor) -> torch.Tensor:
     return x.float().sigmoid().to(x.dtype)

@@ -47,7 +47,7 @@ class Widening(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Call the operator, with a wider dtype where it is given one."""
-        if torch.Tag.nondeterministic_seeded in func.tags:  # in float64 it would draw other numbers
+        if torch.Tag.nondeterministic_seeded in getattr(func, "tags", ()):  # in float64 it would draw other numbers
             return func(*args, **kwargs or {})
         named = {name: _wider_dtype(one) for name, one in (kwargs or {}).items()}
         body = _body_of(func)
