@@ -70,6 +70,8 @@ class Words:
     mends: Mapping[str, Sequence[str]]
     asked: list[tuple[str, ...]] = field(default_factory=list)
     dear: str = ""  # what mends that inductor must compile write
+    worse: str = ""  # those of them that are wrong there
+    compiled: list[str] = field(default_factory=list)  # the programs that inductor had to compile
     apart: bool = False  # whether the letters of a line are breaks of statements of their own
     jobs: int = 1
 
@@ -131,7 +133,10 @@ class Words:
         for mends in programs:
             new = (texts or combine(mends, sources)[1])[PATH]
             self.asked.append((old, new))
-            results: Safety = "wrong" if "x" in new else "unsafe" if set("umo") & set(new) else "safe"
+            is_dear = request.inductor == ("whole" if texts else "programs") and any(one.inductor for one in mends)
+            self.compiled += [new] if is_dear else []
+            is_wrong = "x" in new or (is_dear and set(self.worse) & set(new))
+            results: Safety = "wrong" if is_wrong else "unsafe" if set("umo") & set(new) else "safe"
             assumes = (Assumption("raised-between"),) if "m" in new else ()
             first, then = self.counts(old), self.counts(new)
             safety = results if gains(first, then) else "wrong"
@@ -275,6 +280,40 @@ async def test_what_inductor_must_compile_is_verified_behind_the_others() -> Non
     plan = await mend_all(cast(Any, words), CheckRequest((PATH,), {PATH: "a\nc\n"}))
     assert plan.texts == {PATH: "1\n3\n"}
     assert [new for _, new in words.asked] == ["a\n3\n", "1\n3\n", "1\n3\n"]  # the last: both rounds together
+    assert words.compiled == ["1\n3\n"]
+
+
+async def test_inductor_compiles_what_all_rounds_make_once() -> None:
+    words = Words("ab\nb\nc\n", {"a": "1", "b": "2", "c": "3"}, dear="12")
+    plan = await mend_all(cast(Any, words), CheckRequest((PATH,), {PATH: words.text}))
+    assert plan.texts == {PATH: "12\n2\n3\n"} and words.compiled == ["12\n2\n3\n"]
+    dear = [one for one in plan.applied if one.mend.inductor]
+    assert len(dear) == 3 and all(one.verdict is plan.verdict for one in dear)
+
+
+async def test_an_only_break_is_no_draft() -> None:
+    words = Words("a\nk\n", {"a": "1"}, dear="1")
+    plan = await mend_all(cast(Any, words), CheckRequest((PATH,), {PATH: words.text}))
+    assert plan.texts == {PATH: "1\nk\n"} and [new for _, new in words.asked] == words.compiled == ["1\nk\n"]
+
+
+@pytest.mark.parametrize(
+    ("text", "mends", "after"),
+    [
+        ("a\nb\nc\n", {"a": "1", "b": "2", "c": "3"}, "1\nb\n3\n"),
+        ("a\nb\nc\n", {"a": "1", "b": "24", "c": "3"}, "1\n4\n3\n"),  # another mend of the same break
+        ("b\nbb\n", {"b": "2"}, "b\nbb\n"),
+    ],
+)
+async def test_a_draft_that_is_wrong_under_inductor_is_made_again(
+    text: str, mends: Mapping[str, Sequence[str]], after: str
+) -> None:
+    words = Words(text, mends, dear="12", worse="2")
+    plan = await mend_all(cast(Any, words), CheckRequest((PATH,), {PATH: text}))
+    assert plan.texts.get(PATH, text) == after
+    assert plan.verdict is None or plan.verdict.safety == "safe"
+    left = [one for finding in plan.after.findings for one in finding.candidates if one.mend.inductor]
+    assert not any(one.safety == "safe" for one in left)
 
 
 async def test_hope_is_given_up_once() -> None:
@@ -569,4 +608,4 @@ async def test_a_mend_that_another_break_follows_at_once_is_not_made(text: str, 
 async def test_what_is_in_vain_is_known_before_inductor_proves_it() -> None:
     dear = Words("ac\na\n", MENDS, dear="1")
     await mend_all(cast(Any, dear), CheckRequest((PATH,), {PATH: dear.text}))
-    assert dear.asked[0] == ("ac\na\n", "ac\n1\n")
+    assert dear.compiled == ["ac\n1\n"]

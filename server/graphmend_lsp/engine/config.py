@@ -11,6 +11,7 @@ from graphmend_lsp.model import Entry, Finding, Mode, Progress
 
 Analysis = Literal["real", "fake", "both"]
 Device = Literal["auto", "cpu", "cuda"]
+Inductor = Literal["programs", "never", "whole"]
 OnProgress = Callable[[Progress], None]
 OnFinding = Callable[[Finding], None]
 
@@ -44,6 +45,8 @@ class CheckRequest:
     sys.path. `analysis`: ``real`` runs on the entry's data; ``fake`` runs without, both sides of branches; ``both`` the real
     run, and what only a fake run meets. `assume` are the kinds of assumptions that count as safe here. `support` takes the
     place of what the projects say of where mended files get what they need besides from. Without `comments` no mend gets one.
+    `inductor`: which programs are verified under inductor where one of their mends needs it: ``programs``, those of a round;
+    ``never``, so that what is verified is a draft; ``whole``, what all rounds make together.
     """
 
     paths: tuple[str, ...]
@@ -65,6 +68,7 @@ class CheckRequest:
     support: Literal["file", "package", "inline"] | None = None
     comments: bool = True
     timed: bool = False  # also what share of the time each graph takes, for which the calls are made again
+    inductor: Inductor = "programs"
 
 
 @dataclass(frozen=True, slots=True)

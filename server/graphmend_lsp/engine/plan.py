@@ -8,9 +8,10 @@ that proves a round is the next round's analysis.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from graphmend_lsp.engine.ahead import judged_so_far
 from graphmend_lsp.engine.breaks import is_within
@@ -46,6 +47,15 @@ _ROUNDS_SHARE = 0.5  # of a time limit; the rest is for the proof of several rou
 _IN_VAIN = (
     "Another graph break keeps the whole function uncompiled, so a mend of this one gains nothing. Mend that one first."
 )
+
+
+@dataclass
+class _Way:
+    """The rounds that were made, what there was before each one and after the last, and the runs that showed it."""
+
+    rounds: list[Round]
+    reports: list[Report]
+    ran: list[Mapping[Key, Run]]
 
 
 async def mend_all(
@@ -114,13 +124,74 @@ async def _to_fixpoint(
     on_progress: OnProgress | None,
     limit: TimeLimit,
 ) -> Plan:
-    texts = dict(request.texts)
-    rounds: list[Round] = []
-    reports = [before]  # what there was before each round, and after the last
-    ran = [runs]  # and the runs that showed it
+    """The plan of a search; of several breaks first a draft, which is verified under inductor once, as a whole.
+
+    Where the draft is not safe there, its rounds from the first on that needs inductor are made again, each one with a
+    verdict under inductor of its own.
+    """
+    prove = partial(_proven, prover, request, before, runs, on_progress)
+    way = _Way([], [before], [runs])
+    drafted = sum(finding.site.is_met for finding in before.findings) > 1
+    await _search(prover, replace(request, inductor="never") if drafted else request, way, leave, on_progress, limit)
+    verdict: Verdict | None = None
+    first = next((at for at, step in enumerate(way.rounds) if _is_dear(step)), None) if drafted else None
+    if first is not None:
+        rounds = way.rounds[: _gained(request, way.reports, way.rounds)]
+        if len(rounds) > first:
+            verdict = await limit.within(prove(rounds, by_inductor=True))
+        if verdict is None or verdict.safety not in wanted_safety(request):
+            verdict, way = None, _Way(way.rounds[:first], way.reports[: first + 1], way.ran[: first + 1])
+            limit.go_on()
+            if not limit.over:
+                await _search(prover, request, way, leave, on_progress, limit)
+        else:
+            way.rounds = [_with_verdict(step, verdict) for step in rounds]
+    rounds = way.rounds[: _gained(request, way.reports, way.rounds)]
+    if verdict is None:
+        rounds, verdict = await _shown(request, before, way, rounds, prove, limit)
+    changed = {path: text for step in rounds for path, text in step.texts.items()}
+    old = {path: text for step in reversed(rounds) for path, text in step.old.items()}
+    applied = tuple(_in_original(candidate, old, step.old) for step in rounds for candidate in step.accepted)
+    left = way.reports[len(rounds)]  # that the patience is over is told by the plan; nothing failed
+    left = replace(left, failures=tuple(one for one in left.failures if one != limit.ended))
+    return Plan(before, left, applied, changed, verdict, {path: old[path] for path in changed}, limit.told)
+
+
+async def _shown(
+    request: CheckRequest,
+    before: Report,
+    way: _Way,
+    rounds: list[Round],
+    prove: Callable[[Sequence[Round]], Coroutine[Any, Any, Verdict | None]],
+    limit: TimeLimit,
+) -> tuple[list[Round], Verdict | None]:
+    """The rounds that are safe together, and their verdict; each one was verified by itself."""
+    verdict = await limit.within(prove(rounds))
+    if limit.over and verdict is None:  # the rounds were proven one by one, not all together
+        rounds = rounds[:1] if rounds and _says_all(before, rounds[0]) else []
+        verdict = rounds[0].verdict if rounds else None
+    while rounds and (verdict is None or verdict.safety not in wanted_safety(request)):
+        # Each round was proven by itself: it is the rounds together that are not.
+        rounds = rounds[: _gained(request, way.reports, rounds[: len(rounds) // 2])]
+        verdict = await limit.within(prove(rounds))
+    return rounds, verdict
+
+
+async def _search(
+    prover: Prover,
+    request: CheckRequest,
+    way: _Way,
+    leave: frozenset[Place],
+    on_progress: OnProgress | None,
+    limit: TimeLimit,
+) -> None:
+    """Go on with rounds where the way ends, until none is accepted or the time is over."""
+    rounds, reports, ran = way.rounds, way.reports, way.ran
+    before = reports[0]
+    texts = {**request.texts, **{path: text for one in rounds for path, text in one.texts.items()}}
     hopeless: frozenset[Place] = frozenset()  # where mends were made in hope, and taken back
     vain: Vain = frozenset()
-    again, made = False, 0
+    again, made = False, len(rounds)
     unnoted: frozenset[Place] = frozenset()  # functions of whose values less is known than a run would note
     while made < MAX_ROUNDS:
         now = replace(request, texts=texts)
@@ -163,21 +234,17 @@ async def _to_fixpoint(
             ran[-1], reports[-1], again = fresh, await prover.report(now, fresh), False
         else:
             break
-    rounds = rounds[: _gained(request, reports, rounds)]
-    verdict = await limit.within(_proven(prover, request, before, runs, rounds, on_progress))
-    if limit.over and verdict is None:  # the rounds were proven one by one, not all together
-        rounds = rounds[:1] if rounds and _says_all(before, rounds[0]) else []
-        verdict = rounds[0].verdict if rounds else None
-    while rounds and (verdict is None or verdict.safety not in wanted_safety(request)):
-        # Each round was proven by itself: it is the rounds together that are not.
-        rounds = rounds[: _gained(request, reports, rounds[: len(rounds) // 2])]
-        verdict = await limit.within(_proven(prover, request, before, runs, rounds, on_progress))
-    changed = {path: text for step in rounds for path, text in step.texts.items()}
-    old = {path: text for step in reversed(rounds) for path, text in step.old.items()}
-    applied = tuple(_in_original(candidate, old, step.old) for step in rounds for candidate in step.accepted)
-    left = reports[len(rounds)]  # that the patience is over is told by the plan; nothing failed
-    left = replace(left, failures=tuple(one for one in left.failures if one != limit.ended))
-    return Plan(before, left, applied, changed, verdict, {path: old[path] for path in changed}, limit.told)
+
+
+def _is_dear(step: Round) -> bool:
+    """Whether a round's program must be verified under inductor."""
+    return any(one.mend.inductor for one in step.accepted)
+
+
+def _with_verdict(step: Round, verdict: Verdict) -> Round:
+    """A round of a draft with the verdict on the whole in place of those that inductor had no part in."""
+    accepted = tuple(replace(one, verdict=verdict) if one.mend.inductor else one for one in step.accepted)
+    return replace(step, accepted=accepted, verdict=verdict if _is_dear(step) else step.verdict)
 
 
 def _with_notes(run: Run, last: Run | None, old: Mapping[str, str], new: Mapping[str, str]) -> Run:
@@ -273,20 +340,23 @@ async def _proven(
     request: CheckRequest,
     before: Report,
     runs: Mapping[Key, Run],
-    rounds: Sequence[Round],
     on_progress: OnProgress | None,
+    rounds: Sequence[Round],
+    *,
+    by_inductor: bool = False,
 ) -> Verdict | None:
     """The verdict on the first text against the last, over all entries that ran and loaded one of the files.
 
     The verdict of an only round is that of the entries that met its breaks. Others may run what is mended all the same: what
-    differs in one of them counts; that it could not be compared says nothing.
+    differs in one of them counts; that it could not be compared says nothing. `by_inductor`: the rounds are a draft, verified
+    without inductor, which has its part in this verdict.
     """
     if not rounds:
         return None
     texts = {path: text for step in rounds for path, text in step.texts.items()}
     sources = Sources(request.texts)
     mends = tuple(candidate.mend for step in rounds for candidate in step.accepted)
-    known = rounds[0].verdict if len(rounds) == 1 else None
+    known = rounds[0].verdict if len(rounds) == 1 and not by_inductor else None
     judged = [known] if known is not None else []
     changed = {os.path.realpath(path) for path in texts}
 
@@ -299,8 +369,10 @@ async def _proven(
 
     asked = [(one.entry, one.mode) for one in before.entries if one.error is None and may_differ(one)]
 
+    whole = replace(request, inductor="whole" if by_inductor else "never")
+
     async def verdicts_of(key: Key) -> list[Verdict]:
-        verdicts, _ = await prover.verify(request, key, [mends], sources, on_progress, None, texts)
+        verdicts, _ = await prover.verify(whole, key, [mends], sources, on_progress, runs.get(key), texts)
         return [verdict for verdict, _ in verdicts]
 
     async for verdicts in in_order([partial(verdicts_of, key) for key in asked], prover.jobs):

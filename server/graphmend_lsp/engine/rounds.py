@@ -122,14 +122,15 @@ async def next_round(
             sooner = await together(report, cheap)
             if sooner.verdict is not None and sooner.verdict.safety == "safe":
                 return await of_use_alone(cheap, sooner)
-        if is_dear and len(kept := await of_use(prover, request, report, chosen)) < len(chosen):
+        is_slow = is_dear and request.inductor == "programs"
+        if is_slow and len(kept := await of_use(prover, request, report, chosen)) < len(chosen):
             vain = in_vain(report, chosen, kept, sources)
             less = replace(report, findings=tuple(without(finding, vain, sources) for finding in report.findings))
             made = await next_round(prover, request, less, runs, on_progress, hopeless, said, again=False)
             return replace(made, vain=made.vain | vain)
         first = await together(report, chosen)
         if first.verdict is not None and first.verdict.safety == "safe":
-            if is_dear or is_whole(real, chosen, first.verdict):
+            if is_slow or is_whole(real, chosen, first.verdict):
                 return first
             return await of_use_alone(chosen, first)
         verdict = first.verdict

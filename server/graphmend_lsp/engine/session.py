@@ -391,6 +391,9 @@ class Session:
             candidate_of(str(number), () if texts else mends, dict(texts or combine(mends, sources)[1]), base, sources)
             for number, mends in enumerate(programs)
         ]
+        for candidate, mends in zip(candidates, programs, strict=True):
+            wanted = request.inductor == ("whole" if texts else "programs")
+            candidate["inductor"] = wanted and any(one.inductor for one in mends)
         _tell(on_progress, f"verifying {len(candidates)} mend{'s' * (len(candidates) != 1)} with {key[0].name}")
         whole = texts is not None
         results, failure = await self._verify(request, key, candidates, before, on_progress, whole=whole)
@@ -427,6 +430,8 @@ class Session:
             beside_of(str(number), program, combine(program, sources)[1], base)
             for number, program in enumerate(programs)
         ]
+        if request.inductor != "programs":
+            candidates = [WireCandidate(**{**one, "inductor": False}) for one in candidates]
         _tell(on_progress, f"verifying with {key[0].name}, which may run the mended code")
         results, _ = await self._verify(request, key, candidates, before, on_progress, reached=True)
         assume = {*request.assume, *await asyncio.to_thread(accepted_for, key[0].file)}

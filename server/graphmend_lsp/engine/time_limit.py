@@ -36,7 +36,12 @@ class TimeLimit:
         """Without a limit, verify no further mend when none is verified in that many seconds from now."""
         if self.seconds is None:
             self._patience = patience
-            self._ends = self.passed + patience
+            self.go_on()
+
+    def go_on(self) -> None:
+        """Begin the patience anew."""
+        if self._patience is not None:
+            self._ends = self.passed + self._patience
 
     async def within(self, work: Coroutine[Any, Any, _T], share: float = 1.0) -> _T | None:
         """What the work gives; None when that share of all the time is over first."""
