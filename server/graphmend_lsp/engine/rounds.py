@@ -117,7 +117,7 @@ async def next_round(
     if not again:
         chosen = [first_of(finding) for finding in real]
         is_dear = any(one.mend.inductor for one in chosen)
-        cheap = [one for one in chosen if not one.mend.inductor]
+        cheap = [one for one in chosen if not (one.mend.inductor or one.mend.rule in LAST_RESORT)]
         if is_dear and cheap:  # inductor's verdict may take longer than there is time
             sooner = await together(report, cheap)
             if sooner.verdict is not None and sooner.verdict.safety == "safe":

@@ -19,12 +19,12 @@ from typing import Any
 
 import torch
 from torch._dynamo.backends.common import aot_autograd
-from torch._dynamo.backends.debugging import boxed_nop
 from torch._library.custom_ops import OPDEFS
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .cuda import is_lost
 from .locals_of import is_unseen, own_locals
+from .lowered import as_given
 from .observe import Observation
 from .performing import PROBE_SECONDS, DeviceLostError, TooLongError, interrupted_after
 from .places import SUPPORT
@@ -71,9 +71,9 @@ def watching(found: list[Difference], forced: bool = False) -> Callable[..., Any
             unseen.update((number, one) for number, one in written if number in own)
             tell(one for number, one in written if number not in own)
             tell([*said_regardless(lowered.graph), *(looked_up(lowered.graph) if forced else ())])
-            return boxed_nop(lowered, example)
+            return as_given(lowered, example)
 
-        made = aot_autograd(fw_compiler=look, bw_compiler=boxed_nop, keep_inference_input_mutations=True)
+        made = aot_autograd(fw_compiler=look, bw_compiler=as_given, keep_inference_input_mutations=True)
         compiled = made(graph, inputs, **options)
         if not own:
             return compiled

@@ -28,6 +28,7 @@ from .exercised import Exercised
 from .failures import FailedError, failure
 from .float64 import Double, watched, widen_graph, widen_modules, widened
 from .forced import Forced
+from .lowered import compile_lowered
 from .observe import Observation, Subject, find_modules, fresh_calls, state_of
 from .order import has_checks, raised_behind, watching
 from .performing import COMPILED_SECONDS, DeviceLostError, perform
@@ -51,12 +52,6 @@ PROGRAMS_AT_ONCE = 2
 AT_ONCE = 2  # programs that compute side by side; the others wait for a slot
 MOST_MODULES = 40
 SLOW = 0.8  # seconds of computing that the first compiled call of a small program stays under
-# the default partitioner removes the same dead code as aot_eager's own, which imports all of inductor first (0.7 s)
-_BACKENDS: Mapping[Way, str] = {
-    "eager": "eager", "aot_eager": "aot_eager_default_partitioner", "inductor": "inductor",
-}  # fmt: skip
-
-
 OPERATORS = "_graphmend_operators"
 """The support module's mark in torch: operators are operators in uncompiled code, too, so that uncompiled runs and probes show
 what they do."""
@@ -203,9 +198,10 @@ def load(params: VerifyParams, texts: Mapping[str, str], files: Sequence[str]) -
     def chosen(graph: torch.fx.GraphModule, inputs: list[Any], **options: Any) -> Any:
         if backend.double == "widened":
             widen_graph(graph)
-        if backend.way == "aot_eager" and has_checks():
-            return watching(disordered, bool(forced))(graph, inputs, **options)
-        return torch._dynamo.lookup_backend(_BACKENDS[backend.way])(graph, inputs, **options)
+        if backend.way == "aot_eager":
+            compile_graph = watching(disordered, bool(forced)) if has_checks() else compile_lowered
+            return compile_graph(graph, inputs, **options)
+        return torch._dynamo.lookup_backend(backend.way)(graph, inputs, **options)
 
     torch._dynamo.register_backend(chosen, name=BACKEND)
     force_backend(BACKEND)
