@@ -20,7 +20,7 @@ MOST_LAYERS = 8
 MOST_PARAMETERS = 400_000_000
 _IMAGE, _SMALL_IMAGE = 224, 112
 _NARROWEST, _NARROW = 32, 256  # no width becomes less than the first; one of the second is small enough
-_EXPERTS, _QUERIES, _CHUNK, _SOURCE = 4, 50, 16, 128
+_EXPERTS, _QUERIES, _CHUNK, _SOURCE, _FILTERS = 4, 50, 16, 128, 8
 
 _HEADS = re.compile(
     r"(^|_)(n_?heads?|num_heads|attention_heads|key_value_heads|kv_heads|n_head_kv|query_heads)$|^n_head$"
@@ -48,6 +48,8 @@ _NO_SIZE = re.compile(
     r"|context|frame|batch|cache|prob|dropout|eps|std|scal|theta|norm|expert|_ids?$|index|(^|_)(is|use)_|class|step|level|group|type"
     r"|mel|seed|precision|bits?$"
 )
+_TEXT_WINDOW = re.compile(r"sliding_window|attention_window|window_layers")
+_WIDTHS = re.compile(r"(channels|dims?|sizes|widths?)$")
 _LEAST = 8  # what a number that is not named for a width becomes at least
 _TOKEN = re.compile(r"(_token_(id|index)|_id|_token|_ids|_index)$")
 _EXPERT = re.compile(r"(num|n)(_local|_routed|_moe)?_experts$|^moe_num_experts$|^num_experts$")
@@ -135,8 +137,19 @@ def _fit_pictures(config: Any) -> None:
 
 
 def may_be_small(config: Any) -> bool:
-    """Whether pictures may be small: nothing cuts them into windows, which are made otherwise where one covers a picture."""
-    return not any("window" in name for one in every_part(config) for name in vars(one))
+    """Whether pictures may be small: windows that they are cut into are made otherwise where one covers a picture.
+
+    So of windows as large as 7 patches a small picture has several, also after the first halving. Of other windows it is not known.
+    """
+
+    def has_several(one: Any) -> bool:
+        size, patch = attribute(one, "window_size"), attribute(one, "patch_size")
+        named = [name for name in vars(one) if "window" in name and not _TEXT_WINDOW.search(name)]
+        if named != ["window_size"] or not isinstance(size, int) or not isinstance(patch, int) or patch < 1:
+            return not named
+        return _SMALL_IMAGE // patch // 2 > size
+
+    return all(map(has_several, every_part(config)))
 
 
 def parts(config: Any) -> dict[str, Any]:
@@ -270,6 +283,7 @@ def _changes(config: Any, level: Level, factor: int, words: dict[int, int]) -> d
             changes[name] = _divided(number, factor, level.narrow, _LEAST) or number
         elif level.words and "vocab_size" in name and number > VOCABULARY and "type" not in name:
             changes[name] = VOCABULARY
+    changes.update(_alike(config, {numbers[name]: new for name, new in changes.items() if _is_width(name)}))
     if attribute(config, "num_key_value_heads", 0) is None and "num_attention_heads" in numbers:
         changes["num_key_value_heads"] = changes.get("num_attention_heads", numbers["num_attention_heads"])
     if attribute(config, "use_mamba_kernels"):
@@ -283,6 +297,22 @@ def _changes(config: Any, level: Level, factor: int, words: dict[int, int]) -> d
             elif isinstance(value, list) and value and all(isinstance(one, int) for one in value):
                 changes[name] = [words.get(one, one) for one in value]
     return changes
+
+
+def _alike(config: Any, divided: Mapping[int, int]) -> dict[str, Any]:
+    """The lists of widths, and the groups of one channel each, that are divided elsewhere, as they are there."""
+    lists = {
+        name: type(value)(divided[one] for one in value)
+        for name, value in vars(config).items()
+        if _WIDTHS.search(name) and isinstance(value, (list, tuple)) and value and not name.startswith("_")
+        if all(isinstance(one, int) and one in divided for one in value)
+    }
+    groups = {
+        name: divided[number]
+        for name, number in _numbers(config).items()
+        if name.endswith("_groups") and number in divided
+    }
+    return {**lists, **groups}
 
 
 def _divided(number: int, factor: int, narrow: int, least: int = _NARROWEST) -> int:
@@ -337,6 +367,8 @@ def _smaller_counts(numbers: dict[str, int]) -> dict[str, Any]:
             changes[name] = _CHUNK  # a state space computes chunk by chunk: the square of it, whatever the length
         elif name == "num_queries" and number > _QUERIES:
             changes[name] = _QUERIES
+        elif name == "num_filters" and number > _FILTERS:
+            changes[name] = _FILTERS  # of the first layer of a convolutional codec, whose others have a multiple of it
         elif name == "max_source_positions" and number > _SOURCE:
             changes[name] = _SOURCE  # an encoder of sounds takes all of them in each call
         elif _TOP.search(name) and number > LAYERS:
