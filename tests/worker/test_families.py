@@ -114,6 +114,31 @@ def test_pictures_that_are_cut_into_windows_stay_large() -> None:
     assert Inputs(Model, Config(), "eval", small=True).first()["pixel_values"].shape[2:] == (128, 128)  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize(
+    ("given", "size"),
+    [
+        ({"window_size": 7, "patch_size": 4}, 112),  # 28 patches, 14 after the first halving: two windows
+        ({"window_size": 14, "patch_size": 4}, 224),
+        ({"window_size": (7, 7), "patch_size": 4}, 224),
+        ({"window_size": 7, "patch_size": 4, "window_stride": 2}, 224),
+        ({"sliding_window": 4096, "max_window_layers": 4}, 112),
+    ],
+)
+def test_pictures_of_several_windows_are_small(given: dict[str, Any], size: int) -> None:
+    assert shrunk(Both(vision_config=Vision(**given)), LEVELS[0]).vision_config.image_size == size
+
+
+def test_what_is_as_large_as_a_width_is_divided_alike() -> None:
+    more = {"decoder_in_channels": [4096, 4096], "in_channels": [4096, 512], "upsample_groups": 4096, "norm_groups": 32}
+    small = shrunk(Text(**more), LEVELS[0])
+    assert small.decoder_in_channels == [small.hidden_size] * 2 and small.upsample_groups == small.hidden_size < 4096
+    assert (small.in_channels, small.norm_groups) == ([4096, 512], 32)
+
+
+def test_a_codec_of_many_widths_has_few_filters() -> None:
+    assert shrunk(Config(hidden_size=128, num_filters=64, upsampling_ratios=[8, 5, 4, 2]), LEVELS[0]).num_filters == 8
+
+
 @pytest.mark.parametrize("level", LEVELS)
 def test_every_level_leaves_what_was_told(level: Level) -> None:
     small = shrunk(Text(out_features=["stage2"], extra=3), level, {"dropout": 0.5})
