@@ -157,7 +157,27 @@ def test_every_level_leaves_what_was_told(level: Level) -> None:
 )
 def test_there_is_a_layer_of_each_kind(given: dict[str, int], layers: int) -> None:
     """A model whose experts begin in its fourth layer is not one without experts."""
-    assert shrunk(Text(**given), LEVELS[0]).num_hidden_layers == layers
+    assert shrunk(Text(**given), LEVELS[1]).num_hidden_layers == layers
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"first_k_dense_replace": 3}, {"first_k_dense_replace": 1}),
+        ({"attn_layer_period": 8, "attn_layer_offset": 4}, {"attn_layer_period": 2, "attn_layer_offset": 1}),
+        ({"sliding_window_pattern": 6}, {"sliding_window_pattern": 2}),
+        ({"layer_types": ["sliding"] * 5 + ["full"] * 27}, {"layer_types": ["sliding", "full"]}),
+        ({"layer_types": ["sliding"] * 5 + ["full"] * 27, "mlps": ["dense"] * 7 + ["sparse"] * 25}, {
+            "num_hidden_layers": 3, "layer_types": ["sliding", "full", "full"], "mlps": ["dense", "dense", "sparse"],
+        }),
+        ({"layer_types": ["full"] * 32}, {"layer_types": ["full", "full"]}),
+    ],
+)  # fmt: skip
+def test_other_kinds_of_layers_come_sooner(given: dict[str, Any], told: dict[str, Any]) -> None:
+    small = shrunk(Text(**given), LEVELS[0])
+    assert {"num_hidden_layers": 2, **told} == {"num_hidden_layers": small.num_hidden_layers} | {
+        name: getattr(small, name) for name in told
+    }
 
 
 def test_an_odd_count_of_heads() -> None:

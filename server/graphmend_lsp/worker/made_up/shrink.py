@@ -59,13 +59,16 @@ _OTHER_LAYER = {  # what says which layer is of another kind, and how much more 
     "attn_layer_period": 0, "sliding_window_pattern": 0, "full_attn_mod": 0, "attn_layer_offset": 1,
     "first_k_dense_replace": 1,
 }  # fmt: skip
+_OTHER_SOONER = {name: LAYERS - more for name, more in _OTHER_LAYER.items()}
+"""What these are at most where the other kind may come at once."""
 
 
 @dataclass(frozen=True)
 class Level:
     """How far a configuration is shrunk. `apart`: each part of it by a factor of its own. `narrow`: heads are narrower, too,
     by that number, where widths stay large without. `all_sizes`: also numbers that are not named for a width, which are often
-    computed from widths. `images`: those that nobody cuts into windows, too, where they are not large.
+    computed from widths. `images`: those that nobody cuts into windows, too, where they are not large. `sooner`: layers of
+    other kinds come earlier, so that fewer layers have all kinds.
     """
 
     layers: bool = True
@@ -75,12 +78,13 @@ class Level:
     narrow: int = 1
     all_sizes: bool = False
     images: bool = False
+    sooner: bool = False
 
 
 LEVELS = (
-    Level(narrow=2, images=True),
+    Level(narrow=2, images=True, sooner=True),
     Level(narrow=2),
-    Level(narrow=2, all_sizes=True, images=True),
+    Level(narrow=2, all_sizes=True, images=True, sooner=True),
     Level(),
     Level(apart=True),
     Level(widths=False),
@@ -271,7 +275,7 @@ def _changes(config: Any, level: Level, factor: int, words: dict[int, int]) -> d
     changes: dict[str, Any] = {}
     numbers = _numbers(config)
     if level.layers:
-        changes.update(_fewer_layers(config, numbers))
+        changes.update(_fewer_layers(config, numbers, level.sooner))
         changes.update(_smaller_counts(numbers))
         changes.update(_smaller_images(config, level.images))
     for name, number in numbers.items():
@@ -323,8 +327,11 @@ def _divided(number: int, factor: int, narrow: int, least: int = _NARROWEST) -> 
     return 0
 
 
-def _fewer_layers(config: Any, numbers: dict[str, int]) -> dict[str, Any]:
+def _fewer_layers(config: Any, numbers: dict[str, int], sooner: bool) -> dict[str, Any]:
     changes: dict[str, Any] = {}
+    if sooner:
+        changes = {name: most for name, most in _OTHER_SOONER.items() if numbers.get(name, 0) > most}
+        numbers = {**numbers, **changes}
     counts = {
         name: number
         for name, number in numbers.items()
@@ -340,6 +347,11 @@ def _fewer_layers(config: Any, numbers: dict[str, int]) -> dict[str, Any]:
         if len(value) in counts.values() and all(isinstance(one, (str, int, bool, float)) for one in value):
             kinds = list(dict.fromkeys(value))
             wanted = max(wanted, 1 + max(list(value).index(kind) for kind in kinds) if len(kinds) <= 4 else wanted)
+    of_layers = [name for name, value in lists.items() if len(value) in counts.values()]
+    first = _first_of_kinds([lists[name] for name in of_layers]) if sooner else []
+    if len({len(lists[name]) for name in of_layers}) != 1 or not LAYERS <= len(first) < wanted:
+        first = []
+    wanted = len(first) or wanted
     for name, more in _OTHER_LAYER.items():
         if isinstance(numbers.get(name), int):
             wanted = max(wanted, numbers[name] + more)
@@ -350,10 +362,19 @@ def _fewer_layers(config: Any, numbers: dict[str, int]) -> dict[str, Any]:
         changes[name] = min(number, wanted)
     for name, value in lists.items():
         if len(value) in counts.values() and len(value) > wanted:
-            changes[name] = type(value)(value[:wanted])
+            changes[name] = type(value)([value[at] for at in first] or value[:wanted])
         elif re.search(r"depths?$|num_layers$|layers$|_blocks$", name) and all(isinstance(one, int) for one in value):
             changes[name] = type(value)(min(one, 1) for one in value)
     return changes
+
+
+def _first_of_kinds(lists: list[Any]) -> list[int]:
+    """The layers that are the first of their kind, by lists that say a part of the kind of each; at least two, in their order."""
+    seen: dict[tuple[str, ...], int] = {}
+    for at, kind in enumerate(zip(*lists, strict=False)):
+        seen.setdefault(tuple(map(repr, kind)), at)
+    found = list(seen.values())
+    return found if len(found) >= LAYERS else [*found, *range(1, LAYERS + 1 - len(found))]
 
 
 def _smaller_counts(numbers: dict[str, int]) -> dict[str, Any]:
