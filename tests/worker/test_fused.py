@@ -41,13 +41,16 @@ decompositions[torch.ops.aten.tanh.default] = tanh
 """
 
 
-def verdict(workers: Workers, folder: Path, before: str, after: str, head: str = "") -> dict[str, Any]:
+def verdict(
+    workers: Workers, folder: Path, before: str, after: str, head: str = "", steps: list[str] | None = None
+) -> dict[str, Any]:
+    steps = [] if steps is None else steps
     file = str(folder / "program.py")
     mended = PROGRAM.format(head=head, before=after)
     candidate = {"id": "one", "texts": {file: mended}, "changed": {}, "conditions": [], "inductor": True}
     params = analyse_params(
         file,
-        text=PROGRAM.format(head="", before=before),
+        text=PROGRAM.format(head="" if "decompositions" in head else head, before=before),
         roots=(str(folder),),
         device="cpu",
         mode="eval",
@@ -56,6 +59,7 @@ def verdict(workers: Workers, folder: Path, before: str, after: str, head: str =
     worker = workers("all")
     result = worker.result(worker.send("verify", {**params, "candidates": [candidate]}), 280)
     assert result["failure"] is None
+    steps.extend(worker.progress)
     (found,) = result["candidates"]
     assert found["failure"] is None
     return dict(found)
@@ -68,6 +72,19 @@ def test_what_inductor_rounds_otherwise_is_told_as_that(workers: Workers, tmp_pa
     found = verdict(workers, tmp_path, f"{BROKEN}; {state}", state)
     assert [one for one in found["differences"] if one["severity"] == "different"] == []
     assert found["after"]["graphs"] == 1
+
+
+@pytest.mark.slow
+def test_what_a_program_says_once_is_no_difference_in_a_process_of_other_calls(
+    workers: Workers, tmp_path: Path
+) -> None:
+    """Each process runs some of the calls; the first of each says what is said once, in both programs."""
+    steps: list[str] = []
+    once, head = "SAID or (SAID.append(1), print('once'))", "SAID = []\n"
+    found = verdict(workers, tmp_path, f"{BROKEN}; {once}", once, head, steps)
+    assert [one for one in found["differences"] if one["severity"] == "different"] == []
+    assert "running the mended program compiled with inductor" in steps
+    assert "running both compiled with inductor" not in steps
 
 
 @pytest.mark.slow

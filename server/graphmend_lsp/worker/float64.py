@@ -5,6 +5,7 @@ For children that run user code. Whether it was rounding is decided elsewhere (`
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -143,13 +144,16 @@ def _home(frame: FrameType) -> str:
 
 @contextmanager
 def watched() -> Iterator[Path]:
-    """The path that this thread takes while the context lasts."""
-    path, before = Path(), sys.gettrace()
+    """The path that this thread takes while the context lasts; nothing is collected, which runs lines at any time."""
+    path, before, collects = Path(), sys.gettrace(), gc.isenabled()
+    gc.disable()
     sys.settrace(path.enter)
     try:
         yield path
     finally:
         sys.settrace(before)
+        if collects:
+            gc.enable()
 
 
 def _wider(tensor: torch.Tensor) -> torch.Tensor:

@@ -122,18 +122,17 @@ def judge(
 
 
 def shown_by_inductor(
-    programs: Programs, original: Sequence[Trial], mended: Sequence[Sequence[Trial]]
+    programs: Programs, original: Sequence[Sequence[Trial]], mended: Sequence[Sequence[Trial]]
 ) -> dict[Call, Shown]:
     """What float64 shows of calls under inductor, which only the mended program was compiled by.
 
-    `original` are its uncompiled trials, as it is and in float64; `mended` are lists of three, with that of inductor in float64
-    behind those two. What inductor made in float64 alone stands beside what ran uncompiled in float32.
+    `original` are, for each list of calls, its uncompiled trials, as it is and in float64; `mended` has that of inductor in
+    float64 behind those two. What inductor made in float64 alone stands beside what ran uncompiled in float32.
     """
-    plain, double = original
     found: dict[Call, Shown] = {}
     fused = next(one for one in programs.mended if one.way == "inductor")
     others = [one for one in programs.mended if one.way == "uncompiled"]
-    for as_it_is, uncompiled, exact in mended:
+    for (plain, double), (as_it_is, uncompiled, exact) in zip(original, mended, strict=True):
         again = Again(plain, (double,)), Again(as_it_is, (uncompiled, exact))
         both = Programs(programs.original, [*others, fused])
         doubts = [pair.recipe for pair in paired(both, fused).pairs if _doubt(pair)]

@@ -433,34 +433,35 @@ def _by_inductor(
         return needed(programs, lists, chosen.everything(every_size=True), lists)
 
     enough = _enough(request, planned)
-    lists = [wanted(one) for one in (alike, sized) if one]
-    plain: dict[Way, tuple[Recipe, ...]] = {"uncompiled": wanted(every)["uncompiled"]}
+    lists = [wanted(alike)]  # what a program says once, in its first call, it says again in a process of other calls
+    lists += [{"uncompiled": sized, "inductor": sized}] if sized else []
+    plain: list[dict[Way, tuple[Recipe, ...]]] = [{"uncompiled": one["uncompiled"]} for one in lists]
     progress("running the mended program compiled with inductor")
-    first, second, new, *others = _side_by_side(
+    new, *ran_again = _side_by_side(
         request,
         [
-            partial(_doubled, request, texts, chosen, plain, "widened"),
-            partial(_doubled, request, new_texts, chosen, lists[0], "widened"),
             partial(_inductor, request, new_texts, chosen, enough, first_form),
-            *(partial(_doubled, request, new_texts, chosen, one, "widened") for one in lists[1:]),
+            *(partial(_doubled, request, new_texts, chosen, one, "widened") for one in lists),
+            *(partial(_doubled, request, texts, chosen, one, "widened") for one in plain),
         ],
         max(1.0, request.deadline - time.monotonic()),
     )
     ran = replace(mended, trials=(*mended.trials, *new.trials), failed=new.failed)
     if new.failed is not None or os.path.exists(os.path.join(request.folder, FLAG)):
         return ran, (), {}
-    trials = [one.trials for one in (second, *others)]
-    compiled = all(one[-1].compiled for one in trials if one)  # a torch may not compile in the mode that widens
-    if compiled and all(one.failed is None for one in (first, second, *others)):
-        shown = shown_by_inductor(Programs(original.trials, ran.trials), first.trials, trials)
+    trials = [one.trials for one in ran_again]
+    fresh, old = trials[: len(lists)], trials[len(lists) :]
+    compiled = all(one[-1].compiled for one in fresh if one)  # a torch may not compile in the mode that widens
+    if compiled and all(one.failed is None for one in ran_again):
+        shown = shown_by_inductor(Programs(original.trials, ran.trials), old, fresh)
         if all(shown.get(("inductor", recipe)) == "" for recipe in every if recipe not in first_form):
             return replace(ran, beside=len(every) - len(first_form)), (), shown
     progress("running both compiled with inductor")
     jobs = [partial(_inductor, request, new_texts, chosen, enough, every)]
     if programs.trial("inductor", every) is None:
         jobs.append(partial(_inductor, request, texts, chosen, Enough(request.folder), every))
-    new, *old = _side_by_side(request, jobs, max(1.0, request.deadline - time.monotonic()))
-    ahead = tuple(trial for one in old for trial in one.trials)
+    new, *first = _side_by_side(request, jobs, max(1.0, request.deadline - time.monotonic()))
+    ahead = tuple(trial for one in first for trial in one.trials)
     return replace(mended, trials=(*mended.trials, *new.trials), failed=new.failed), ahead, {}
 
 
