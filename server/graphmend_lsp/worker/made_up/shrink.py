@@ -143,7 +143,7 @@ def _fit_pictures(config: Any) -> None:
 def may_be_small(config: Any) -> bool:
     """Whether pictures may be small: windows that they are cut into are made otherwise where one covers a picture.
 
-    So of windows as large as 7 patches a small picture has several, also after the first halving. Of other windows it is not known.
+    So of windows as large as 7 patches a small picture has several, also after the first halving. Of others it is not known.
     """
 
     def has_several(one: Any) -> bool:
