@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import torch
 
 from graphmend_lsp.worker.made_up.families import FAMILIES
 from graphmend_lsp.worker.made_up.lacking import lacking
-from graphmend_lsp.worker.made_up.pretrained import Inputs, Sizes
+from graphmend_lsp.worker.made_up.pretrained import Inputs, Sizes, with_padding
+from graphmend_lsp.worker.made_up.repair import is_of_sizes
 from graphmend_lsp.worker.made_up.shrink import ALL_SIZES, LEVELS, Level, shrunk
-from graphmend_lsp.worker.made_up.trial import Seen, Trouble
-from graphmend_lsp.worker.made_up.values import Drawn, Made, New, describe
+from graphmend_lsp.worker.made_up.trial import Seen, Trouble, attempt
+from graphmend_lsp.worker.made_up.values import Drawn, Made, New, describe, draw
 
 
 class Config:
@@ -330,3 +332,28 @@ def test_sections_and_pictures_fit_the_small_text() -> None:
     heads = small.text_config.hidden_size // small.text_config.num_attention_heads
     assert sum(small.text_config.rope_parameters["mrope_section"]) == heads // 2
     assert small.vision_config.out_hidden_size == small.text_config.hidden_size
+
+
+def test_a_mask_of_ones_is_also_tried_with_padding() -> None:
+    inputs = {
+        "input_ids": Drawn("ids", (2, 4), high=9),
+        "attention_mask": Drawn("ones", (2, 4)),
+        "ones": Drawn("ones", (2, 4)),
+    }
+    values = {name: draw(one) for name, one in inputs.items()}
+    padded = with_padding(inputs, values)
+    assert padded["attention_mask"].tolist() == [[1, 1, 1, 0]] * 2 and values["attention_mask"].all()
+    assert padded["input_ids"] is values["input_ids"] and padded["ones"] is values["ones"]
+    assert with_padding({"attention_mask": Drawn("ones", (2, 1))}, {"attention_mask": torch.ones(2, 1)}) == {}
+
+
+@pytest.mark.parametrize(
+    ("shape", "fits"), [((4, 1, 3, 5), True), ((3, 5), True), ((2, 1, 3, 5), False), ((4, 1, 3, 4), False)]
+)
+def test_attention_takes_no_mask_that_does_not_fit(shape: tuple[int, ...], fits: bool) -> None:
+    """On the CPU torch takes a mask of half of the batch, and reads past its end."""
+    query, key = torch.ones(4, 2, 3, 8), torch.ones(4, 2, 5, 8)
+    attend = torch.nn.functional.scaled_dot_product_attention
+    told = attempt(attend, (query, key, key, torch.zeros(shape)), {}, gradients=False)
+    assert (told is None) == fits
+    assert told is None or is_of_sizes(told)

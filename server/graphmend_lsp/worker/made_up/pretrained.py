@@ -31,6 +31,18 @@ _FIRST = (
 _GIVEN_WITH_IDS = ("attention_mask",)
 
 
+def with_padding(inputs: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values drawn for inputs, where masks that take everything leave out the last element; none without such a mask.
+
+    Uncompiled, many programs pass over a mask of ones: whether it fits is seen with another one.
+    """
+    masks = [name for name, one in inputs.items() if getattr(one, "kind", "") == "ones" and name.endswith("mask")]
+    changed = {name: values[name].clone() for name in masks if values[name].dim() and values[name].shape[-1] > 1}
+    for mask in changed.values():
+        mask[..., -1] = 0
+    return {**values, **changed} if changed else {}
+
+
 def family_of(config: Any) -> Family:
     """What is known of the model's family beyond the rules."""
     return FAMILIES.get(getattr(config, "model_type", ""), Family())

@@ -17,7 +17,8 @@ from . import pretrained
 from .lacking import lacking
 from .modules import Arguments, arranged, construct, find_arguments, made_module
 from .names import signature
-from .search import search, sentence
+from .repair import is_of_sizes
+from .search import Found, search, sentence
 from .shrink import ALL_SIZES, APART, LEVELS
 from .trial import Trouble, attempt, trouble_of
 from .values import New, describe, draw
@@ -108,9 +109,14 @@ def _find_pretrained(kind: Any, mode: str) -> Recipe:
         model.train(mode == "train")
         made = pretrained.Inputs(kind, config, mode, small=LEVELS[level].images)
         missing: dict[str, Any] = {}
+        unmasked: list[dict[str, Any]] = []  # inputs that fit while every mask takes everything
 
         def call(
-            inputs: dict[str, object], model: Any = model, config: Any = config, missing: dict[str, Any] = missing
+            inputs: dict[str, Any],
+            model: Any = model,
+            config: Any = config,
+            missing: dict[str, Any] = missing,
+            unmasked: list[dict[str, Any]] = unmasked,
         ) -> Trouble | None:
             torch.manual_seed(_SEED)
             try:
@@ -118,12 +124,18 @@ def _find_pretrained(kind: Any, mode: str) -> Recipe:
             except Exception as error:
                 return trouble_of(error)
             trouble = attempt(model, (), values, gradients=mode == "train")
+            if trouble is None and (masked := pretrained.with_padding(inputs, values)):
+                hidden = attempt(model, (), masked, gradients=mode == "train")
+                trouble = hidden if hidden is not None and is_of_sizes(hidden) else None
+                unmasked += [inputs] if trouble is not None else []
             if trouble is not None and not missing:
                 missing.update(lacking(trouble, config))
             return trouble
 
         small = LEVELS[level].images
         found = search(call, made.first(), made.allowed, made.guess, min(left, _SMALL_SECONDS) if small else left)
+        if found.trouble is not None and unmasked:
+            found = Found(unmasked[0], None, found.trials)
         if found.trouble is None:
             recipe, count = Recipe(found.inputs, level, lacked), sum(one.numel() for one in model.parameters())
             if large is not None or ALL_SIZES not in levels or count <= _LARGE:

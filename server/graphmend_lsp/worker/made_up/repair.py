@@ -73,6 +73,11 @@ class Case:
     guess: Guess
 
 
+def is_of_sizes(trouble: Trouble) -> bool:
+    """Whether a call failed for two tensors whose sizes do not fit."""
+    return bool(_SIZES.search(trouble.message))
+
+
 def repairs(case: Case) -> Iterator[Inputs]:
     """Changed inputs, the likeliest first."""
     for changed in _all(case):

@@ -47,8 +47,10 @@ def attempt(
     """Call it once; what went wrong, if anything did."""
     import torch
 
+    from .attention import FittingMasks
+
     try:
-        with torch.set_grad_enabled(gradients):
+        with torch.set_grad_enabled(gradients), FittingMasks():
             function(*args, **kwargs)
     except Exception as error:
         return trouble_of(error)
