@@ -32,6 +32,9 @@ _NO_FUNCTIONS = frozenset({
     "property", "cached_property", "staticmethod", "classmethod", "setter", "getter", "deleter", "cache", "lru_cache",
     "singledispatch", "singledispatchmethod", "register", "overload", "jit",
 })  # fmt: skip
+_TRACING = frozenset(("is_tracing", "trace", "trace_module", "TracerWarning", "load", "save"))
+"""What of `torch.jit` has nothing to do with compiling source by TorchScript."""
+
 _OURS = "torch._dynamo.config.patch"
 
 
@@ -86,8 +89,8 @@ def refuse_undecorated(found: Outermost) -> None:
     """Refuse where the decorator may not stand.
 
     Raises:
-        Refused: for a coroutine or generator, beside a decorator that gives no function, and in a file with
-            `torch.jit`.
+        Refused: for a coroutine or generator, beside a decorator that gives no function, and in a file that TorchScript
+            compiles.
     """
     source, function = found.source, found.function
     if not isinstance(function, ast.FunctionDef) or _is_generator(source, function):
@@ -95,8 +98,25 @@ def refuse_undecorated(found: Outermost) -> None:
     for one in function.decorator_list:  # ours refuses, at import, what others have made more than a function
         if not _is_known(source, one) and _last(source, one) in _NO_FUNCTIONS:
             raise Refused(f"`{function.name}` is decorated with `{source.code(one)}`; set it by hand.")
-    if "torch.jit." in source.text.value:
-        raise Refused("The file uses `torch.jit`, which compiles no function with this decorator.")
+    if (used := _scripting(source)) is not None:
+        raise Refused(f"The file uses `{used}`: TorchScript compiles no function with this decorator.")
+
+
+def _scripting(source: Source) -> str | None:
+    """What of `torch.jit` the file uses, imports or asks about that has to do with TorchScript; tracing runs Python code as it is."""
+    if "jit" not in source.text.value:
+        return None
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.ImportFrom) and node.module == "torch.jit" and not node.level:
+            used = [f"torch.jit.{one.name}" for one in node.names]
+        elif isinstance(node, (ast.Name, ast.Attribute)) and not isinstance(source.parents.get(node), ast.Attribute):
+            used = [dotted(source, node) or ""]
+        else:
+            continue
+        for name in used:
+            if name == "torch.jit" or (name.startswith("torch.jit.") and name.split(".")[2] not in _TRACING):
+                return name
+    return None
 
 
 def _helper(source: Source, name: str, call: str, wraps: str, dynamo: str, settings: tuple[str, ...]) -> list[str]:

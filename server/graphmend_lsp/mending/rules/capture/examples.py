@@ -33,6 +33,33 @@ def fn(x):
         gb_id="GB0036",
     ),
     Example(
+        "a file that asks whether it is traced by torch.jit",
+        before="""\
+import torch
+
+
+def fn(x):
+    # torch.jit.script is not what this is for
+    y = x if torch.jit.is_tracing() else x.sin()
+    return ⟦y[x > 0]⟧ * 2
+""",
+        after="""\
+import torch
+
+from graphmend_support import captures
+
+
+# TorchDynamo keeps numbers and sizes of tensors in the graph.
+@captures(capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True)
+def fn(x):
+    # torch.jit.script is not what this is for
+    y = x if torch.jit.is_tracing() else x.sin()
+    return y[x > 0] * 2
+""",
+        run="fn = fn\nimport torch\ncalls = [(torch.tensor(x),) for x in ([1.0, -1.0, 2.0], [-1.0, -2.0, -3.0], [1.0])]",
+        gb_id="GB0036",
+    ),
+    Example(
         "a batch that is trimmed, in the module that calls it",
         before="""\
 import torch
@@ -277,6 +304,34 @@ def fn(x):
 scripted = torch.jit.script(fn)
 """,
         "torch.jit",
+        gb_id="GB0124",
+    ),
+    Refusal(
+        "a name of torch.jit's in the file",
+        """\
+import torch
+from torch.jit import script_if_tracing
+
+
+def fn(x):
+    return x * ⟦x.sum().item()⟧
+""",
+        "`torch.jit.script_if_tracing`",
+        gb_id="GB0124",
+    ),
+    Refusal(
+        "torch.jit under another name",
+        """\
+import torch
+import torch.jit as compiler
+
+make = compiler
+
+
+def fn(x):
+    return x * ⟦x.sum().item()⟧
+""",
+        "`torch.jit`",
         gb_id="GB0124",
     ),
     Refusal(
