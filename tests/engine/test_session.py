@@ -12,7 +12,7 @@ import pytest
 
 from graphmend_lsp.engine.ahead import Ahead, Judged, judging
 from graphmend_lsp.engine.client import WorkerFailedError
-from graphmend_lsp.engine.config import CheckRequest, WorkerConfig, WorkerStatus
+from graphmend_lsp.engine.config import CheckRequest, Inductor, WorkerConfig, WorkerStatus
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.prove import prove
 from graphmend_lsp.engine.runs import Run
@@ -280,6 +280,32 @@ async def test_what_one_rule_asks_of_inductor_says_nothing_about_another_rule(se
     proofs = session._client.asked  # type: ignore[attr-defined]
     assert [one["texts"][PATH] for _, params in proofs for one in params["candidates"]] == ["x\nb\n", "z\nb\n"]
     assert "It did not end in 9 s." in said[2][0][0][0].reasons[0]
+
+
+@pytest.mark.parametrize(
+    ("inductor", "whole", "asked"),
+    [
+        ("programs", False, True), ("programs", True, False), ("never", False, False), ("never", True, False),
+        ("whole", False, False), ("whole", True, True),
+    ],
+)  # fmt: skip
+async def test_who_is_compiled_by_inductor(session: Session, inductor: Inductor, whole: bool, asked: bool) -> None:
+    """A draft leaves inductor out; what its rounds make together has it, as a round has that is none of a draft."""
+    request, dear = replace(REQUEST, inductor=inductor), replace(mend(1, "x"), inductor=True)
+    texts = {PATH: "x\nb\n"} if whole else None
+    await session.verify(request, (ENTRY, "eval"), [(dear,)], Sources({PATH: TEXT}), None, None, texts)
+    await session.verify(request, (ENTRY, "eval"), [(mend(1, "y"),)], Sources({PATH: TEXT}), None, None, texts)
+    told = [one["inductor"] for _, params in session._client.asked for one in params["candidates"]]  # type: ignore[attr-defined]
+    assert told == [asked, False]
+
+
+async def test_a_draft_that_takes_too_long_says_nothing_of_inductor(session: Session) -> None:
+    session._client = Slow("x")  # type: ignore[assignment]
+    draft, dear = replace(REQUEST, inductor="never"), (replace(mend(1, "x"), inductor=True),)
+    with judging(Judged()):
+        for request in (draft, REQUEST, REQUEST):
+            await session.verify(request, (ENTRY, "eval"), [dear], Sources({PATH: TEXT}), None)
+    assert len(session._client.asked) == 2  # type: ignore[attr-defined]
 
 
 async def test_a_mend_all_gives_up_an_entry_whose_proofs_all_take_too_long(session: Session) -> None:

@@ -357,15 +357,17 @@ class Session:
         `texts` is given for one program whose mends were made one after the other, each on the text of the last.
         """
         known = judged_so_far()
+        by_inductor = request.inductor == ("whole" if texts else "programs")
         late = (
             {one: slow for one in programs if (slow := known.too_slow(key, one)) is not None}
-            if known is not None and texts is None
+            if known is not None and texts is None and by_inductor
             else {}
         )
         asked = [one for one in programs if one not in late]
         judged, failure = await self._judged(request, key, asked, sources, on_progress, before, texts)
         if failure is not None:
-            if known is not None and failure.kind == "timeout" and all(any(m.inductor for m in one) for one in asked):
+            is_late = by_inductor and failure.kind == "timeout" and all(any(m.inductor for m in one) for one in asked)
+            if known is not None and is_late:
                 known.took_too_long(key, asked, failure)
             return [], failure
         found = dict(zip(map(tuple, asked), judged, strict=True))

@@ -103,7 +103,7 @@ def refuse_undecorated(found: Outermost) -> None:
 
 
 def _scripting(source: Source) -> str | None:
-    """What of `torch.jit` the file uses, imports or asks about that has to do with TorchScript; tracing runs Python code as it is."""
+    """What of `torch.jit` the file names that has to do with TorchScript; tracing runs Python code as it is."""
     if "jit" not in source.text.value:
         return None
     for node in ast.walk(source.tree):

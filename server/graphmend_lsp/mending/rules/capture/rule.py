@@ -36,8 +36,9 @@ When it is refused
 ------------------
 When the break was not met in a run; when the outermost function is not a ``def`` of a file that is mended, is a coroutine or a
 generator, or has a decorator that gives no function (`property`, `lru_cache`); when it has the setting already; and when the
-file is made for TorchScript (`torch.jit.script`). When a number from data is divided by, is an exponent, is shifted or goes to a function of `math`: Python
-raises for some values, where a graph gives infinity or NaN, or ends the process (``7 % n`` with inductor, where ``n`` is 0).
+file is made for TorchScript (`torch.jit.script`). When a number from data is divided by, is an exponent, is shifted or goes to a
+function of `math`: Python raises for some values, where a graph gives infinity or NaN, or ends the process (``7 % n`` with
+inductor, where ``n`` is 0).
 The mend names a product of two of them, because a graph computes with 64 bits, and ``int(t)`` of what may be NaN.
 """
 
