@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
+import graphmend_support
 import pytest
 import torch
 
@@ -283,7 +288,7 @@ def test_operators_have_tags_as_every_torch_takes_them(monkeypatch: pytest.Monke
     operator(like=lambda x: x)(tagged)
     operator("x")(tagged_in_place)
     number(float)(tagged)
-    assert tags == [torch.Tag.cudagraph_unsafe] * 3
+    assert tags == [torch.Tag.cudagraph_unsafe] * 4  # one of them for gradients
 
 
 FILLED = "for at in range(2):\n    y[ends[at] : ends[at] + 1] = ⟦x[ends[at] : ends[at] + 1]⟧"
@@ -445,3 +450,80 @@ def test_a_size_that_a_tensor_chooses_is_no_fixed_size(size: str, fixed: bool) -
     function = source.tree.body[1]
     assert isinstance(function, ast.FunctionDef)
     assert (follows_data(source, function.body) is None) == fixed
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
+def test_a_size_that_only_values_decide(backend: str) -> None:
+    """Gradients flow through it; where a size that was said is another one, nothing is given."""
+    from graphmend_support import any_size, operator
+
+    def chosen(x: torch.Tensor, limit: float) -> tuple[torch.Tensor, torch.Tensor]:
+        rows = [row * 2 for row in x if row.sum() > limit]
+        return torch.stack(rows or [x[0] * 0]), x.sum(0)
+
+    called = operator(like=lambda x: (x.new_empty((any_size(), x.shape[1])), x.new_empty(x.shape[1])))(chosen)
+    wrong = operator(like=lambda x: (x.new_empty((any_size(), 3)), x.new_empty(x.shape[1])))(chosen)
+
+    def program(x: torch.Tensor, function: Any = called) -> torch.Tensor:
+        rows, total = function(x.sin(), 0.0)
+        return (rows.cos() * total).sum() + rows.shape[0]
+
+    torch._dynamo.reset()
+    compiled = torch.compile(program, backend=backend, fullgraph=True)
+    for seed in range(4):
+        x = torch.randn(6, 4, generator=torch.Generator().manual_seed(seed), requires_grad=True)
+        results = [one(x) for one in (program, compiled)]
+        torch.testing.assert_close(*results)
+        torch.testing.assert_close(*[torch.autograd.grad(one, x)[0] for one in results])
+    if backend != "inductor":
+        with pytest.raises(RuntimeError, match=r"\(\d, 4\) torch.float32 on cpu, and \(\d, 3\)"):
+            torch.compile(lambda x: wrong(x, 0.0)[0] + 1, backend=backend)(torch.ones(6, 4))
+
+
+def test_a_container_that_the_statements_fill_is_made_in_the_operator() -> None:
+    lines = (
+        "    found: list = []\n    other = x * 2\n    for one in ⟦n.tolist()⟧:\n        found.append(other[:, :one])\n"
+    )
+    source = f"import torch\n\n\ndef fn(x, n):\n{lines}    return torch.cat(found, dim=1).sin() + 1\n"
+    value, site = unmark(source, None, "GB0033")
+    facts = seen_in(
+        value, (("x", "float32 3 8"), ("n", "int64 2"), ("torch.cat(found, dim=1).sin() + 1", "float32 3 11"))
+    )
+    (mend,) = propose(site, {PATH: value}, ["opaque"], facts).mends
+    text = apply_edits(value, mend.edits)
+    assert "@operator(like=lambda x: x.new_empty((x.shape[0], any_size())))\n" in text
+    assert "    found: list = []\n    other = x * 2\n    for one in n.tolist():\n" in text.partition("@operator")[2]
+    assert {one.kind for one in mend.assumes} == {"shapes", "dtype"} and not mend.cautions
+
+
+_KEPT = """\
+import torch
+from graphmend_support import any_size, operator
+
+@operator(like=lambda x: x.new_empty((any_size(),)))
+def grown(x: torch.Tensor) -> torch.Tensor:
+    while x.sum() < 100:
+        x = x * 2
+    return x[x > 1]
+
+x = torch.ones(4, requires_grad=True)
+torch.compile(lambda x: grown(x.sin() + 1).cos().sum(), fullgraph=True)(x).backward()
+counted = torch._dynamo.utils.counters["aot_autograd"]
+print(counted["autograd_cache_hit"], [round(one, 3) for one in x.grad.tolist()])
+"""
+
+
+@pytest.mark.slow
+def test_what_inductor_kept_of_another_process_finds_the_operators_of_the_backward_pass(tmp_path: Path) -> None:
+    """Nothing traces the backward pass there, so that it cannot make them."""
+    program = tmp_path / "program.py"
+    program.write_text(_KEPT)
+    path = os.pathsep.join([os.path.dirname(graphmend_support.__file__), os.environ.get("PYTHONPATH", "")])
+    env = {**os.environ, "PYTHONPATH": path, "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache")}
+    said = []
+    for _ in range(2):
+        done = subprocess.run([sys.executable, str(program)], env=env, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr[-2000:]
+        said.append(done.stdout.split(" ", 1))
+    (first, gradient), (second, again) = said
+    assert (first, second) == ("0", "1") and gradient == again

@@ -30,11 +30,11 @@ from typing import Any, Callable, Dict, List, Optional, Type, TypeVar
 import torch
 
 __all__ = [
-    "all_rows", "call_in_graph", "captures", "check", "check_tensor_all", "chosen_rows", "defer", "number", "of_numbers", "operator",
+    "all_rows", "any_size", "call_in_graph", "captures", "check", "check_tensor_all", "chosen_rows", "defer", "number", "of_numbers", "operator",
     "print_in_graph", "runs_deferred", "state_operator", "while_loop", "while_tracing",
 ]
 
-VERSION = 11
+VERSION = 12
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Never change what is in here: copies of other versions use it, too.
@@ -516,6 +516,7 @@ def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = ()) ->
 
     It changes the parameters `changed` in place, or gives tensors like those that `like` gives for the arguments of its
     parameters' names: of their shapes, dtypes and strides, and in memory of their own. What has no annotation is a tensor.
+    A size that only the values decide is `any_size()` there.
     Its gradients are those of the function, which a backward pass runs again, with copies of the tensors as they were. Under
     autocast nothing is an operator; nor is it where an argument is of another type than its parameter says, or holds booleans
     or complex numbers and is none of the parameters `flags`: these make results of other dtypes; nor where a tensor is empty:
@@ -560,6 +561,44 @@ def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = ()) ->
         return call
 
     return decorate
+
+
+class _Sizes(threading.local):
+    """What `any_size` gives in a thread where an operator runs, and how often it was asked; None where a graph is made."""
+
+    size: Any = None
+    asked: int = 0
+
+
+_sizes: Any = _shared.setdefault("sizes", _Sizes())
+
+
+def any_size() -> Any:
+    """In `like` of an operator: a size that only the values of what the operator takes decide."""
+    if _sizes.size is None:
+        return torch.library.get_ctx().new_dynamic_size()
+    _sizes.asked += 1
+    return _sizes.size
+
+
+def _said(like: Callable[..., Any], arguments: Any, results: Any) -> Any:
+    """What `like` gives for arguments of an operator that has given `results`: sizes that it leaves open are those of these."""
+    before, asked = _sizes.size, _sizes.asked
+    try:
+        _sizes.size = 0
+        first = like(*arguments)
+        if _sizes.asked == asked:
+            return first
+        _sizes.size = 1
+        second = like(*arguments)
+    finally:
+        _sizes.size, _sizes.asked = before, asked
+    sized = []
+    for one, other, result in zip(_tensors(first), _tensors(second), _tensors(results)):
+        if one.shape != other.shape and one.dim() == result.dim():
+            one = one.new_empty([r if a != b else a for a, b, r in zip(one.shape, other.shape, result.shape)])
+        sized.append(one)
+    return _exchanged(first, sized) if len(sized) == len(_tensors(first)) else first
 
 
 _PLAIN = {"SymInt": int, "int": int, "float": float, "bool": bool, "str": str}
@@ -663,13 +702,14 @@ def _differentiable(name: str, schema: str, function: Callable[..., Any], like: 
             arguments = _exchanged(arguments, tensors)
             results = function(*arguments)
             later["constant"] = [asked and not one.requires_grad for one in _tensors(results)]
-            results = _new(results, like(*arguments), arguments)
+            results = _new(results, _said(like, arguments, results), arguments)
             if before != _versions(tensors):
                 raise RuntimeError("graphmend_support.operator: the function changes what it is given")
             return results
 
     def fake(*arguments: Any) -> Any:
-        return _exchanged(like(*arguments), [torch.empty_like(one) for one in _tensors(like(*arguments))])
+        said = like(*arguments)
+        return _exchanged(said, [torch.empty_like(one) for one in _tensors(said)])
 
     def gradients(out: Any, *arguments: Any) -> Any:
         *arguments, needed = arguments
@@ -714,12 +754,7 @@ def _differentiable(name: str, schema: str, function: Callable[..., Any], like: 
             for one in (flag if many else [flag])
         ]
         out = [one for one, has in zip(_tensors(out), ctx.has_gradients) if has]
-        if "gradient" not in later:
-            taken = schema.rsplit(") -> ", 1)[0].lstrip("(")
-            later["gradient"] = _differentiable(
-                _free(f"{name}_gradient"), f"(Tensor[] out{number}, {taken}, bool[] needed{number}) -> Tensor[]", gradients, like_gradients
-            )
-        found = iter(later["gradient"](out, *arguments, flags))
+        found = iter(of_gradient()(out, *arguments, flags))
         flag = iter(flags)
         result = []
         for many, count in zip(listed, counts):
@@ -727,11 +762,21 @@ def _differentiable(name: str, schema: str, function: Callable[..., Any], like: 
             result.append((own if many else own[0]) if own else None)
         return tuple(result)
 
+    def of_gradient() -> Any:
+        if "gradient" not in later:
+            taken = schema.rsplit(") -> ", 1)[0].lstrip("(")
+            later["gradient"] = _differentiable(
+                _free(f"{name}_gradient"), f"(Tensor[] out{number}, {taken}, bool[] needed{number}) -> Tensor[]", gradients, like_gradients
+            )
+        return later["gradient"]
+
     later: Dict[str, Any] = {}
     number = schema.count(" needed")
     made = torch.library.custom_op(name, run, mutates_args=(), schema=schema, **_tags_of())
     made.register_fake(fake)
     made.register_autograd(backward, setup_context=keep)
+    if not number:
+        of_gradient()  # code that inductor kept of another process calls it, and nothing is traced that would make it
     return made
 
 

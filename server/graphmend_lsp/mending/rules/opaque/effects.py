@@ -266,7 +266,10 @@ class Judge:
                 parent = self.source.parents.get(one)
                 if isinstance(parent, ast.AugAssign):
                     continue
-                made = parent.value if isinstance(parent, ast.Assign) and one in parent.targets else None
+                plain = (isinstance(parent, ast.Assign) and one in parent.targets) or (
+                    isinstance(parent, ast.AnnAssign) and one is parent.target
+                )
+                made = parent.value if plain and isinstance(parent, (ast.Assign, ast.AnnAssign)) else None
                 yield made if id(one) in inside else None
 
     def _makes(self, value: ast.expr) -> bool:

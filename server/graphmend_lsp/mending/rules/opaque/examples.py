@@ -93,6 +93,62 @@ calls = [(torch.arange(12.0).view(3, 4), torch.tensor(one)) for one in ([5, 7], 
         ),
     ),
     Example(
+        "places of pictures whose sizes data gives, gathered in a list",
+        before="""\
+import torch
+
+
+def places(grid):
+    device = grid.device
+    found = []
+    for h, w in ⟦grid.tolist()⟧:
+        rows, columns = torch.meshgrid(torch.arange(h, device=device), torch.arange(w, device=device), indexing="ij")
+        found.append(torch.stack([rows.flatten(), columns.flatten()], dim=-1))
+    return torch.cat(found, dim=0)
+
+
+def fn(x, grid):
+    return x * places(grid).sum(-1, keepdim=True).cos()
+""",
+        after='''\
+import torch
+
+from graphmend_support import any_size, operator
+
+
+def places(grid):
+    return _places_operator(grid.detach())
+
+
+@operator(like=lambda grid: grid.new_empty((any_size(), grid.shape[1])))
+def _places_operator(grid: torch.Tensor) -> torch.Tensor:
+    """Runs uncompiled, as one operator of the graph."""
+    device = grid.device
+    found = []
+    for h, w in grid.tolist():
+        rows, columns = torch.meshgrid(torch.arange(h, device=device), torch.arange(w, device=device), indexing="ij")
+        found.append(torch.stack([rows.flatten(), columns.flatten()], dim=-1))
+    return torch.cat(found, dim=0)
+
+
+def fn(x, grid):
+    return x * places(grid).sum(-1, keepdim=True).cos()
+''',
+        run="""\
+import torch
+
+sizes = ([[2, 2], [2, 3]], [[3, 3], [1, 4]], [[1, 1], [2, 2]])
+calls = [(torch.ones(sum(h * w for h, w in one), 3), torch.tensor(one)) for one in sizes]
+""",
+        outermost="fn",
+        gb_id="GB0033",
+        assumes=("shapes", "dtype"),
+        seen=(
+            ("grid", "int64 2 2"),
+            ("torch.cat(found, dim=0)", "int64 10 2"),
+        ),
+    ),
+    Example(
         "a mask filled from one separator to the next",
         before="""\
 import torch

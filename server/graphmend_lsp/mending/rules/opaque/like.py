@@ -13,14 +13,21 @@ from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source
 from graphmend_lsp.values import TensorFact, ValueFact
 
+ANY_SIZE = "any_size()"
+"""The text of a size that values decide."""
+
+_FEW = 4  # a size up to this that no tensor has is a number of things side by side: coordinates, say
+
 
 def like(
     source: Source,
     taken: Mapping[str, TensorFact],
     result: tuple[str, ValueFact | None],
     statements: Sequence[ast.stmt],
+    *,
+    is_open: bool,
 ) -> str:
-    """The text of a tensor like a result, made of what the operator takes.
+    """The text of a tensor like a result, made of what the operator takes. `is_open`: values may decide its sizes.
 
     Raises:
         Refused: when no run shows what the result is like.
@@ -32,7 +39,8 @@ def like(
     if len(tensor.dtypes) != 1 or len(tensor.ranks) != 1 or len(tensor.devices) != 1 or tensor.layouts != ("strided",):
         raise Refused(f"`{text}` is not the same kind of tensor in every call.")
     Seen(source).believe(_shown(source, statements, text), f"a tensor of {tensor.ranks[0]} dimensions")
-    return _made_like(text, tensor, {name: one for name, one in taken.items() if one.devices == tensor.devices})
+    here = {name: one for name, one in taken.items() if one.devices == tensor.devices}
+    return _made_like(text, tensor, here, is_open)
 
 
 def _shown(source: Source, statements: Sequence[ast.stmt], text: str) -> ast.AST:
@@ -42,7 +50,7 @@ def _shown(source: Source, statements: Sequence[ast.stmt], text: str) -> ast.AST
     return found[-1] if found else statements[-1]
 
 
-def _made_like(text: str, wanted: TensorFact, taken: Mapping[str, TensorFact]) -> str:
+def _made_like(text: str, wanted: TensorFact, taken: Mapping[str, TensorFact], is_open: bool) -> str:
     order = sorted(taken, key=lambda name: (name != text, taken[name].dtypes != wanted.dtypes))
     dtype = f"torch.{wanted.dtypes[0]}"
     for name in order:
@@ -56,11 +64,14 @@ def _made_like(text: str, wanted: TensorFact, taken: Mapping[str, TensorFact]) -
     more = "" if source_of is not None else f", dtype={dtype}"
     if wanted.ranks == (0,):
         return f"{maker}.new_empty((){more})"
-    if wanted.shape is None:
+    if wanted.shape is None and not is_open:
         raise Refused(f"No run shows what the shape of `{text}` follows from.")
     sizes: list[str] = []
-    for at, size in enumerate(wanted.shape):
+    for at, size in enumerate(wanted.shape or (None,) * wanted.ranks[0]):
         same = [(name, axis) for name in order for axis, one in enumerate(taken[name].shape or ()) if one == size]
         best = min(same, key=lambda one: (one[1] != at, order.index(one[0])), default=None)
-        sizes.append(f"{best[0]}.shape[{best[1]}]" if best is not None else str(size))
+        if size is None or (best is None and is_open and size > _FEW):
+            sizes.append(ANY_SIZE)
+        else:
+            sizes.append(f"{best[0]}.shape[{best[1]}]" if best is not None else str(size))
     return f"{maker}.new_empty(({', '.join(sizes)}{',' if len(sizes) == 1 else ''}){more})"

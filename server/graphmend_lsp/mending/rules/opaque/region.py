@@ -19,7 +19,7 @@ from graphmend_lsp.mending.lowering.outlined import Run, run_of, unresumed
 from graphmend_lsp.mending.rules.opaque.carried import carried, unsized
 from graphmend_lsp.mending.rules.opaque.effects import Judge, deciding
 from graphmend_lsp.mending.rules.opaque.filled import made_as, made_in_front
-from graphmend_lsp.mending.rules.opaque.like import like
+from graphmend_lsp.mending.rules.opaque.like import ANY_SIZE, like
 from graphmend_lsp.mending.rules.opaque.sizes import follows_data
 from graphmend_lsp.mending.rules.opaque.taken import NUMBERS, Handed, annotation_of, first_load, taken
 from graphmend_lsp.mending.syntax import edits
@@ -29,6 +29,7 @@ from graphmend_lsp.mending.syntax.source import Function, Site, Source, assigned
 from graphmend_lsp.model import Span
 from graphmend_lsp.values import TensorFact, ValueFact
 
+_FILLING = frozenset(("append", "extend", "insert", "add", "update", "setdefault"))
 _HISTORY = frozenset(
     ("grad", "backward", "register_hook", "requires_grad_", "retain_grad", "requires_grad", "is_leaf", "grad_fn")
 )
@@ -95,7 +96,7 @@ def _region(source: Source, place: Site, sources: Mapping[str, str], *, carry: b
         other = unsized(source, block[first : last + 1]) if carry else frozenset[str]()
         if (behind := _needed_behind(source, run, block, last, other)) is not None:
             last = behind
-        elif (before := _needed_before(source, run, block, first)) is not None:
+        elif (before := _needed_before(source, run, block, first, last)) is not None:
             first = before
         elif not carry and (made := made_in_front(source, block, first, last, run.takes)) is not None:
             first = made
@@ -122,17 +123,19 @@ def _region(source: Source, place: Site, sources: Mapping[str, str], *, carry: b
         one: one for one in filled
     }
     alike = all(exact.values())
+    sized = "" if alike else _sized(source, results, facts, inside)
+    said = tuple(exact[one[0]] or like(source, facts, one, inside, is_open=bool(sized)) for one in results)
     return Region(
         run.first,
         run.last,
         (*(f"{one} = {one}.clone()" for one in filled), *_lines(source, run, exchange)),
         takes,
         run.gives,
-        tuple(exact[one[0]] or like(source, facts, one, inside) for one in results),
+        said,
         known,
         (*(deciding if alike else _conditions)(source, inside), *judge.tests),
         run.returns,
-        "" if alike else _sized(source, results, facts, inside),
+        "" if any(ANY_SIZE in one for one in said) else sized,
         next(iter(judge.raises), ""),
         alike,
     )
@@ -227,10 +230,14 @@ def _needed_behind(
     return found if found > last else None
 
 
-def _needed_before(source: Source, run: Run, block: Sequence[ast.stmt], first: int) -> int | None:
-    """The statement in front of a run that makes what an operator cannot take."""
+def _needed_before(source: Source, run: Run, block: Sequence[ast.stmt], first: int, last: int) -> int | None:
+    """The statement in front of a run that makes what an operator cannot take, or a container that the statements fill."""
     found = first
     for name in run.takes:
+        begun = [at for at in range(first) if name in assigned(block[at])]
+        if begun and _is_container(block[begun[-1]]) and _fills(block[first : last + 1], name):
+            found = min(found, begun[-1])
+            continue
         if name == "self" or annotation_of(source, first_load(source, run, name)) is not None:
             continue
         made = [at for at in range(first) if name in assigned(block[at])]
@@ -238,6 +245,23 @@ def _needed_before(source: Source, run: Run, block: Sequence[ast.stmt], first: i
             raise Refused(f"`{name}` is not known to be a tensor or a number, which is what an operator takes.")
         found = min(found, made[-1])
     return found if found < first else None
+
+
+def _is_container(made: ast.stmt) -> bool:
+    return isinstance(made, (ast.Assign, ast.AnnAssign)) and isinstance(made.value, (ast.List, ast.Dict, ast.Set))
+
+
+def _fills(statements: Sequence[ast.stmt], name: str) -> bool:
+    """Whether statements put something into the container of that name."""
+    for one in (node for statement in statements for node in ast.walk(statement)):
+        holder = one.func.value if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) else None
+        if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store):
+            holder = one.value
+        elif isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr not in _FILLING:
+            holder = None
+        if isinstance(holder, ast.Name) and holder.id == name:
+            return True
+    return False
 
 
 def _is_no_result(source: Source, run: Run, name: str) -> str | None:

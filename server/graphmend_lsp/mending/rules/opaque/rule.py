@@ -5,11 +5,11 @@ What it does
 Statements that take tensors and give tensors (a loop as long as data says, gradients that are computed inside, a function of
 numpy) become one operator of the graph: a function that is called in their place, and that Dynamo does not look into. They are
 as few as hold the break, what is no tensor inside, and what it needs. ``like=`` says what the results look like; a parameter
-without an annotation is a tensor. A new tensor that the statements fill part by part is made in the operator, too, and
-``like=`` makes it in the same way; one that the function made before, and that nothing else holds, is filled as a copy, which
-takes its place. Statements that only write numbers into tensors made just before become an operator that changes these. The
-operator stands directly after the function, in its class, where the statements keep their place in a diff; else at the top of
-the file.
+without an annotation is a tensor, and `any_size()` is a size that only values decide. A list or dict that the statements fill
+is made in the operator. So is a new tensor that they fill part by part, and ``like=`` makes it in the same way; one that the
+function made before, and that nothing else holds, is filled as a copy, which takes its place. Statements that only write
+numbers into tensors made just before become an operator that changes these. The operator stands directly after the function,
+in its class, where the statements keep their place in a diff; else at the top of the file.
 
 Why it costs
 ------------
@@ -43,6 +43,7 @@ from graphmend_lsp.mending.facts.effects import effect_of
 from graphmend_lsp.mending.facts.stored_before import stored_before
 from graphmend_lsp.mending.rule import SUPPORT, Request
 from graphmend_lsp.mending.rules.opaque import RULE, carried_examples, examples
+from graphmend_lsp.mending.rules.opaque.like import ANY_SIZE
 from graphmend_lsp.mending.rules.opaque.region import Region, region_at
 from graphmend_lsp.mending.rules.opaque.run import Run, lines_of, run_at
 from graphmend_lsp.mending.syntax import edits
@@ -102,13 +103,15 @@ def _of_region(request: Request, source: Source, function: Function, region: Reg
     if not torch.endswith(".Tensor"):
         raise Refused("`Tensor` is imported by its own name; import torch.")
     torch = torch.removesuffix(".Tensor")
-    found = supported(source, source.tree, "operator")
+    is_open = any(ANY_SIZE in one for one in region.like)
+    found = supported(source, source.tree, "operator", *(["any_size"] if is_open else []))
     if found is None:
         raise Refused(f"An operator with gradients needs the module `{SUPPORT}`, which the settings keep away.")
-    read = {one.id for text in region.like for one in ast.walk(ast.parse(text)) if isinstance(one, ast.Name)}
+    said = [one.replace(ANY_SIZE, f"{found[0].get('any_size', '')}()") for one in region.like]
+    read = {one.id for text in said for one in ast.walk(ast.parse(text)) if isinstance(one, ast.Name)}
     parameters = ", ".join(one.name for one in region.takes if one.name in read)
-    like = ", ".join(region.like).replace("torch.", f"{torch}.")
-    like = f"({like})" if len(region.like) > 1 else like
+    like = ", ".join(said).replace("torch.", f"{torch}.")
+    like = f"({like})" if len(said) > 1 else like
     annotated = [f"{one.name}: {one.annotation.replace('Tensor', f'{torch}.Tensor')}" for one in region.takes]
     results = [f"{torch}.Tensor"] * len(region.like)
     given = results[0] if len(results) == 1 else f"tuple[{', '.join(results)}]"
