@@ -527,3 +527,14 @@ def test_what_inductor_kept_of_another_process_finds_the_operators_of_the_backwa
         said.append(done.stdout.split(" ", 1))
     (first, gradient), (second, again) = said
     assert (first, second) == ("0", "1") and gradient == again
+
+
+def test_a_result_that_has_the_size_of_what_is_taken_by_chance_is_warned_of() -> None:
+    """Beside one whose size is left open: `few` is as long as `x` in the call that was seen."""
+    lines = "    found = []\n    few = x * 2\n    for one in ⟦n.tolist()⟧:\n        few = x[:one] * 2\n        found.append(few)\n"
+    source = f"import torch\n\n\ndef fn(x, n):\n{lines}    out = torch.cat(found)\n    return out.sin() + 1, few * 3\n"
+    value, site = unmark(source, None, "GB0033")
+    seen = (("x", "float32 8"), ("n", "int64 2"), ("out", "float32 11"), ("few", "float32 8"))
+    (mend,) = propose(site, {PATH: value}, ["opaque"], seen_in(value, seen)).mends
+    assert "(x, x.new_empty((any_size(),)))" in "".join(edit.text for edit in mend.edits)
+    assert mend.cautions == ("`few` may have another size for other data; compiled, that is an error.",)

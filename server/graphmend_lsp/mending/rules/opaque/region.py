@@ -125,6 +125,11 @@ def _region(source: Source, place: Site, sources: Mapping[str, str], *, carry: b
     alike = all(exact.values())
     sized = "" if alike else _sized(source, results, facts, inside)
     said = tuple(exact[one[0]] or like(source, facts, one, inside, is_open=bool(sized)) for one in results)
+    guessed = [
+        text
+        for (text, fact), one in zip(results, said, strict=True)
+        if not (exact[text] or ANY_SIZE in one or (fact is not None and fact.rank == 0))
+    ]
     return Region(
         run.first,
         run.last,
@@ -135,7 +140,7 @@ def _region(source: Source, place: Site, sources: Mapping[str, str], *, carry: b
         known,
         (*(deciding if alike else _conditions)(source, inside), *judge.tests),
         run.returns,
-        "" if any(ANY_SIZE in one for one in said) else sized,
+        (guessed[0] if any(ANY_SIZE in one for one in said) else sized) if guessed and sized else "",
         next(iter(judge.raises), ""),
         alike,
     )
