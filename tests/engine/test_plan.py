@@ -136,7 +136,7 @@ class Words:
             is_dear = request.inductor == ("whole" if texts else "programs") and any(one.inductor for one in mends)
             self.compiled += [new] if is_dear else []
             is_wrong = "x" in new or (is_dear and set(self.worse) & set(new))
-            results: Safety = "wrong" if is_wrong else "unsafe" if set("umo") & set(new) else "safe"
+            results: Safety = "wrong" if is_wrong else "unsafe" if set("um" if texts else "umo") & set(new) else "safe"
             assumes = (Assumption("raised-between"),) if "m" in new else ()
             first, then = self.counts(old), self.counts(new)
             safety = results if gains(first, then) else "wrong"
@@ -289,6 +289,17 @@ async def test_inductor_compiles_what_all_rounds_make_once() -> None:
     assert plan.texts == {PATH: "12\n2\n3\n"} and words.compiled == ["12\n2\n3\n"]
     dear = [one for one in plan.applied if one.mend.inductor]
     assert len(dear) == 3 and all(one.verdict is plan.verdict for one in dear)
+
+
+@pytest.mark.parametrize("dear", ["", "o", "2"])
+async def test_a_side_that_no_call_reached_in_one_round_is_told_of_all_rounds(dear: str) -> None:
+    """The verdict on the whole watches no conditions, so what a round leaves open stays open."""
+    words = Words("ab\nk\nk\nac\n", {"a": "o", "b": "2", "c": "3"}, dear=dear)
+    plan = await mend_all(cast(Any, words), CheckRequest((PATH,), {PATH: words.text}, unsafe=True))
+    assert plan.texts == {PATH: "o2\nk\nk\no3\n"}
+    assert plan.verdict is not None and (plan.verdict.safety, plan.verdict.results) == ("unsafe", "unsafe")
+    assert plan.verdict.unreached
+    assert all(one.safety == "unsafe" for one in plan.applied if one.mend.conditions)
 
 
 async def test_an_only_break_is_no_draft() -> None:

@@ -149,6 +149,7 @@ async def _to_fixpoint(
     rounds = way.rounds[: _gained(request, way.reports, way.rounds)]
     if verdict is None:
         rounds, verdict = await _shown(request, before, way, rounds, prove, limit)
+    verdict = None if verdict is None else _with_open(verdict, rounds)
     changed = {path: text for step in rounds for path, text in step.texts.items()}
     old = {path: text for step in reversed(rounds) for path, text in step.old.items()}
     applied = tuple(_in_original(candidate, old, step.old) for step in rounds for candidate in step.accepted)
@@ -241,8 +242,19 @@ def _is_dear(step: Round) -> bool:
     return any(one.mend.inductor for one in step.accepted)
 
 
+def _with_open(verdict: Verdict, rounds: Sequence[Round]) -> Verdict:
+    """The verdict on several rounds together, which watches no conditions, with what the rounds' own leave open."""
+    left = [one for step in rounds if (one := step.verdict) is not None and one.results == "unsafe"]
+    if verdict.safety != "safe" or not left:
+        return verdict
+    reasons = dict.fromkeys(reason for one in (*left, verdict) for reason in one.reasons)
+    unreached = dict.fromkeys(side for one in left for side in one.unreached)
+    return replace(verdict, safety="unsafe", results="unsafe", reasons=tuple(reasons), unreached=tuple(unreached))
+
+
 def _with_verdict(step: Round, verdict: Verdict) -> Round:
     """A round of a draft with the verdict on the whole in place of those that inductor had no part in."""
+    verdict = _with_open(verdict, [step])
     accepted = tuple(replace(one, verdict=verdict) if one.mend.inductor else one for one in step.accepted)
     return replace(step, accepted=accepted, verdict=verdict if _is_dear(step) else step.verdict)
 
