@@ -538,3 +538,34 @@ def test_a_result_that_has_the_size_of_what_is_taken_by_chance_is_warned_of() ->
     (mend,) = propose(site, {PATH: value}, ["opaque"], seen_in(value, seen)).mends
     assert "(x, x.new_empty((any_size(),)))" in "".join(edit.text for edit in mend.edits)
     assert mend.cautions == ("`few` may have another size for other data; compiled, that is an error.",)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "like"),
+    [
+        ("5", "x.new_empty((any_size(),))"), ("3", "x.new_empty((any_size(),))"), ("3 2", "x.new_empty((any_size(), any_size()))"),
+        ("7 2", "x.new_empty((any_size(), 2))"), ("7 8", "x.new_empty((any_size(), x.shape[0]))"),
+    ],
+)  # fmt: skip
+def test_a_small_size_is_fixed_beside_a_larger_one_alone(sizes: str, like: str) -> None:
+    source = "import torch\n\n\ndef fn(x, y):\n    kept = ⟦y[x > 0]⟧\n    return kept * 2\n"
+    value, site = unmark(source, None, "GB0036")
+    facts = seen_in(value, (("x", "float32 8"), ("y", "float32 8"), ("kept", f"float32 {sizes}")))
+    (mend,) = propose(site, {PATH: value}, ["opaque"], facts).mends
+    assert f"@operator(like=lambda x: {like})\n" in "".join(edit.text for edit in mend.edits) and not mend.cautions
+
+
+@pytest.mark.parametrize(
+    ("start", "change", "offered"),
+    [
+        ("[x]", "found[0] += one", False),  # it is the caller's `x` that changes
+        ("{'a': x}", "found['a'] *= one", False),
+        ("[0.0]", "found[0] = one", True),
+    ],
+)
+def test_an_element_of_a_container_does_not_change_in_place(start: str, change: str, offered: bool) -> None:
+    lines = f"    found = {start}\n    y = x\n    for one in ⟦n.tolist()⟧:\n        {change}\n        y = y * one\n"
+    value, site = unmark(f"import torch\n\n\ndef fn(x, n):\n{lines}    return y.sin() + 1\n", None, "GB0033")
+    facts = seen_in(value, (("x", "float32 8"), ("n", "int64 2"), ("y", "float32 8")))
+    answer = propose(site, {PATH: value}, ["opaque"], facts)
+    assert bool(answer.mends) == offered, answer.declined

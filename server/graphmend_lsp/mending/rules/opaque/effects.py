@@ -24,6 +24,7 @@ _PURE = frozenset((
     "abs", "all", "any", "bool", "complex", "dict", "divmod", "enumerate", "filter", "float", "frozenset", "int", "len", "list",
     "map", "max", "min", "pow", "range", "reversed", "round", "set", "slice", "sorted", "sum", "tuple", "zip",
 ))  # fmt: skip
+_CONTAINERS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp)
 _TELLING = ("repr", "str", "format", "type", "vars", "dir", "id")
 _PURE_PACKAGES = ("math.", "operator.", "itertools.", "copy.", "functools.reduce", "numpy.")
 _IMPURE = ("numpy.random", "numpy.save", "numpy.load", "numpy.set", "numpy.seterr", "numpy.fromfile", "numpy.memmap", "numpy.put",
@@ -130,6 +131,18 @@ class Judge:
             return
         if not (isinstance(target.value, ast.Name) and self._is_own(target.value)):
             raise Refused(f"`{self.source.code(target)}` is stored in what others may hold.")
+        change = self.source.parents.get(target)
+        if isinstance(change, ast.AugAssign) and self._is_container(target.value) and not self._is_number(target):
+            raise Refused(f"`{first_line(self.source, change)}` changes in place what others may hold.")
+
+    def _is_container(self, name: ast.Name) -> bool:
+        """Whether a name may hold a container that the statements have made, whose elements others may hold."""
+        return any(isinstance(value, _CONTAINERS) for value in self._values(name.id))
+
+    def _is_number(self, node: ast.expr) -> bool:
+        """Whether a value is surely no tensor."""
+        fact = Seen(self.source).of(node)
+        return fact.is_plain if fact is not None else Kinds(self.source).of(node) == "python"
 
     def _may_fill(self, name: str) -> bool:
         """Whether a tensor is one that the statements may fill, or a parameter of a function that they call."""
@@ -142,9 +155,7 @@ class Judge:
 
     def _refuse_augmented(self, one: ast.AugAssign) -> None:
         assert isinstance(one.target, ast.Name)
-        fact = Seen(self.source).of(one.target)
-        plain = fact.is_plain if fact is not None else Kinds(self.source).of(one.target) == "python"
-        if not plain and not self._is_own(one.target):
+        if not self._is_number(one.target) and not self._is_own(one.target):
             raise Refused(f"`{first_line(self.source, one)}` changes in place what others may hold.")
 
     def _refuse_outer(self, name: ast.Name) -> None:
@@ -273,9 +284,7 @@ class Judge:
                 yield made if id(one) in inside else None
 
     def _makes(self, value: ast.expr) -> bool:
-        if isinstance(
-            value, (ast.BinOp, ast.Compare, ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.Constant)
-        ):
+        if isinstance(value, (ast.BinOp, ast.Compare, ast.Constant, *_CONTAINERS)):
             return True
         if isinstance(value, ast.UnaryOp):
             return not isinstance(value.op, ast.UAdd)

@@ -16,7 +16,7 @@ from graphmend_lsp.values import TensorFact, ValueFact
 ANY_SIZE = "any_size()"
 """The text of a size that values decide."""
 
-_FEW = 4  # a size up to this that no tensor has is a number of things side by side: coordinates, say
+_FEW = 4  # beside a larger size that no tensor has, one up to this is a number of things side by side: coordinates, say
 
 
 def like(
@@ -66,11 +66,14 @@ def _made_like(text: str, wanted: TensorFact, taken: Mapping[str, TensorFact], i
         return f"{maker}.new_empty((){more})"
     if wanted.shape is None and not is_open:
         raise Refused(f"No run shows what the shape of `{text}` follows from.")
+    shape = wanted.shape or (None,) * wanted.ranks[0]
+    own = [size for size in shape if size is not None and not any(size in (taken[name].shape or ()) for name in order)]
+    few = _FEW if any(size > _FEW for size in own) else 0
     sizes: list[str] = []
-    for at, size in enumerate(wanted.shape or (None,) * wanted.ranks[0]):
+    for at, size in enumerate(shape):
         same = [(name, axis) for name in order for axis, one in enumerate(taken[name].shape or ()) if one == size]
         best = min(same, key=lambda one: (one[1] != at, order.index(one[0])), default=None)
-        if size is None or (best is None and is_open and size > _FEW):
+        if size is None or (best is None and is_open and size > few):
             sizes.append(ANY_SIZE)
         else:
             sizes.append(f"{best[0]}.shape[{best[1]}]" if best is not None else str(size))

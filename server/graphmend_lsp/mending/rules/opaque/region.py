@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from graphmend_lsp.mending.facts.bindings import is_kept, makes_tensor
+from graphmend_lsp.mending.facts.bindings import KEEPERS, is_kept, makes_tensor
 from graphmend_lsp.mending.facts.effects import changed_by
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.seen import Seen
@@ -29,7 +29,6 @@ from graphmend_lsp.mending.syntax.source import Function, Site, Source, assigned
 from graphmend_lsp.model import Span
 from graphmend_lsp.values import TensorFact, ValueFact
 
-_FILLING = frozenset(("append", "extend", "insert", "add", "update", "setdefault"))
 _HISTORY = frozenset(
     ("grad", "backward", "register_hook", "requires_grad_", "retain_grad", "requires_grad", "is_leaf", "grad_fn")
 )
@@ -258,15 +257,11 @@ def _is_container(made: ast.stmt) -> bool:
 
 def _fills(statements: Sequence[ast.stmt], name: str) -> bool:
     """Whether statements put something into the container of that name."""
-    for one in (node for statement in statements for node in ast.walk(statement)):
-        holder = one.func.value if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) else None
-        if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store):
-            holder = one.value
-        elif isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr not in _FILLING:
-            holder = None
-        if isinstance(holder, ast.Name) and holder.id == name:
-            return True
-    return False
+    nodes = [node for statement in statements for node in ast.walk(statement)]
+    kept = [one.value for one in nodes if isinstance(one, ast.Attribute) and one.attr in KEEPERS]
+    return any(name in changed_by(one) for one in nodes) or any(
+        isinstance(one, ast.Name) and one.id == name for one in kept
+    )
 
 
 def _is_no_result(source: Source, run: Run, name: str) -> str | None:
