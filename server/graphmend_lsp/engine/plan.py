@@ -50,7 +50,7 @@ _IN_VAIN = (
 
 
 @dataclass
-class _Way:
+class _Course:
     """The rounds that were made, what there was before each one and after the last, and the runs that showed it."""
 
     rounds: list[Round]
@@ -130,30 +130,30 @@ async def _to_fixpoint(
     verdict under inductor of its own.
     """
     prove = partial(_proven, prover, request, before, runs, on_progress)
-    way = _Way([], [before], [runs])
+    course = _Course([], [before], [runs])
     drafted = sum(finding.site.is_met for finding in before.findings) > 1
-    await _search(prover, replace(request, inductor="never") if drafted else request, way, leave, on_progress, limit)
+    await _search(prover, replace(request, inductor="never") if drafted else request, course, leave, on_progress, limit)
     verdict: Verdict | None = None
-    first = next((at for at, step in enumerate(way.rounds) if _is_dear(step)), None) if drafted else None
+    first = next((at for at, step in enumerate(course.rounds) if _is_dear(step)), None) if drafted else None
     if first is not None:
-        rounds = way.rounds[: _gained(request, way.reports, way.rounds)]
+        rounds = course.rounds[: _gained(request, course.reports, course.rounds)]
         if len(rounds) > first:
             verdict = await limit.within(prove(rounds, by_inductor=True))
         if verdict is None or verdict.safety not in wanted_safety(request):
-            verdict, way = None, _Way(way.rounds[:first], way.reports[: first + 1], way.ran[: first + 1])
+            verdict, course = None, _Course(course.rounds[:first], course.reports[: first + 1], course.ran[: first + 1])
             limit.go_on()
             if not limit.over:
-                await _search(prover, request, way, leave, on_progress, limit)
+                await _search(prover, request, course, leave, on_progress, limit)
         else:
-            way.rounds = [_with_verdict(step, verdict) for step in rounds]
-    rounds = way.rounds[: _gained(request, way.reports, way.rounds)]
+            course.rounds = [_with_verdict(step, verdict) for step in rounds]
+    rounds = course.rounds[: _gained(request, course.reports, course.rounds)]
     if verdict is None:
-        rounds, verdict = await _shown(request, before, way, rounds, prove, limit)
+        rounds, verdict = await _shown(request, before, course, rounds, prove, limit)
     verdict = None if verdict is None else _with_open(verdict, rounds)
     changed = {path: text for step in rounds for path, text in step.texts.items()}
     old = {path: text for step in reversed(rounds) for path, text in step.old.items()}
     applied = tuple(_in_original(candidate, old, step.old) for step in rounds for candidate in step.accepted)
-    left = way.reports[len(rounds)]  # that the patience is over is told by the plan; nothing failed
+    left = course.reports[len(rounds)]  # that the patience is over is told by the plan; nothing failed
     left = replace(left, failures=tuple(one for one in left.failures if one != limit.ended))
     return Plan(before, left, applied, changed, verdict, {path: old[path] for path in changed}, limit.told)
 
@@ -161,7 +161,7 @@ async def _to_fixpoint(
 async def _shown(
     request: CheckRequest,
     before: Report,
-    way: _Way,
+    course: _Course,
     rounds: list[Round],
     prove: Callable[[Sequence[Round]], Coroutine[Any, Any, Verdict | None]],
     limit: TimeLimit,
@@ -173,7 +173,7 @@ async def _shown(
         verdict = rounds[0].verdict if rounds else None
     while rounds and (verdict is None or verdict.safety not in wanted_safety(request)):
         # Each round was proven by itself: it is the rounds together that are not.
-        rounds = rounds[: _gained(request, way.reports, rounds[: len(rounds) // 2])]
+        rounds = rounds[: _gained(request, course.reports, rounds[: len(rounds) // 2])]
         verdict = await limit.within(prove(rounds))
     return rounds, verdict
 
@@ -181,13 +181,13 @@ async def _shown(
 async def _search(
     prover: Prover,
     request: CheckRequest,
-    way: _Way,
+    course: _Course,
     leave: frozenset[Place],
     on_progress: OnProgress | None,
     limit: TimeLimit,
 ) -> None:
-    """Go on with rounds where the way ends, until none is accepted or the time is over."""
-    rounds, reports, ran = way.rounds, way.reports, way.ran
+    """Go on with rounds where the course ends, until none is accepted or the time is over."""
+    rounds, reports, ran = course.rounds, course.reports, course.ran
     before = reports[0]
     texts = {**request.texts, **{path: text for one in rounds for path, text in one.texts.items()}}
     hopeless: frozenset[Place] = frozenset()  # where mends were made in hope, and taken back
