@@ -34,12 +34,13 @@ _STORELESS = frozenset({"bool", "int", "float", "complex", "None", "str", "unbou
 class TensorFact:
     """What was seen of tensors at one place; each tuple holds the different values, sorted.
 
-    `shape` is the one shape that all had, else None. `dtypes` are names without ``torch.``; `devices` are types (``cuda``).
+    `shape` are the sizes that all had, None in place of those that differed; None where the ranks differed. `dtypes` are names
+    without ``torch.``; `devices` are types (``cuda``).
     """
 
     dtypes: tuple[str, ...]
     ranks: tuple[int, ...]
-    shape: tuple[int, ...] | None
+    shape: tuple[int | None, ...] | None
     gradients: tuple[bool, ...]  # whether `requires_grad`
     devices: tuple[str, ...]
     layouts: tuple[str, ...]
@@ -50,7 +51,7 @@ class TensorFact:
         return TensorFact(
             _both(self.dtypes, other.dtypes),
             _both(self.ranks, other.ranks),
-            self.shape if self.shape == other.shape else None,
+            _joined_shape(self.shape, other.shape),
             _both(self.gradients, other.gradients),
             _both(self.devices, other.devices),
             _both(self.layouts, other.layouts),
@@ -284,6 +285,14 @@ def _tensor_of(data: Mapping[str, Any]) -> TensorFact:
 
 def _both(one: tuple[T, ...], other: tuple[T, ...]) -> tuple[T, ...]:
     return one if one == other else tuple(sorted({*one, *other}))  # type: ignore[type-var]
+
+
+def _joined_shape(
+    one: tuple[int | None, ...] | None, other: tuple[int | None, ...] | None
+) -> tuple[int | None, ...] | None:
+    if one is None or other is None or len(one) != len(other):
+        return None
+    return tuple(mine if mine == its else None for mine, its in zip(one, other, strict=True))
 
 
 def _maybe(one: T | None, other: T | None, join: Callable[[T, T], T]) -> T | None:

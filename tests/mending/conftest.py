@@ -48,17 +48,20 @@ def _call_of(text: Text, function: str) -> Span:
     return Span(text.position(max(at, 0)), text.position(max(at, 0) + len(function)))
 
 
+def _fact(kind: str, *sizes: str) -> ValueFact:
+    if kind.startswith("torch."):
+        return ValueFact(("other",), (kind,))
+    if kind in get_args(Kind) and {"True", "False"}.issuperset(sizes):
+        return ValueFact((cast(Kind, kind),), constant=tuple(one == "True" for one in sizes))
+    shape = tuple(None if one == "?" else int(one) for one in sizes)
+    tensor = TensorFact((kind,), (len(shape),), shape, (False,), ("cpu",), ("strided",), (True,))
+    return ValueFact(("tensor",), ("torch.Tensor",), tensor)
+
+
 def seen_in(source: str, seen: Sequence[tuple[str, str]]) -> Facts:
-    """Facts of every expression that is written so: ``float32 4 3`` is a tensor, ``int`` a Python value."""
-    facts = {}
-    for text, words in seen:
-        kind, *sizes = words.split()
-        shape = tuple(map(int, sizes))
-        tensor = TensorFact((kind,), (len(shape),), shape, (False,), ("cpu",), ("strided",), (True,))
-        python = ValueFact((cast(Kind, kind),))
-        facts[text] = (
-            python if kind in get_args(Kind) and not sizes else ValueFact(("tensor",), ("torch.Tensor",), tensor)
-        )
+    """Facts of every expression that is written so: ``float32 4 3`` is a tensor (``?`` a size that differed), ``int`` a Python
+    value, ``bool False`` always that one, ``torch.device`` an object of that class."""
+    facts = {text: _fact(*words.split()) for text, words in seen}
     read_ = read(PATH, source)
     assert isinstance(read_, Source)
     values = {

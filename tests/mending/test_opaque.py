@@ -6,12 +6,14 @@ import ast
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import graphmend_support
 import pytest
 import torch
+from torch._dynamo.testing import CompileCounter
 
 from graphmend_lsp.mending import propose
 from graphmend_lsp.mending.rule import DEFAULT_STYLE, Example, Style
@@ -19,8 +21,9 @@ from graphmend_lsp.mending.rules.opaque.examples import EXAMPLES
 from graphmend_lsp.mending.rules.opaque.filled import made_as
 from graphmend_lsp.mending.rules.opaque.sizes import follows_data, is_fixed
 from graphmend_lsp.mending.syntax.source import Source, read
-from graphmend_lsp.model import Mend
+from graphmend_lsp.model import Mend, Position, Span
 from graphmend_lsp.text import Text, apply_edits
+from graphmend_lsp.values import Facts, ValueFact
 from graphmend_lsp.worker.trials import OPERATORS
 
 from .conftest import PATH, seen_in, unmark
@@ -478,6 +481,43 @@ def test_a_size_that_only_values_decide(backend: str) -> None:
     if backend != "inductor":
         with pytest.raises(RuntimeError, match=r"\(\d, 4\) torch.float32 on cpu, and \(\d, 3\)"):
             torch.compile(lambda x: wrong(x, 0.0)[0] + 1, backend=backend)(torch.ones(6, 4))
+
+
+@pytest.mark.slow
+def test_it_takes_a_device_and_no_setting_and_a_flag_that_decides_the_result_with_one_value_only() -> None:
+    from graphmend_support import any_size, operator
+
+    def listed(x: torch.Tensor, device: torch.device, dtype: torch.dtype, wide: bool) -> torch.Tensor:
+        rows = [torch.full((2,), one, device=device, dtype=dtype) for one in x.tolist() if one > 0]
+        return torch.stack([torch.cat([one, one]) if wide else one for one in rows])
+
+    like = lambda x, dtype: x.new_empty((any_size(), 2), dtype=dtype)  # noqa: E731
+    called = operator(like=like, only={"wide": False})(listed)
+    for wide in (False, True):
+        torch._dynamo.reset()
+        counter = CompileCounter()
+        compiled = torch.compile(lambda x, wide: called(x.sin(), x.device, x.dtype, wide) * 2, backend=counter)
+        for x in (torch.tensor([1.0, -1.0, 2.0, 3.0]), torch.tensor([-1.0, 1.0, -2.0, -3.0])):
+            assert compiled(x, wide).equal(listed(x.sin(), x.device, x.dtype, wide) * 2)
+        assert (counter.frame_count > 1) == wide
+
+
+def test_the_statements_reach_to_where_a_name_of_a_list_becomes_a_tensor() -> None:
+    """`found` holds a list in front of the line that binds it anew, and a value of another call before all of them."""
+    lines = (
+        "    if found is not None:\n        return found\n    found = []\n    for one in ⟦n.tolist()⟧:\n"
+        "        found.append(x[:one])\n    found = torch.cat(found)\n"
+    )
+    source = f"import torch\n\n\ndef fn(x, n, found=None):\n{lines}    return found.sin() + 1\n"
+    value, site = unmark(source, None, "GB0033")
+    facts = seen_in(value, (("x", "float32 3"), ("n", "int64 2"), ("found", "float32 ?"))).files[PATH]
+    listed = ValueFact(("list",))
+    given = Span(Position(10, 23), Position(10, 28))
+    assert given in facts.values
+    facts = replace(facts, values={**facts.values, given: listed})
+    (mend,) = propose(site, {PATH: value}, ["opaque"], Facts({PATH: facts})).mends
+    inside = apply_edits(value, mend.edits).partition("@operator")[2]
+    assert "    found = torch.cat(found)\n    return found\n" in inside and "is not None" not in inside
 
 
 def test_a_container_that_the_statements_fill_is_made_in_the_operator() -> None:

@@ -217,7 +217,7 @@ def test_tensors(noted: Noted) -> None:
     assert fact.rank == 2
     assert fact.dtype == "float32"
     assert fact.tensor is not None
-    assert fact.tensor.shape is None  # two rows, then three
+    assert fact.tensor.shape == (None, 4)  # two rows, then three
     assert fact.tensor.gradients == (True,)
     condition = noted.known("if y.sum()", "y.sum() > 1e9")
     assert (condition.dtype, condition.rank) == ("bool", 0)

@@ -34,7 +34,7 @@ __all__ = [
     "print_in_graph", "runs_deferred", "state_operator", "while_loop", "while_tracing",
 ]
 
-VERSION = 12
+VERSION = 13
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Never change what is in here: copies of other versions use it, too.
@@ -511,7 +511,7 @@ def captures(**settings: bool) -> Callable[[F], F]:
     return decorate
 
 
-def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = ()) -> Callable[[F], Any]:
+def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = (), only: Any = {}) -> Callable[[F], Any]:
     """Make a function one operator of the graph, which runs uncompiled. Uncompiled code calls the function as it is.
 
     It changes the parameters `changed` in place, or gives tensors like those that `like` gives for the arguments of its
@@ -520,7 +520,7 @@ def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = ()) ->
     Its gradients are those of the function, which a backward pass runs again, with copies of the tensors as they were. Under
     autocast nothing is an operator; nor is it where an argument is of another type than its parameter says, or holds booleans
     or complex numbers and is none of the parameters `flags`: these make results of other dtypes; nor where a tensor is empty:
-    its loops do not run. The graph breaks there.
+    its loops do not run; nor where a parameter of `only` has another value. The graph breaks there.
     Its name holds a checksum of the file's path, and a number where the file was loaded before: each copy has its own.
     """
 
@@ -545,14 +545,16 @@ def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = ()) ->
 
         made = _differentiable(_named(function), f"{taken} -> {given}", alone, alike)
         parameters = [one.split(" ") for one in taken[1:].split(", ")[:-1]]
-        kinds = [(kind, name in flags) for kind, name in parameters]
+        kinds = [(kind, name in flags, only.get(name)) for kind, name in parameters]
 
         @functools.wraps(function)
         def call(*arguments: Any) -> Any:
             if not torch.compiler.is_compiling() and not vars(torch).get("_graphmend_operators"):
                 return function(*arguments)
-            for one, (kind, flagged) in zip(arguments, kinds):
-                if not _suits(one, kind, flagged) or (isinstance(one, torch.Tensor) and torch.is_autocast_enabled(one.device.type)):
+            for one, (kind, flagged, value) in zip(arguments, kinds):
+                if not _suits(one, kind, flagged) or (value is not None and one != value):
+                    return function(*arguments)
+                if isinstance(one, torch.Tensor) and torch.is_autocast_enabled(one.device.type):
                     return function(*arguments)
             if torch.is_grad_enabled():  # its backward pass needs them as they are now
                 arguments = tuple([_kept(one) for one in arguments])
@@ -575,10 +577,19 @@ _sizes: Any = _shared.setdefault("sizes", _Sizes())
 
 def any_size() -> Any:
     """In `like` of an operator: a size that only the values of what the operator takes decide."""
-    if _sizes.size is None:
-        return torch.library.get_ctx().new_dynamic_size()
-    _sizes.asked += 1
-    return _sizes.size
+    if _sizes.size is not None:
+        _sizes.asked += 1
+        return _sizes.size
+    context = torch.library.get_ctx()
+    try:
+        return context.new_dynamic_size()
+    except RuntimeError:  # torch asks for a setting (`capture_dynamic_output_shape_ops`), which other operators need
+        env = getattr(context, "_shape_env", None)
+        if env is None or not hasattr(env, "_constrain_range_for_size"):
+            raise
+        size = env.create_unbacked_symint()
+        env._constrain_range_for_size(size.node.expr, None, None)
+        return size
 
 
 def _said(like: Callable[..., Any], arguments: Any, results: Any) -> Any:
@@ -601,7 +612,7 @@ def _said(like: Callable[..., Any], arguments: Any, results: Any) -> Any:
     return _exchanged(first, sized) if len(sized) == len(_tensors(first)) else first
 
 
-_PLAIN = {"SymInt": int, "int": int, "float": float, "bool": bool, "str": str}
+_PLAIN = {"SymInt": int, "int": int, "float": float, "bool": bool, "str": str, "Device": torch.device, "ScalarType": torch.dtype}
 
 
 def _suits(value: Any, kind: str, flagged: bool) -> bool:

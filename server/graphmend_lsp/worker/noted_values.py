@@ -163,10 +163,7 @@ class Joined:
             return
         for values, value in zip(self.tensors, told, strict=True):
             values.add(value)
-        if self.shape is None and plain:
-            self.shape = shape
-        elif self.shape != shape:
-            self.shape = _VARIED
+        self.shape = _joined_shape(self.shape, shape if plain else _VARIED)
 
     def _take_items(self, kind: str, value: Any, place: int, frame: Frame | None, depth: int) -> None:
         length = _LENGTHS[kind](value) if kind in _LENGTHS else None
@@ -216,7 +213,7 @@ class Joined:
         if other.tensors is not None:
             mine = self.tensors or tuple(set() for _ in _TENSOR_LISTS)
             self.tensors = tuple(one | two for one, two in zip(mine, other.tensors, strict=True))
-            self.shape = other.shape if self.shape in (None, other.shape) else _VARIED
+            self.shape = _joined_shape(self.shape, other.shape)
         if other.structure is not None:
             self._forget_items()
 
@@ -254,6 +251,15 @@ class Joined:
 
 _KINDS: dict[type, str] = {}
 _CONSTANTS = frozenset({"None", "bool", "int", "float", "complex", "str"})
+
+
+def _joined_shape(one: Any, other: Any) -> Any:
+    """The sizes that both shapes have; None in place of one that differs. `one` is None where nothing was seen before."""
+    if one is None or one == other:
+        return other
+    if one is _VARIED or other is _VARIED or other is None or len(one) != len(other):
+        return _VARIED
+    return tuple(mine if mine == its else None for mine, its in zip(one, other, strict=True))
 
 
 def _is_plain(value: Any) -> bool:

@@ -13,10 +13,11 @@ from graphmend_lsp.mending.facts.bindings import last_value, module_constant, op
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.purity import hazards
 from graphmend_lsp.mending.facts.seen import Seen
+from graphmend_lsp.mending.syntax.endings import sets
 from graphmend_lsp.mending.syntax.formatting import first_line
 from graphmend_lsp.mending.syntax.imports import binding, dotted, is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
-from graphmend_lsp.mending.syntax.source import Function, Source, assigned, local_names, parameters, read
+from graphmend_lsp.mending.syntax.source import Function, Source, assigned, loaded, local_names, parameters, read
 from graphmend_lsp.mending.syntax.support import is_supported
 from graphmend_lsp.model import Span
 
@@ -236,7 +237,7 @@ class Judge:
             inner.refuse()
         except Refused:
             return False
-        self.tests.extend(deciding(source, made.body, flags))
+        self.tests.extend((source.path, source.span(one)) for one in deciding(source, made.body, flags))
         return all(
             given is not None and self._is_own(given) for given in (_argument(call, made, one) for one in inner.changed)
         )
@@ -270,7 +271,10 @@ class Judge:
     def _values(self, name: str) -> Iterator[ast.expr | None]:
         """What the function gives a name; None for what is not made by these statements."""
         inside = {id(one) for statement in self.statements for one in ast.walk(statement)}
+        own = self._begins_with(name)
         for one in ast.walk(self.function):
+            if own and id(one) not in inside:
+                continue  # no value from outside arrives
             if isinstance(one, ast.arg) and one.arg == name:
                 yield None
             elif isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store):
@@ -282,6 +286,17 @@ class Judge:
                 )
                 made = parent.value if plain and isinstance(parent, (ast.Assign, ast.AnnAssign)) else None
                 yield made if id(one) in inside else None
+
+    def _begins_with(self, name: str) -> bool:
+        """Whether the first of the statements that speaks of a local name gives it a value, and no inner function does."""
+        nodes = (one for one in ast.walk(self.function) if isinstance(one, (ast.Global, ast.Nonlocal)))
+        if any(name in one.names for one in nodes):
+            return False
+        for statement in self.statements:
+            if any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(statement)):
+                plain = isinstance(statement, (ast.Assign, ast.AnnAssign)) and name in sets(self.source, statement)
+                return plain and statement.value is not None and name not in loaded(statement)  # type: ignore[attr-defined]
+        return False
 
     def _makes(self, value: ast.expr) -> bool:
         if isinstance(value, (ast.BinOp, ast.Compare, ast.Constant, *_CONTAINERS)):
@@ -306,9 +321,7 @@ def _is_constant(value: ast.expr | None) -> bool:
     return isinstance(value, ast.Constant)
 
 
-def deciding(
-    source: Source, statements: Sequence[ast.stmt], flags: Collection[str] = ()
-) -> tuple[tuple[str, Span], ...]:
+def deciding(source: Source, statements: Sequence[ast.stmt], flags: Collection[str] = ()) -> list[ast.expr]:
     """What may decide by data in statements, but for checks: on each side other tensors may have a gradient."""
     kinds = Kinds(source)
     bound = {name for one in statements for name in assigned(one)}
@@ -320,7 +333,7 @@ def deciding(
         and kinds.of(one.test) != "python"
         and not (isinstance(one.test, ast.Name) and one.test.id in flags and one.test.id not in bound)
     ]
-    return tuple((source.path, source.span(one.test)) for one in found if not _only_raises(one))
+    return [one.test for one in found if not _only_raises(one)]
 
 
 def _only_raises(one: ast.If | ast.While | ast.IfExp) -> bool:

@@ -15,6 +15,71 @@ calls = [(torch.arange(1.0, 5.0),), (-torch.arange(1.0, 5.0),), (torch.tensor([0
 
 EXAMPLES: tuple[Example, ...] = (
     Example(
+        "a list filled as often as data says, of an arrangement that a flag decides",
+        before="""\
+import torch
+
+
+def positions(sizes, with_turn=False, cached=None):
+    if cached is not None and (found := cached.pop("positions", None)) is not None:
+        return found
+    device = sizes.device
+    found = []
+    for turns, size, _ in ⟦sizes.tolist()⟧:
+        at = torch.arange(size, device=device)
+        if with_turn:
+            found.append(torch.stack([at * 0 + turns, at, at + 1], dim=-1))
+        else:
+            found.append(torch.stack([at, at + 1], dim=-1).repeat(turns, 1))
+    return torch.cat(found)
+
+
+def fn(x, sizes):
+    return (x.sin() * positions(sizes).sum(0)).cos()
+""",
+        after='''\
+import torch
+
+from graphmend_support import any_size, operator
+
+
+def positions(sizes, with_turn=False, cached=None):
+    if cached is not None and (found := cached.pop("positions", None)) is not None:
+        return found
+    device = sizes.device
+    return _positions_operator(device, sizes.detach(), with_turn)
+
+
+@operator(
+    like=lambda sizes: sizes.new_empty((any_size(), 2), dtype=torch.int64),
+    only={"with_turn": False},
+)
+def _positions_operator(device: torch.device, sizes, with_turn: bool) -> torch.Tensor:
+    """Runs uncompiled, as one operator of the graph."""
+    found = []
+    for turns, size, _ in sizes.tolist():
+        at = torch.arange(size, device=device)
+        if with_turn:
+            found.append(torch.stack([at * 0 + turns, at, at + 1], dim=-1))
+        else:
+            found.append(torch.stack([at, at + 1], dim=-1).repeat(turns, 1))
+    return torch.cat(found)
+
+
+def fn(x, sizes):
+    return (x.sin() * positions(sizes).sum(0)).cos()
+''',
+        run="import torch\n\ncalls = [(torch.ones(2), torch.tensor(one)) for one in ([[1, 3, 0], [2, 2, 0]], [[1, 5, 0]])]\n",
+        gb_id="GB0033",
+        assumes=("shapes", "dtype"),
+        seen=(
+            ("sizes", "int64 ? 3"),
+            ("device", "torch.device"),
+            ("with_turn", "bool False"),
+            ("torch.cat(found)", "int64 ? 2"),
+        ),
+    ),
+    Example(
         "a tensor of named sizes, filled to lengths that data gives",
         before="""\
 import torch
@@ -120,7 +185,7 @@ def places(grid):
     return _places_operator(grid.detach())
 
 
-@operator(like=lambda grid: grid.new_empty((any_size(), grid.shape[1])))
+@operator(like=lambda grid: grid.new_empty((any_size(), grid.shape[1]), dtype=torch.int64))
 def _places_operator(grid: torch.Tensor) -> torch.Tensor:
     """Runs uncompiled, as one operator of the graph."""
     device = grid.device

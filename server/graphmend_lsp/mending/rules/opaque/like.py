@@ -16,6 +16,25 @@ from graphmend_lsp.values import TensorFact, ValueFact
 ANY_SIZE = "any_size()"
 """The text of a size that values decide."""
 
+_SAYING = {
+    "int64": (
+        "arange",
+        "nonzero",
+        "argwhere",
+        "argmax",
+        "argmin",
+        "argsort",
+        "bincount",
+        "searchsorted",
+        "randperm",
+        "long",
+    ),
+    "float32": ("float",),
+    "float64": ("double",),
+    "float16": ("half",),
+    "int32": ("int",),
+}
+"""What makes a tensor of a dtype, whatever it is given."""
 _FEW = 4  # beside a larger size that no tensor has, one up to this is a number of things side by side: coordinates, say
 
 
@@ -40,7 +59,18 @@ def like(
         raise Refused(f"`{text}` is not the same kind of tensor in every call.")
     Seen(source).believe(_shown(source, statements, text), f"a tensor of {tensor.ranks[0]} dimensions")
     here = {name: one for name, one in taken.items() if one.devices == tensor.devices}
-    return _made_like(text, tensor, here, is_open)
+    return _made_like(text, tensor, here, is_open, _is_said(statements, tensor.dtypes[0]))
+
+
+def _is_said(statements: Sequence[ast.stmt], dtype: str) -> bool:
+    """Whether statements make tensors of that dtype, whatever they take: they name it, or count."""
+    names = {
+        one.attr if isinstance(one, ast.Attribute) else one.id
+        for statement in statements
+        for one in ast.walk(statement)
+        if isinstance(one, (ast.Attribute, ast.Name))
+    }
+    return not names.isdisjoint({dtype, *_SAYING.get(dtype, ())})
 
 
 def _shown(source: Source, statements: Sequence[ast.stmt], text: str) -> ast.AST:
@@ -50,25 +80,27 @@ def _shown(source: Source, statements: Sequence[ast.stmt], text: str) -> ast.AST
     return found[-1] if found else statements[-1]
 
 
-def _made_like(text: str, wanted: TensorFact, taken: Mapping[str, TensorFact], is_open: bool) -> str:
+def _made_like(text: str, wanted: TensorFact, taken: Mapping[str, TensorFact], is_open: bool, is_said: bool) -> str:
     order = sorted(taken, key=lambda name: (name != text, taken[name].dtypes != wanted.dtypes))
     dtype = f"torch.{wanted.dtypes[0]}"
     for name in order:
         one = taken[name]
-        if one.ranks == wanted.ranks and one.shape == wanted.shape and (one.shape is not None or name == text):
-            return name if one.dtypes == wanted.dtypes else f"torch.empty_like({name}, dtype={dtype})"
+        known = one.shape is not None and None not in one.shape
+        if one.ranks == wanted.ranks and one.shape == wanted.shape and (known or name == text):
+            plain = one.dtypes == wanted.dtypes and not is_said
+            return name if plain else f"torch.empty_like({name}, dtype={dtype})"
     if not order:
         raise Refused(f"The statements take no tensor on the device of `{text}`.")
     source_of = next((name for name in order if taken[name].dtypes == wanted.dtypes), None)
     maker = source_of or order[0]
-    more = "" if source_of is not None else f", dtype={dtype}"
+    more = "" if source_of is not None and not is_said else f", dtype={dtype}"
     if wanted.ranks == (0,):
         return f"{maker}.new_empty((){more})"
-    if wanted.shape is None and not is_open:
-        raise Refused(f"No run shows what the shape of `{text}` follows from.")
     shape = wanted.shape or (None,) * wanted.ranks[0]
+    if None in shape and not is_open:
+        raise Refused(f"No run shows what the shape of `{text}` follows from.")
     own = [size for size in shape if size is not None and not any(size in (taken[name].shape or ()) for name in order)]
-    few = _FEW if any(size > _FEW for size in own) else 0
+    few = _FEW if None in shape or any(size > _FEW for size in own) else 0
     sizes: list[str] = []
     for at, size in enumerate(shape):
         same = [(name, axis) for name in order for axis, one in enumerate(taken[name].shape or ()) if one == size]

@@ -17,12 +17,14 @@ from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.lowering.outlined import Run, run_of, unresumed
 from graphmend_lsp.mending.rules.opaque.carried import carried, unsized
+from graphmend_lsp.mending.rules.opaque.decided import conditions, fixing
 from graphmend_lsp.mending.rules.opaque.effects import Judge, deciding
 from graphmend_lsp.mending.rules.opaque.filled import made_as, made_in_front
 from graphmend_lsp.mending.rules.opaque.like import ANY_SIZE, like
 from graphmend_lsp.mending.rules.opaque.sizes import follows_data
 from graphmend_lsp.mending.rules.opaque.taken import NUMBERS, Handed, annotation_of, first_load, taken
 from graphmend_lsp.mending.syntax import edits
+from graphmend_lsp.mending.syntax.endings import sets
 from graphmend_lsp.mending.syntax.formatting import first_line
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Site, Source, assigned, loaded
@@ -41,7 +43,8 @@ class Region:
     `gives` are the names that they bind, empty when they return. `like` are texts of tensors like the results.
     `known` is a result that may be a tensor that there is already, where that may be seen; "" for none.
     `sized` is what may give other sizes for other data. `raises` is a statement that may raise; "" for none. `alike` says that
-    the results surely look as `like` says.
+    the results surely look as `like` says. `only` are flags and texts that the operator takes with the value of the run alone,
+    since they decide in the statements, with the texts of these values.
     """
 
     first: ast.stmt
@@ -56,6 +59,7 @@ class Region:
     sized: str
     raises: str
     alike: bool
+    only: tuple[tuple[str, str], ...]
 
 
 class _FillsNothingError(Refused):
@@ -89,18 +93,8 @@ def _region(source: Source, place: Site, sources: Mapping[str, str], *, carry: b
     assert function is not None
     holder = unresumed(source, place)
     block = source.block(holder)
-    first = last = block.index(holder)
-    for _ in range(2 * len(block) + 1):
-        run = _run(source, function, block, first, last)
-        other = unsized(source, block[first : last + 1]) if carry else frozenset[str]()
-        if (behind := _needed_behind(source, run, block, last, other)) is not None:
-            last = behind
-        elif (before := _needed_before(source, run, block, first, last)) is not None:
-            first = before
-        elif not carry and (made := made_in_front(source, block, first, last, run.takes)) is not None:
-            first = made
-        else:
-            break
+    at = block.index(holder)
+    run, first, last = _grown(source, function, block, at, carry=carry)
     if any(isinstance(one, ast.Try) for one in source.ancestors(run.first)):
         raise Refused("The statements stand in a `try`, and an operator raises outside of it.")
     inside = block[first : last + 1]
@@ -129,6 +123,8 @@ def _region(source: Source, place: Site, sources: Mapping[str, str], *, carry: b
         for (text, fact), one in zip(results, said, strict=True)
         if not (exact[text] or ANY_SIZE in one or (fact is not None and fact.rank == 0))
     ]
+    tests = deciding(source, inside) if alike else conditions(inside)
+    only = {} if alike else fixing(source, inside, {one.text: one for one in takes if one.constant is not None})
     return Region(
         run.first,
         run.last,
@@ -137,12 +133,32 @@ def _region(source: Source, place: Site, sources: Mapping[str, str], *, carry: b
         run.gives,
         said,
         known,
-        (*(deciding if alike else _conditions)(source, inside), *judge.tests),
+        (*((source.path, source.span(one)) for one in tests if one not in only), *judge.tests),
         run.returns,
         (guessed[0] if any(ANY_SIZE in one for one in said) else sized) if guessed and sized else "",
         next(iter(judge.raises), ""),
         alike,
+        tuple(sorted({(one.name, repr(one.constant)) for each in only.values() for one in each})),
     )
+
+
+def _grown(
+    source: Source, function: Function, block: Sequence[ast.stmt], at: int, *, carry: bool
+) -> tuple[Run, int, int]:
+    """The statements that an operator of the one at an index needs, and the indices of the first and the last."""
+    first = last = at
+    for _ in range(2 * len(block) + 1):
+        run = _run(source, function, block, first, last)
+        other = unsized(source, block[first : last + 1]) if carry else frozenset[str]()
+        if (behind := _needed_behind(source, run, block, last, other)) is not None:
+            last = behind
+        elif (before := _needed_before(source, run, block, first, last)) is not None:
+            first = before
+        elif not carry and (made := made_in_front(source, block, first, last, run.takes)) is not None:
+            first = made
+        else:
+            break
+    return run, first, last
 
 
 def _sized(
@@ -153,25 +169,14 @@ def _sized(
 ) -> str:
     """What may give results of other sizes for other data; "" for nothing."""
     for text, fact in results:
-        sizes = fact.tensor.shape if fact is not None and fact.tensor is not None else None
-        known = {size for one in taken.values() for size in one.shape or ()}
-        if sizes is not None and not known.issuperset(sizes):
+        sizes = (fact.tensor.shape or ()) if fact is not None and fact.tensor is not None else ()
+        known = {None, *(size for one in taken.values() for size in one.shape or ())}
+        if not known.issuperset(sizes):
             return text
     if all(fact is not None and fact.rank == 0 for _, fact in results):
         return ""
     found = follows_data(source, statements)
     return source.code(found) if found is not None else ""
-
-
-def _conditions(source: Source, statements: Sequence[ast.stmt]) -> tuple[tuple[str, Span], ...]:
-    """What decides in the statements: each result must be seen on both sides."""
-    tests = [
-        one.test
-        for statement in statements
-        for one in ast.walk(statement)
-        if isinstance(one, (ast.If, ast.While, ast.IfExp))
-    ]
-    return tuple((source.path, source.span(one)) for one in tests)
 
 
 def _known_elsewhere(source: Source, function: Function, run: Run, statements: Sequence[ast.stmt]) -> str:
@@ -199,6 +204,10 @@ def _is_new(source: Source, run: Run, statements: Sequence[ast.stmt], value: ast
     """Whether a result is surely made by the statements, and by no other name of theirs."""
     if not isinstance(value, ast.Name):
         return makes_tensor(source, value)
+    binding = [at for at, one in enumerate(statements) if value.id in assigned(one)]
+    last = statements[binding[-1]] if binding else None
+    if isinstance(last, ast.Assign) and isinstance(last.targets[0], ast.Name):
+        return value.id not in run.takes and len(last.targets) == 1 and makes_tensor(source, last.value)
     stored = [
         one for part in statements for one in ast.walk(part)
         if isinstance(one, ast.Name) and one.id == value.id and isinstance(one.ctx, ast.Store)
@@ -227,7 +236,9 @@ def _needed_behind(
         why = "has another size for other data" if name in unsized else _is_no_result(source, run, name)
         if why is None:
             continue
-        readers = [at for at in range(last + 1, len(block)) if name in loaded(block[at]) | _augmented(block[at])]
+        anew = next((at for at in range(last + 1, len(block)) if name in sets(source, block[at])), len(block))
+        behind = range(last + 1, min(anew + 1, len(block)))
+        readers = [at for at in behind if name in loaded(block[at]) | _augmented(block[at])]
         if not readers:
             raise Refused(f"`{name}` {why}, and code after the statements reads it.")
         found = max(found, *readers)
@@ -306,13 +317,12 @@ def _marked(source: Source, run: Run, name: str) -> list[ast.Assign]:
 
 
 def _fact(source: Source, run: Run, name: str) -> ValueFact | None:
-    """What a run saw of a name behind the statements, or of what they bind to it."""
+    """What a run saw of a name where it is first read behind the statements."""
     seen, end = Seen(source), source.range(run.last)[1]
     function = source.function(run.first)
     names = [one for one in (ast.walk(function) if function is not None else ()) if isinstance(one, ast.Name)]
-    mine = [one for one in names if one.id == name]
-    behind = [fact for one in mine if source.range(one)[0] >= end and (fact := seen.of(one)) is not None]
-    return behind[0] if behind else None
+    mine = [one for one in names if one.id == name and isinstance(one.ctx, ast.Load) and source.range(one)[0] >= end]
+    return next((fact for one in sorted(mine, key=source.range) if (fact := seen.of(one)) is not None), None)
 
 
 def _results(source: Source, run: Run, last: ast.stmt) -> list[tuple[str, ValueFact | None]]:

@@ -20,7 +20,8 @@ Safety
 ------
 The same statements run in the same order on the same values. Uncompiled, and under autocast, the function is called as it is;
 so it is, with a graph break, for an argument of another type than a run showed, or for booleans and complex numbers that no run
-showed there (``flags=`` names those that a run showed). In a graph its results are in memory of their own; a result that looks
+showed there (``flags=`` names those that a run showed), or where a flag that decides what the results look like has another value
+than in the run (``only=``). In a graph its results are in memory of their own; a result that looks
 otherwise than ``like=`` says is an error, never another value. The backward pass runs the statements again, with gradients; so
 do gradients of gradients. Which tensors have a gradient, and both sides of each condition, are compared. An operator that
 writes in tensors has no gradient: what is written must be made of sizes, constants, comparisons and whole numbers. CUDA graphs
@@ -112,13 +113,16 @@ def _of_region(request: Request, source: Source, function: Function, region: Reg
     parameters = ", ".join(one.name for one in region.takes if one.name in read)
     like = ", ".join(said).replace("torch.", f"{torch}.")
     like = f"({like})" if len(said) > 1 else like
-    annotated = [f"{one.name}: {one.annotation.replace('Tensor', f'{torch}.Tensor')}" for one in region.takes]
+    annotated = [f"{one.name}: {_spelled(one.annotation, torch)}" for one in region.takes]
     results = [f"{torch}.Tensor"] * len(region.like)
     given = results[0] if len(results) == 1 else f"tuple[{', '.join(results)}]"
     spot = spot_for(source, function, region.first, region.last)
     limit = line_limit(source) - len(spot.indent)
     flags = [one.name for one in region.takes if one.is_flags]
     marked = f", flags={_tuple_of(flags)}" if flags else ""
+    marked += (
+        f", only={{{', '.join(f'{_quoted([one])}: {value}' for one, value in region.only)}}}" if region.only else ""
+    )
     mark = f"@{found[0]['operator']}(like=lambda{f' {parameters}' if parameters else ''}: {like}{marked})"
     ending = [] if region.returns else [f"return {', '.join(region.gives)}"]
     lines = [
@@ -152,6 +156,11 @@ def _of_region(request: Request, source: Source, function: Function, region: Reg
         conditions=region.conditions,
         inductor=True,
     )
+
+
+def _spelled(annotation: str, torch: str) -> str:
+    """An annotation, where the file names torch so."""
+    return annotation.replace("Tensor", f"{torch}.Tensor").replace("torch.d", f"{torch}.d")
 
 
 def _assumed(source: Source, region: Region) -> tuple[Assumption, ...]:

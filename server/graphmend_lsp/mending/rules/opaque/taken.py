@@ -16,8 +16,8 @@ from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, parameters
 from graphmend_lsp.values import TensorFact, ValueFact
 
-NUMBERS = ("int", "float", "bool", "str")
-"""The kinds of Python values that an operator takes."""
+NUMBERS = ("int", "float", "bool", "str", "torch.device", "torch.dtype")
+"""What an operator takes beside tensors, as annotations."""
 _CUT = frozenset(name for name, one in {**METHODS, **ATTRIBUTES}.items() if not (one.carries_gradient or one.effect))
 """What is read of a tensor by these has no gradient of it."""
 
@@ -26,7 +26,8 @@ _CUT = frozenset(name for name, one in {**METHODS, **ATTRIBUTES}.items() if not 
 class Handed:
     """What the operator takes: its parameter, the annotation that torch reads, and the text that is handed to it.
 
-    `is_flags` says that it holds booleans or complex numbers, in the text or in a run.
+    `is_flags` says that it holds booleans or complex numbers, in the text or in a run. `constant` is the one flag or text that it
+    was in every call; None where there is no such one.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Handed:
     text: str
     fact: TensorFact | None = None
     is_flags: bool = False
+    constant: bool | str | None = None
 
 
 def annotation_of(source: Source, node: ast.expr) -> str | None:
@@ -46,10 +48,10 @@ def annotation_of(source: Source, node: ast.expr) -> str | None:
         if fact.is_tensor:
             Seen(source).believe(node, "a tensor")
             return "Tensor"
-        if len(fact.kinds) == 1 and fact.kinds[0] in NUMBERS:
-            Seen(source).believe(node, f"of type {fact.kinds[0]}")
-            return fact.kinds[0]
-        return None
+        kind = _kind(fact)
+        if kind is not None:
+            Seen(source).believe(node, f"of type {kind}")
+        return kind
     if Kinds(source).of(node) == "tensor":
         return "Tensor"
     statement = source.statement(node)
@@ -59,6 +61,19 @@ def annotation_of(source: Source, node: ast.expr) -> str | None:
         if isinstance(value, ast.Constant) and type(value.value) in (int, float, bool)
         else None
     )
+
+
+def _kind(fact: ValueFact) -> str | None:
+    """The annotation of a value that is no tensor."""
+    found = fact.kinds if fact.is_plain else fact.classes
+    return found[0] if len(fact.kinds) == 1 and len(found) == 1 and found[0] in NUMBERS else None
+
+
+def constant_of(source: Source, node: ast.expr) -> bool | str | None:
+    """The one flag or text that a value was in every call of a run."""
+    fact = Seen(source).of(node) or _given(source, node)
+    held = fact.constant if fact is not None and fact.kinds in (("bool",), ("str",)) else ()
+    return held[0] if len(held) == 1 and isinstance(held[0], (bool, str)) else None
 
 
 def _given(source: Source, node: ast.expr) -> ValueFact | None:
@@ -103,7 +118,8 @@ def taken(source: Source, run: Run) -> tuple[tuple[Handed, ...], dict[ast.AST, s
         cut = annotation == "Tensor" and all(_is_cut(source, one) for one in uses if isinstance(one.ctx, ast.Load))
         cut = cut and not Kinds(source).is_bool(load)
         fact, flags = Seen(source).tensor(load), _holds_flags(source, load)
-        found.append(Handed(name, annotation, f"{name}.detach()" if cut else name, fact, flags))
+        text = f"{name}.detach()" if cut else name
+        found.append(Handed(name, annotation, text, fact, flags, constant_of(source, load)))
     for one in _loads(source, run):
         if not (isinstance(one, ast.Name) and one.id == "self"):
             continue
@@ -121,7 +137,7 @@ def taken(source: Source, run: Run) -> tuple[tuple[Handed, ...], dict[ast.AST, s
             free = attribute.attr not in used and all(attribute.attr != each.name for each in found)
             known = attribute.attr if free else source.fresh(attribute.attr, frozenset(each.name for each in found))
             fact, flags = Seen(source).tensor(attribute), _holds_flags(source, attribute)
-            found.append(Handed(known, annotation, text, fact, flags))
+            found.append(Handed(known, annotation, text, fact, flags, constant_of(source, attribute)))
         exchange[attribute] = known
     if not any("Tensor" in one.annotation for one in found):
         raise Refused("The statements take no tensor; compute this outside of the compiled function.")
