@@ -12,6 +12,7 @@ from typing import Any, get_args
 
 import pytest
 import torch
+from graphmend_support import any_size, operator
 from torch import nn
 
 from graphmend_lsp.model import ASSUMPTIONS, AssumptionKind
@@ -20,10 +21,11 @@ from graphmend_lsp.worker.compare_trials import Pair
 from graphmend_lsp.worker.effects import Effect, Listener
 from graphmend_lsp.worker.observe import Raised, Subject, find_modules
 from graphmend_lsp.worker.performing import perform
-from graphmend_lsp.worker.probes import PROBES, Kept, limited, probed, probing
+from graphmend_lsp.worker.probes import PROBES, Kept, limited, probed, probing, tried
 from graphmend_lsp.worker.probes.compiled import USES, compiled_uses
 from graphmend_lsp.worker.recipes import Recipe
 from graphmend_lsp.worker.snapshot import Store, take
+from graphmend_lsp.worker.trials import OPERATORS
 from graphmend_lsp.worker.used import assumed, probe_differences, probed_kinds
 
 torch.manual_seed(0)
@@ -522,3 +524,39 @@ def test_records_below_the_level_of_the_entry_are_looked_at() -> None:
         assert QUIET.level == level
     logs_itself(X)
     assert records == ["logs_itself", "<lambda>"]
+
+
+@pytest.mark.parametrize(
+    ("like", "kinds"),
+    [
+        (lambda x: x.new_empty((x.shape[0], 2)), []),
+        (lambda x: x.new_empty((any_size(), 2)), []),
+        (lambda x: x.new_empty((2, 2)), ["result-shapes"]),
+        (lambda x: x.new_empty((x.shape[0], x.shape[0])), ["result-shapes"]),
+        (lambda x: x.new_empty((any_size(), x.shape[0])), ["result-shapes"]),
+    ],
+)
+def test_an_operator_is_called_with_other_sizes(
+    like: Program, kinds: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two rows give two rows of two in the entry's call; what else gives two there is found to be none of it."""
+    monkeypatch.setitem(vars(torch), OPERATORS, True)
+
+    def twice(x: torch.Tensor) -> torch.Tensor:
+        return torch.stack([torch.tensor([one, one]) for one in x.sum(-1).tolist()])
+
+    called = operator(like=like)(twice)
+    assert shown(lambda net, x: twice(x * net.scale), lambda net, x: called(x * net.scale), (X,), tried.TRIED) == kinds
+
+
+def test_an_operator_that_takes_no_other_sizes_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(vars(torch), OPERATORS, True)
+
+    def only(x: torch.Tensor) -> torch.Tensor:
+        return x.view(2, 4) * x.sum().item()
+
+    called = operator(like=lambda x: x)(only)
+    assert shown(lambda net, x: only(x * net.scale), lambda net, x: called(x * net.scale), (X,), tried.TRIED) == []
+    with pytest.raises(tried.UntriedError), PROBES[tried.TRIED].around(Subject(called, {}, ()), ((X,), {})) as subject:
+        subject.function(X)
+    assert tried.MARK not in vars(torch)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from graphmend_lsp.engine.verdicts import worst
-from graphmend_lsp.mending import LAST_RESORT, RISKS, SECOND_CHOICE
+from graphmend_lsp.mending import LAST_RESORT, RISKS, SECOND_CHOICE, WIDE
 from graphmend_lsp.mending.rule import SUPPORT
 from graphmend_lsp.model import AssumptionKind, Candidate, Declined, Finding, Mend, Safety, Span, Verdict
 
@@ -53,6 +53,13 @@ def taken(finding: Finding, wanted: Collection[Safety]) -> tuple[Candidate, ...]
 def first_of(finding: Finding) -> Candidate:
     """The candidate to try first: the first that no verdict is known beforehand to call unsafe, if there is one."""
     return next((one for one in finding.candidates if _may_be_safe(one)), finding.candidates[0])
+
+
+def narrow_of(finding: Finding, *, boundaries: bool = False) -> tuple[Candidate, ...]:
+    """The candidates that may be safe and change nothing elsewhere, in order; with `boundaries` a last resort behind them."""
+    narrow = [one for one in finding.candidates if _may_be_safe(one) and one.mend.rule not in WIDE]
+    last = [one for one in finding.candidates if one.mend.rule in LAST_RESORT] if boundaries else []
+    return (*narrow, *last)
 
 
 def exchanged(findings: Sequence[Finding], chosen: Sequence[Candidate], verdict: Verdict | None) -> list[Candidate]:

@@ -1,8 +1,8 @@
 """One round of a mend-all: the next mends of a report that are verified together.
 
 The first candidate of every break together, those that inductor must compile in a round behind the others; where that leaves an
-assumption open, the next ones in the place of those that bring it; where that is not safe either, each alone, and the good ones
-together again.
+assumption open, the next ones in the place of those that bring it; where that is not safe either, those that change their own
+lines only; then each alone, and the good ones together again.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
-from graphmend_lsp.engine.choice import exchanged, first_of, is_whole, settle, taken
+from graphmend_lsp.engine.choice import exchanged, first_of, is_whole, narrow_of, settle, taken
 from graphmend_lsp.engine.config import CheckRequest, OnFinding, OnProgress
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.findings import unmet
@@ -141,6 +141,14 @@ async def next_round(
             other = await together(report, chosen)
             if is_whole(real, other.accepted, verdict := other.verdict):
                 return other
+        for boundaries in (False, True):
+            narrow = [one for finding in real for one in narrow_of(finding, boundaries=boundaries)[:1]]
+            if len(programs_of(one.mend for one in narrow)) > 1 and {one.mend for one in narrow} != {
+                one.mend for one in first.accepted
+            }:
+                other = await together(report, narrow)
+                if other.verdict is not None and other.verdict.safety == "safe":
+                    return await of_use_alone(narrow, other)
         candidates = {candidate.mend for finding in report.findings for candidate in finding.candidates}
         if first.verdict is not None and len(programs_of(candidates)) == 1:  # that program is judged already
             judged = dict.fromkeys(candidates, (first.verdict,))

@@ -59,6 +59,9 @@ SECOND_CHOICE = frozenset(one.name for one in DECLARATIONS if one.tier in ("seco
 THIRD_CHOICE = frozenset(one.name for one in DECLARATIONS if one.tier == "third choice")
 """Those whose mend is verified only where no other mend of its break is safe."""
 
+WIDE = frozenset(one.name for one in DECLARATIONS if one.wide)
+"""Rules whose mend may fail for what stands elsewhere in the program, and takes all that are verified with it along."""
+
 RISKS: Mapping[str, frozenset[AssumptionKind]] = MappingProxyType({one.name: one.risks for one in DECLARATIONS})
 """What a run may find that a rule's mends take for granted, beside what each says itself."""
 

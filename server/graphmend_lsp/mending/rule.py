@@ -30,7 +30,8 @@ class Declaration:
     `order` is where its mends stand among those of equal safety, least first. `breaks` are the ids of the graph breaks that it
     is about, None for a rule that looks at each; `branching` adds every break that Dynamo calls data-dependent branching.
     `what_breaks` and `becomes` are Markdown for the guide's table. `risks` are the kinds of assumptions that only the graphs of
-    a run show, which no mend of the rule can name itself.
+    a run show, which no mend of the rule can name itself. `wide`: a mend changes how everything is compiled that the outermost
+    function calls.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Declaration:
     tier: Tier = "first choice"
     branching: bool = False
     risks: frozenset[AssumptionKind] = frozenset()
+    wide: bool = False
 
     def is_about(self, site: Break) -> bool:
         """Whether the rule is asked about a break."""

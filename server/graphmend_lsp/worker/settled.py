@@ -28,6 +28,20 @@ def is_wrong(original: Sequence[Trial], mended: Sequence[Trial]) -> bool:
     return bool(fatal) and not doubtful(programs)
 
 
+def is_refused(before: CountsData | None, original: Sequence[Trial], mended: Sequence[Trial]) -> bool:
+    """Whether it raises when compiled, in a call of the entry that the original makes, which torch.compile takes as it is."""
+    old = next((one for one in original if one.way == "uncompiled"), None)
+    if before is None or before["refused"] or old is None:
+        return False
+    made = {recipe for recipe, seen in zip(old.recipes, old.observations, strict=False) if seen.raised is None}
+    return any(
+        recipe.own and recipe in made and seen.raised is not None
+        for one in mended
+        if one.way != "uncompiled"
+        for recipe, seen in zip(one.recipes, one.observations, strict=False)
+    )
+
+
 def gains_nothing(before: CountsData | None, mended: Sequence[Trial]) -> bool:
     """Whether it is cut by no less than the original, whose counts are known: fewer frames, graphs and breaks all not."""
     eager = next((one for one in mended if one.way == "eager"), None)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from .compare import Comparison, Side, compare_refusals
 from .observe import Observation
 from .places import key_of
-from .probes import PROBES, cost
+from .probes import PROBES, cost, tried
 from .recipes import Recipe
 from .wire import AssumedPlace, Difference
 
@@ -41,6 +41,8 @@ def probe_differences(pair: Pair) -> list[Difference]:
         return []
     if pair.recipe.probe in cost.WORDS:
         return _cost(pair)
+    if pair.recipe.probe == tried.TRIED and new.raised is not None and new.raised.type.endswith(tried.UNTRIED):
+        return []
     if old.raised is not None and not probe.refusals:
         return []
     if old.raised is not None and new.raised is not None and old.raised.type == new.raised.type:

@@ -33,7 +33,7 @@ from .processes import can_fork
 from .reach import reached
 from .recipes import Recipe
 from .rounding import Again, Call, doubtful, judge, needed, shown_by_inductor
-from .settled import cuts_no_less, gains_nothing, is_wrong
+from .settled import cuts_no_less, gains_nothing, is_refused, is_wrong
 from .sharing import UnsharedError
 from .slots import slot
 from .texts import texts_changed
@@ -127,6 +127,7 @@ def verify(params: VerifyParams, progress: Callable[[str], None], watch: Watch |
             (way, recipes)
             for candidate, one in zip(candidates, mended, strict=True)
             if not is_wrong(original.trials, one.trials)  # the original is run compiled only to judge what may be right
+            and not is_refused(params.get("before"), original.trials, one.trials)
             for way, recipes in trials_wanted(
                 original, one, params.get("before"), fused.get(candidate["id"], {}), _has_checks(params["texts"])
             )

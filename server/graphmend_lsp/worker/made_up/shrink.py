@@ -50,6 +50,11 @@ _NO_SIZE = re.compile(
 )
 _TEXT_WINDOW = re.compile(r"sliding_window|attention_window|window_layers")
 _WIDTHS = re.compile(r"(channels|dims?|sizes|widths?)$")
+_BETWEEN = re.compile(
+    r"^(moe_|mlp_|shared_expert_|shared_|dense_)?intermediate_size$|^(encoder_|decoder_)?ffn_dim$|^d_ff$"
+)
+_STATES = re.compile(r"mamba|ssm|expand|conv_kernel|state_size|time_step|dw_?conv")
+_SLIM = 64
 _LEAST = 8  # what a number that is not named for a width becomes at least
 _TOKEN = re.compile(r"(_token_(id|index)|_id|_token|_ids|_index)$")
 _EXPERT = re.compile(r"(num|n)(_local|_routed|_moe)?_experts$|^moe_num_experts$|^num_experts$")
@@ -68,7 +73,8 @@ class Level:
     """How far a configuration is shrunk. `apart`: each part of it by a factor of its own. `narrow`: heads are narrower, too,
     by that number, where widths stay large without. `all_sizes`: also numbers that are not named for a width, which are often
     computed from widths. `images`: those that nobody cuts into windows, too, where they are not large. `sooner`: layers of
-    other kinds come earlier, so that fewer layers have all kinds.
+    other kinds come earlier, so that fewer layers have all kinds. `slim`: what stands between two layers of an MLP is narrow
+    whatever the other widths are, where nothing else is computed from it.
     """
 
     layers: bool = True
@@ -79,10 +85,11 @@ class Level:
     all_sizes: bool = False
     images: bool = False
     sooner: bool = False
+    slim: bool = False
 
 
 LEVELS = (
-    Level(narrow=2, images=True, sooner=True),
+    Level(narrow=2, images=True, sooner=True, slim=True),
     Level(narrow=2),
     Level(narrow=2, all_sizes=True, images=True, sooner=True),
     Level(),
@@ -287,6 +294,8 @@ def _changes(config: Any, level: Level, factor: int, words: dict[int, int]) -> d
             changes[name] = _divided(number, factor, level.narrow, _LEAST) or number
         elif level.words and "vocab_size" in name and number > VOCABULARY and "type" not in name:
             changes[name] = VOCABULARY
+    if level.slim and not any(_STATES.search(name) for name in vars(config)):
+        changes.update({name: _SLIM for name, number in numbers.items() if _BETWEEN.search(name) and number > _SLIM})
     changes.update(_alike(config, {numbers[name]: new for name, new in changes.items() if _is_width(name)}))
     if attribute(config, "num_key_value_heads", 0) is None and "num_attention_heads" in numbers:
         changes["num_key_value_heads"] = changes.get("num_attention_heads", numbers["num_attention_heads"])

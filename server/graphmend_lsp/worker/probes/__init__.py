@@ -31,6 +31,7 @@ from . import (
     settings,
     sizes,
     training,
+    tried,
     warned,
 )
 from .base import Probe
@@ -40,7 +41,7 @@ __all__ = ["PROBES", "Kept", "limited", "probed", "probing"]
 
 _MODULES = (
     identities, raising, failing, settings, sizes, integers, dtypes, layouts, training, between, hooks, warned, logged, saved,
-    cost, dynamic,
+    cost, dynamic, tried,
 )  # fmt: skip
 PROBES: Mapping[str, Probe] = {probe.words: probe for module in _MODULES for probe in module.PROBES}
 """By words, the most telling first."""

@@ -71,7 +71,7 @@ def fn(x, sizes):
 ''',
         run="import torch\n\ncalls = [(torch.ones(2), torch.tensor(one)) for one in ([[1, 3, 0], [2, 2, 0]], [[1, 5, 0]])]\n",
         gb_id="GB0033",
-        assumes=("shapes", "dtype"),
+        assumes=("result-shapes", "dtype"),
         seen=(
             ("sizes", "int64 ? 3"),
             ("device", "torch.device"),
@@ -207,7 +207,7 @@ calls = [(torch.ones(sum(h * w for h, w in one), 3), torch.tensor(one)) for one 
 """,
         outermost="fn",
         gb_id="GB0033",
-        assumes=("shapes", "dtype"),
+        assumes=("result-shapes", "dtype"),
         seen=(
             ("grid", "int64 2 2"),
             ("torch.cat(found, dim=0)", "int64 10 2"),
@@ -430,7 +430,7 @@ def fn(x):
         run=_FLOATS,
         outermost="fn",
         gb_id="GB0124",
-        assumes=("shapes", "dtype"),
+        assumes=("result-shapes", "dtype"),
         seen=(("y", "float32 4"), ("steps", "int"), ("y + steps", "float32 4")),
     ),
     Example(
@@ -466,7 +466,7 @@ def _fn_operator(x: torch.Tensor) -> torch.Tensor:
 ''',
         run=_FLOATS,
         gb_id="GB8985",
-        assumes=("shapes", "dtype"),
+        assumes=("result-shapes", "dtype"),
         seen=(("x", "float32 4"), ("slope", "float32 4")),
     ),
     Example(
@@ -582,7 +582,7 @@ fn = Net()
 ''',
         run=_FLOATS,
         gb_id="GB0109",
-        assumes=("shapes", "dtype"),
+        assumes=("result-shapes", "dtype"),
         seen=(
             ("x", "float32 4"),
             ("self.scale", "float32 3"),

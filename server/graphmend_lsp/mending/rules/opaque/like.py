@@ -86,7 +86,7 @@ def _made_like(text: str, wanted: TensorFact, taken: Mapping[str, TensorFact], i
     for name in order:
         one = taken[name]
         known = one.shape is not None and None not in one.shape
-        if one.ranks == wanted.ranks and one.shape == wanted.shape and (known or name == text):
+        if not is_open and one.ranks == wanted.ranks and one.shape == wanted.shape and (known or name == text):
             plain = one.dtypes == wanted.dtypes and not is_said
             return name if plain else f"torch.empty_like({name}, dtype={dtype})"
     if not order:
@@ -105,8 +105,12 @@ def _made_like(text: str, wanted: TensorFact, taken: Mapping[str, TensorFact], i
     for at, size in enumerate(shape):
         same = [(name, axis) for name in order for axis, one in enumerate(taken[name].shape or ()) if one == size]
         best = min(same, key=lambda one: (one[1] != at, order.index(one[0])), default=None)
+        if best is not None and is_open and size is not None and size <= few and best[1] != at:
+            best = None  # as many by chance
         if size is None or (best is None and is_open and size > few):
             sizes.append(ANY_SIZE)
         else:
             sizes.append(f"{best[0]}.shape[{best[1]}]" if best is not None else str(size))
+    if is_open and ANY_SIZE not in sizes:  # each is that of something else by chance
+        sizes = [ANY_SIZE] * len(sizes)
     return f"{maker}.new_empty(({', '.join(sizes)}{',' if len(sizes) == 1 else ''}){more})"

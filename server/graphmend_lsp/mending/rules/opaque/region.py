@@ -21,11 +21,12 @@ from graphmend_lsp.mending.rules.opaque.decided import conditions, fixing
 from graphmend_lsp.mending.rules.opaque.effects import Judge, deciding
 from graphmend_lsp.mending.rules.opaque.filled import made_as, made_in_front
 from graphmend_lsp.mending.rules.opaque.like import ANY_SIZE, like
-from graphmend_lsp.mending.rules.opaque.sizes import follows_data
+from graphmend_lsp.mending.rules.opaque.sizes import feeding, follows_data, is_sized_by_data
 from graphmend_lsp.mending.rules.opaque.taken import NUMBERS, Handed, annotation_of, first_load, taken
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.endings import sets
 from graphmend_lsp.mending.syntax.formatting import first_line
+from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Site, Source, assigned, loaded
 from graphmend_lsp.model import Span
@@ -61,6 +62,11 @@ class Region:
     alike: bool
     only: tuple[tuple[str, str], ...]
 
+    @property
+    def is_open(self) -> bool:
+        """Whether a result has a size that only values decide."""
+        return any(ANY_SIZE in one for one in self.like)
+
 
 class _FillsNothingError(Refused):
     """No tensor is there to be filled as a copy."""
@@ -82,9 +88,10 @@ def region_at(source: Source, place: Site, sources: Mapping[str, str]) -> Region
             return _region(source, place, sources, carry=True)
         except _FillsNothingError:
             raise problem from None
-    if found.sized:
+    if found.sized or found.is_open:
         with suppress(Refused):
-            return _region(source, place, sources, carry=True)
+            copied = _region(source, place, sources, carry=True)
+            return found if copied.is_open and not found.sized else copied
     return found
 
 
@@ -117,7 +124,8 @@ def _region(source: Source, place: Site, sources: Mapping[str, str], *, carry: b
     }
     alike = all(exact.values())
     sized = "" if alike else _sized(source, results, facts, inside)
-    said = tuple(exact[one[0]] or like(source, facts, one, inside, is_open=bool(sized)) for one in results)
+    opened = {text for text, _ in results if sized and follows_data(source, feeding(inside, text)) is not None}
+    said = tuple(exact[one[0]] or like(source, facts, one, inside, is_open=one[0] in opened) for one in results)
     guessed = [
         text
         for (text, fact), one in zip(results, said, strict=True)
@@ -135,7 +143,7 @@ def _region(source: Source, place: Site, sources: Mapping[str, str], *, carry: b
         known,
         (*((source.path, source.span(one)) for one in tests if one not in only), *judge.tests),
         run.returns,
-        (guessed[0] if any(ANY_SIZE in one for one in said) else sized) if guessed and sized else "",
+        (guessed[0] if opened else sized) if guessed and sized else "",
         next(iter(judge.raises), ""),
         alike,
         tuple(sorted({(one.name, repr(one.constant)) for each in only.values() for one in each})),
@@ -156,9 +164,17 @@ def _grown(
             first = before
         elif not carry and (made := made_in_front(source, block, first, last, run.takes)) is not None:
             first = made
+        elif last + 1 < len(block) and _goes_on(run, block[last + 1]):
+            last += 1
         else:
             break
     return run, first, last
+
+
+def _goes_on(run: Run, statement: ast.stmt) -> bool:
+    """Whether a statement behind a run would break the graph for the size of what it makes of the run's results."""
+    plain = isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
+    return plain and bool(loaded(statement) & {*run.gives}) and is_sized_by_data(statement)
 
 
 def _sized(
@@ -207,7 +223,7 @@ def _is_new(source: Source, run: Run, statements: Sequence[ast.stmt], value: ast
     binding = [at for at, one in enumerate(statements) if value.id in assigned(one)]
     last = statements[binding[-1]] if binding else None
     if isinstance(last, ast.Assign) and isinstance(last.targets[0], ast.Name):
-        return value.id not in run.takes and len(last.targets) == 1 and makes_tensor(source, last.value)
+        return value.id not in run.takes and len(last.targets) == 1 and _is_fresh(source, last.value)
     stored = [
         one for part in statements for one in ast.walk(part)
         if isinstance(one, ast.Name) and one.id == value.id and isinstance(one.ctx, ast.Store)
@@ -215,6 +231,15 @@ def _is_new(source: Source, run: Run, statements: Sequence[ast.stmt], value: ast
     made = [source.parents.get(one) for one in stored]
     plain = [one.value for one in made if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name)]
     return value.id not in run.takes and len(plain) == len(stored) and all(makes_tensor(source, one) for one in plain)
+
+
+def _is_fresh(source: Source, value: ast.expr) -> bool:
+    """Whether an expression surely gives a new tensor, or a part of a new one that has no name."""
+    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and not makes_tensor(source, value):
+        if dotted(source, value.func) is not None:
+            return False
+        value = value.func.value
+    return makes_tensor(source, value)
 
 
 def _run(source: Source, function: Function, block: Sequence[ast.stmt], first: int, last: int) -> Run:

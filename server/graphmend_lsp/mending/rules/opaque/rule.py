@@ -166,7 +166,7 @@ def _spelled(annotation: str, torch: str) -> str:
 def _assumed(source: Source, region: Region) -> tuple[Assumption, ...]:
     """What is said of the results rests on a run: which sizes they follow, and that they have the dtype of what they are like."""
     place = ((source.path, source.span(region.first)),)
-    return Assumption("shapes", places=place), Assumption("dtype", places=place)
+    return Assumption("result-shapes", places=place), Assumption("dtype", places=place)
 
 
 def _cautions(region: Region) -> tuple[str, ...]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Sequence
 
+from graphmend_lsp.mending.facts.bindings import KEEPERS
+from graphmend_lsp.mending.facts.effects import changed_by
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
-from graphmend_lsp.mending.syntax.source import Source
+from graphmend_lsp.mending.syntax.source import Source, assigned, loaded
 
 _OF_DATA = frozenset(("nonzero", "argwhere", "unique", "unique_consecutive", "masked_select", "bincount"))
 _MADE = frozenset((
@@ -41,6 +43,30 @@ def follows_data(source: Source, statements: Sequence[ast.stmt]) -> ast.expr | N
             if name in _GROWING and _in_counted_loop(source, one, statements):
                 return one
     return None
+
+
+def is_sized_by_data(statement: ast.stmt) -> bool:
+    """Whether a statement calls what gives a tensor whose size values decide."""
+    calls = [one for one in ast.walk(statement) if isinstance(one, ast.Call)]
+    return any(isinstance(one.func, ast.Attribute) and one.func.attr in _OF_DATA for one in calls)
+
+
+def feeding(statements: Sequence[ast.stmt], text: str) -> list[ast.stmt]:
+    """Those of the statements that what an expression gives behind them may come from."""
+    names = {one.id for one in ast.walk(ast.parse(text, mode="eval")) if isinstance(one, ast.Name)}
+    found: list[ast.stmt] = []
+    while more := [one for one in statements if one not in found and names & (assigned(one) | _filled(one))]:
+        found += more
+        names |= {name for one in more for name in loaded(one)}
+    return [one for one in statements if one in found or isinstance(one, ast.Return)]
+
+
+def _filled(statement: ast.stmt) -> frozenset[str]:
+    """The names of what a statement may put something into."""
+    nodes = list(ast.walk(statement))
+    kept = [one.value for one in nodes if isinstance(one, ast.Attribute) and one.attr in KEEPERS]
+    changed = frozenset(name for one in nodes for name in changed_by(one))
+    return changed | {one.id for one in kept if isinstance(one, ast.Name)}
 
 
 def _cuts(source: Source, one: ast.Subscript) -> bool:
