@@ -181,6 +181,9 @@ def test_text_when_nothing_could_be_run() -> None:
 
 def test_text_without_a_run() -> None:
     assert "static analysis only" in shown(lambda console: print_report(console, EMPTY))
+    nothing = Plan(EMPTY, EMPTY, (), {}, None)
+    words = shown(lambda console: print_plan(console, nothing, diffs=True, written=False))
+    assert words.startswith("GraphMend ran nothing") and "→" not in words
 
 
 def test_github_escapes_what_would_end_a_command() -> None:

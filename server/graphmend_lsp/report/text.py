@@ -58,10 +58,25 @@ def print_plan(console: Console, plan: Plan, *, diffs: bool, written: bool) -> N
             console.print(_finding(finding), soft_wrap=True)
     for failure in plan.after.failures:
         console.print(_failure(failure), soft_wrap=True)
+    if not plan.before.entries:
+        console.print(_nothing_ran(plan.before), soft_wrap=True)
+        return
     console.print(Line(_cut(counts(plan.before), counts(plan.after)), style="bold"))
     _print_end(console, plan.verdict, plan.stopped_after, is_mended=bool(plan.applied))
     if plan.texts and not written:
         console.print("No file was changed; --write changes them.")
+
+
+def _nothing_ran(report: Report) -> Line:
+    """Why nothing was mended where there is no entry, and what to do."""
+    words = (
+        "GraphMend ran nothing, and mends only what it has run. "
+        "Name an entry with --entry FILE.py:FN, or add a function graphmend_entry."
+    )
+    if found := len(report.findings):
+        some = f"{found} graph break{'s' * (found != 1)}"
+        words += f" Static analysis found {some}; graphmend-lsp check lists {'them' if found != 1 else 'it'}."
+    return Line(words, style="bold")
 
 
 def print_parts(console: Console, report: Report, parts: Mapping[str, Any]) -> None:
