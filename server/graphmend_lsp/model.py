@@ -60,7 +60,7 @@ ASSUMPTIONS: Mapping[AssumptionKind, str] = {
     "shared-buffer": "no other tensor shares this memory",
     "backward": "each backward pass runs once, with no change in place before it",
     "shapes": "the shapes agree for every input",
-    "result-shapes": "the sizes of the operator's results follow from what it takes as in the entry's calls",
+    "result-shapes": "the operator's results always have the sizes that `like=` gives",
     "layout": "tensors have the strides that they have in the entry",
     "inside-effects": "the code inside has no hook, no effect and no lazy state",
     "zero-gradients": "a gradient of zeros may replace None",

@@ -63,7 +63,7 @@ class Words:
 
     `mends` say what each letter may become; ``x`` computes another result, ``u`` one that is close. ``i`` is a boundary: the
     break stays, and the frame is no longer lost. ``m`` is a message in a graph that may raise, ``b`` in a mend leaves a break, and
-    ``o`` has a condition of which no call ran one side.
+    ``o`` has a condition of which no call ran one side. ``w`` is a setting for all, which no program bears, and ``z`` bears no ``a`` beside it.
     """
 
     text: str
@@ -95,7 +95,7 @@ class Words:
                         number,
                         at,
                         word,
-                        {"i": "isolate", "m": "message"}.get(word, "where"),
+                        {"i": "isolate", "m": "message", "w": "capture"}.get(word, "where"),
                         inductor=word in self.dear,
                         conditions=((PATH, Span.of(number, at, number, at + 1)),) if word == "o" else (),
                     )
@@ -135,7 +135,7 @@ class Words:
             self.asked.append((old, new))
             is_dear = request.inductor == ("whole" if texts else "programs") and any(one.inductor for one in mends)
             self.compiled += [new] if is_dear else []
-            is_wrong = "x" in new or (is_dear and set(self.worse) & set(new))
+            is_wrong = set("xw") & set(new) or set("az") <= set(new) or (is_dear and set(self.worse) & set(new))
             results: Safety = "wrong" if is_wrong else "unsafe" if set("um" if texts else "umo") & set(new) else "safe"
             assumes = (Assumption("raised-between"),) if "m" in new else ()
             first, then = self.counts(old), self.counts(new)
@@ -273,6 +273,23 @@ async def test_a_mend_that_leaves_something_open_makes_way(
     assert new == after and plan.verdict is not None and plan.verdict.safety == "safe"
     assert [new for _, new in words.asked[: len(asked)]] == asked
     assert len(words.asked) == len(asked)  # no candidate was judged alone
+
+
+@pytest.mark.parametrize(
+    ("mends", "after", "asked"),
+    [
+        ({"a": "w1", "c": "3", "b": "2"}, "1\n3\n2\n", ["w\n3\n2\n", "1\n3\n2\n"]),
+        ({"a": "w1", "c": "x3", "b": "i"}, "1\n3\ni\n", None),  # by itself, at last
+        ({"a": "wi", "c": "3", "b": "2"}, "i\n3\n2\n", ["w\n3\n2\n", "a\n3\n2\n"]),  # without it, the boundary later
+        ({"a": "wi", "c": "z3", "b": "2"}, "i\nz\n2\n", ["w\nz\n2\n", "a\nz\n2\n", "i\nz\n2\n"]),  # with it
+    ],
+)
+async def test_mends_of_their_own_lines_are_verified_together_where_a_setting_is_in_the_way(
+    mends: Mapping[str, Sequence[str]], after: str, asked: list[str] | None
+) -> None:
+    new, plan, words = await mended("a\nc\nb\n", mends)
+    assert new == after and plan.verdict is not None and plan.verdict.safety == "safe"
+    assert asked is None or [new for _, new in words.asked[: len(asked)]] == asked
 
 
 async def test_what_inductor_must_compile_is_verified_behind_the_others() -> None:

@@ -346,7 +346,7 @@ def test_a_new_tensor_that_statements_fill_is_made_in_the_operator(lines: str, l
         ("y = x * ⟦int(x.sum())⟧", ""),
     ],
 )
-def test_what_no_call_shows_is_never_safe(lines: str, words: str) -> None:
+def test_what_no_call_shows_is_left_open_or_told(lines: str, words: str) -> None:
     body = "".join(f"    {line}\n" for line in lines.split("\n"))
     value, site = unmark(f"import torch\n\n\ndef fn(x):\n{body}    x.add_(1)\n    return y * 2\n", None, "GB0007")
     facts = seen_in(value, (("x", "float32 4"), ("y", "float32 4")))
@@ -520,6 +520,34 @@ def test_the_statements_reach_to_where_a_name_of_a_list_becomes_a_tensor() -> No
     (mend,) = propose(site, {PATH: value}, ["opaque"], Facts({PATH: facts})).mends
     inside = apply_edits(value, mend.edits).partition("@operator")[2]
     assert "    found = torch.cat(found)\n    return found\n" in inside and "is not None" not in inside
+
+
+@pytest.mark.parametrize(
+    ("made", "held"),
+    [
+        ("(x[: n[0].item()] * 2).long().reshape(-1)", False), ("(x[: n[0].item()] + 1).unique_consecutive()", False),
+        ("x[: n[0].item()].long()", True), ("(x[: n[0].item()] * 2).set_(x)", True), ("pairs[n[0].item()].long()", True),
+    ],
+)  # fmt: skip
+def test_a_part_of_a_new_tensor_without_a_name_is_new(made: str, held: bool) -> None:
+    source = f"import torch\n\n\ndef fn(x, n, pairs):\n    out = {made.replace('n[0].item()', '⟦n[0].item()⟧')}\n    return out, x\n"
+    value, site = unmark(source, None, "GB0124")
+    facts = seen_in(value, (("x", "float32 3"), ("n", "int64 2"), ("out", "int64 2"), ("pairs", "float32 3 2")))
+    mends = propose(site, {PATH: value}, ["opaque"], facts).mends
+    told = "other code holds" in " ".join(mends[0].cautions) if mends else None
+    assert told == held or (mends == () and "set_" in made)
+
+
+def test_what_would_break_the_graph_behind_the_statements_goes_along() -> None:
+    lines = (
+        "    found = torch.tensor(⟦n.tolist()⟧)\n    found = torch.unique_consecutive(found)\n    other = found.sum()\n"
+    )
+    value, site = unmark(f"import torch\n\n\ndef fn(x, n):\n{lines}    return x * other\n", None, "GB0033")
+    facts = seen_in(value, (("x", "float32 3"), ("n", "int64 2"), ("found", "int64 2"), ("other", "int64")))
+    (mend,) = propose(site, {PATH: value}, ["opaque"], facts).mends
+    operator, _, behind = apply_edits(value, mend.edits).partition("@operator")[2].partition("def fn")
+    assert "unique_consecutive" in operator and "unique_consecutive" not in behind and "other" not in operator
+    assert "n.new_empty((any_size(),))" in "".join(edit.text for edit in mend.edits)
 
 
 def test_a_container_that_the_statements_fill_is_made_in_the_operator() -> None:

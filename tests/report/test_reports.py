@@ -183,7 +183,7 @@ def test_text_without_a_run() -> None:
     assert "static analysis only" in shown(lambda console: print_report(console, EMPTY))
     nothing = Plan(EMPTY, EMPTY, (), {}, None)
     words = shown(lambda console: print_plan(console, nothing, diffs=True, written=False))
-    assert words.startswith("GraphMend ran nothing") and "→" not in words
+    assert words.startswith("GraphMend found no entry to run") and "→" not in words
 
 
 def test_github_escapes_what_would_end_a_command() -> None:

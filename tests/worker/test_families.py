@@ -71,6 +71,13 @@ def test_a_text_model_is_small_and_consistent(level: int, narrow: int) -> None:
     assert (small.max_position_embeddings, small.dropout) == (2048, 0.1)
 
 
+def test_what_stands_inside_of_an_mlp_is_narrow_where_nothing_is_computed_from_it() -> None:
+    widths = {"intermediate_size": 11008, "ffn_dim": 48, "hidden_act": "silu"}
+    small, wide = shrunk(Text(**widths), LEVELS[0]), shrunk(Text(**widths), LEVELS[1])
+    assert (small.intermediate_size, small.ffn_dim, wide.intermediate_size > 64) == (64, 48, True)
+    assert shrunk(Text(**widths, ssm_state_size=16), LEVELS[0]).intermediate_size == wide.intermediate_size
+
+
 def test_parts_are_shrunk_alike_and_share_their_tokens() -> None:
     both = Both()
     small = shrunk(both, LEVELS[0])

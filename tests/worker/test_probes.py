@@ -19,7 +19,7 @@ from graphmend_lsp.model import ASSUMPTIONS, AssumptionKind
 from graphmend_lsp.worker.compare import Side, compare_effects
 from graphmend_lsp.worker.compare_trials import Pair
 from graphmend_lsp.worker.effects import Effect, Listener
-from graphmend_lsp.worker.observe import Raised, Subject, find_modules
+from graphmend_lsp.worker.observe import Observation, Raised, Subject, find_modules
 from graphmend_lsp.worker.performing import perform
 from graphmend_lsp.worker.probes import PROBES, Kept, limited, probed, probing, tried
 from graphmend_lsp.worker.probes.compiled import USES, compiled_uses
@@ -549,6 +549,33 @@ def test_an_operator_is_called_with_other_sizes(
     assert shown(lambda net, x: twice(x * net.scale), lambda net, x: called(x * net.scale), (X,), tried.TRIED) == kinds
 
 
+@pytest.mark.parametrize(
+    ("function", "like", "call", "kinds"),
+    [
+        (lambda xs: torch.cat(xs) * 2, lambda xs: xs[0].new_empty((4, 4)), ([X, X],), ["result-shapes"]),
+        (lambda xs: torch.cat(xs) * 2, lambda xs: xs[0].new_empty((2 * xs[0].shape[0], xs[0].shape[1])), ([X, X],), []),
+        (lambda x, n: x.repeat(n, 1), lambda x: x.new_empty((6, 4)), (X, 3), ["result-shapes"]),
+        (lambda x, n: x.repeat(n, 1), lambda x, n: x.new_empty((n * x.shape[0], x.shape[1])), (X, 3), []),
+        (lambda x, n: x[:, :n] + 0, lambda x: x.new_empty(x.shape), (X, 4), []),  # the number goes with the size
+        (
+            lambda n: torch.zeros(int(n)),
+            lambda n: n.new_zeros(3, dtype=torch.float32),
+            (torch.tensor(3),),
+            ["result-shapes"],
+        ),
+    ],
+)
+def test_lists_numbers_and_values_are_tried(
+    function: Program, like: Program, call: tuple[Any, ...], kinds: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(vars(torch), OPERATORS, True)
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    told = {"xs": list[torch.Tensor], "n": int if type(call[-1]) is int else torch.Tensor}
+    function.__annotations__ = {name: told[name] for name in names if name in told}
+    called = operator(like=like)(function)
+    assert shown(lambda _, *given: function(*given), lambda _, *given: called(*given), call, tried.TRIED) == kinds
+
+
 def test_an_operator_that_takes_no_other_sizes_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(vars(torch), OPERATORS, True)
 
@@ -557,6 +584,8 @@ def test_an_operator_that_takes_no_other_sizes_says_nothing(monkeypatch: pytest.
 
     called = operator(like=lambda x: x)(only)
     assert shown(lambda net, x: only(x * net.scale), lambda net, x: called(x * net.scale), (X,), tried.TRIED) == []
+    untried = Observation("", {}, (), Raised(tried.UNTRIED, "an operator took no other sizes"))
+    assert probed_kinds([Recipe(0, probe=tried.TRIED)], [untried]) == []  # so the assumption stays open
     with pytest.raises(tried.UntriedError), PROBES[tried.TRIED].around(Subject(called, {}, ()), ((X,), {})) as subject:
         subject.function(X)
     assert tried.MARK not in vars(torch)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 
 from graphmend_lsp.worker.effects import Effect
+from graphmend_lsp.worker.observe import Raised
 from graphmend_lsp.worker.recipes import Recipe
-from graphmend_lsp.worker.settled import gains_nothing, is_wrong
+from graphmend_lsp.worker.settled import gains_nothing, is_refused, is_wrong
 from graphmend_lsp.worker.wire import CountsData
 from tests.worker.test_compare_trials import trial
 
@@ -69,3 +71,16 @@ def test_a_program_that_is_cut_as_before_gains_nothing(
     object.__setattr__(new, "counts", after)
     assert gains_nothing(before, [new]) is nothing
     assert not gains_nothing(before, [trial("uncompiled")])
+
+
+def test_what_raises_compiled_alone_is_refused() -> None:
+    """The original then need not be compiled: nothing that it does there makes the mended program right."""
+    old, failing = trial(), trial(way="eager")
+    raised = replace(failing.observations[0], raised=Raised("RuntimeError", "no"))
+    object.__setattr__(failing, "observations", (raised, *failing.observations[1:]))
+    assert is_refused(counts(), [old], [trial(), failing])
+    assert not is_refused(counts(), [old], [trial(), trial(way="eager")])
+    assert not is_refused(counts(refused=1), [old], [failing])  # so does the original
+    assert not is_refused(None, [old], [failing])
+    object.__setattr__(old, "observations", (raised, *old.observations[1:]))
+    assert not is_refused(counts(), [old], [failing])  # uncompiled, too

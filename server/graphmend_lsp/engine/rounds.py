@@ -141,11 +141,9 @@ async def next_round(
             other = await together(report, chosen)
             if is_whole(real, other.accepted, verdict := other.verdict):
                 return other
-        for boundaries in (False, True):
+        for boundaries in () if is_slow else (False, True):
             narrow = [one for finding in real for one in narrow_of(finding, boundaries=boundaries)[:1]]
-            if len(programs_of(one.mend for one in narrow)) > 1 and {one.mend for one in narrow} != {
-                one.mend for one in first.accepted
-            }:
+            if len(programs_of(one.mend for one in narrow)) > 1:
                 other = await together(report, narrow)
                 if other.verdict is not None and other.verdict.safety == "safe":
                     return await of_use_alone(narrow, other)

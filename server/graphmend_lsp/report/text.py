@@ -70,7 +70,7 @@ def print_plan(console: Console, plan: Plan, *, diffs: bool, written: bool) -> N
 def _nothing_ran(report: Report) -> Line:
     """Why nothing was mended where there is no entry, and what to do."""
     words = (
-        "GraphMend ran nothing, and mends only what it has run. "
+        "GraphMend found no entry to run, so it mended nothing. "
         "Name an entry with --entry FILE.py:FN, or add a function graphmend_entry."
     )
     if found := len(report.findings):

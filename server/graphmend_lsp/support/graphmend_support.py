@@ -511,7 +511,7 @@ def captures(**settings: bool) -> Callable[[F], F]:
     return decorate
 
 
-def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = (), only: Any = {}) -> Callable[[F], Any]:
+def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = (), only: Any = ()) -> Callable[[F], Any]:
     """Make a function one operator of the graph, which runs uncompiled. Uncompiled code calls the function as it is.
 
     It changes the parameters `changed` in place, or gives tensors like those that `like` gives for the arguments of its
@@ -545,7 +545,8 @@ def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = (), on
 
         made = _differentiable(_named(function), f"{taken} -> {given}", alone, alike)
         parameters = [one.split(" ") for one in taken[1:].split(", ")[:-1]]
-        kinds = [(kind, name in flags, only.get(name)) for kind, name in parameters]
+        fixed = dict(only)
+        kinds = [(kind, name in flags, fixed.get(name)) for kind, name in parameters]
 
         @functools.wraps(function)
         def call(*arguments: Any) -> Any:

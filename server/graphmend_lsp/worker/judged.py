@@ -153,12 +153,12 @@ def conditions_of(candidates: Sequence[Candidate]) -> list[Place]:
     found: dict[tuple[object, ...], Place] = {}
     for candidate in candidates:
         for place in candidate["conditions"]:
-            found.setdefault((*key_of(place), place.get("kind")), place)
+            found.setdefault(key_of(place), place)
     return list(found.values())
 
 
 def assumed_places(candidates: Sequence[Candidate]) -> list[Place]:
-    """The places that all candidates assume something of, each once for each kind of assumption."""
+    """The places that all candidates assume something of, each once."""
     found: dict[tuple[object, ...], Place] = {}
     for candidate in candidates:
         for place in candidate.get("assumed", ()):

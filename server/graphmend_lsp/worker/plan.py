@@ -16,8 +16,7 @@ from .exercised import Exercised
 from .observe import Observation, Raised, Subject, draws, fresh_calls
 from .performing import TooLongError, interrupted_after, perform
 from .probe import Sides
-from .probes import PROBES, probing
-from .probes.tried import TRIED
+from .probes import probing
 from .recipes import (
     Arguments,
     Recipe,
@@ -180,7 +179,6 @@ class _Search:
         self.listener = listener
         self.seconds = seconds
         self.places = Exercised(places)
-        self.tries = any(place.get("kind") == PROBES[TRIED].kind for place in places)
         self.ran: dict[int, frozenset[int]] = {}  # the places that each of the entry's calls ran
         self.store = store
         self.recipes: list[Recipe] = []
@@ -247,8 +245,6 @@ class _Search:
         near = tuple(one for one in dict.fromkeys(near) if not one.weights and one.floats in PROBED)[:MOST_PROBED]
         near = tuple(dict.fromkeys((*near, *map(Recipe, self.reaching(bases)))))
         wanted = probing(self.subject, near, self.pristine, gradients=self.gradients, history=self.history)
-        if not self.tries:
-            wanted = [one for one in wanted if one.probe != TRIED]
         chosen: list[Recipe] = []
         for one in (*self.fresh, *wanted):
             self.probed = len(chosen)

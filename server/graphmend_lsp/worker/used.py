@@ -41,7 +41,7 @@ def probe_differences(pair: Pair) -> list[Difference]:
         return []
     if pair.recipe.probe in cost.WORDS:
         return _cost(pair)
-    if pair.recipe.probe == tried.TRIED and new.raised is not None and new.raised.type.endswith(tried.UNTRIED):
+    if new.raised is not None and new.raised.type == tried.UNTRIED:
         return []
     if old.raised is not None and not probe.refusals:
         return []
@@ -95,7 +95,7 @@ def probed_kinds(recipes: Sequence[Recipe], observations: Sequence[Observation])
     for recipe, seen in zip(recipes, observations, strict=False):
         if kind := assumed(recipe):
             raised = seen.raised
-            ended[kind] = ended.get(kind, True) and (raised is None or raised.type != NEVER_ENDED)
+            ended[kind] = ended.get(kind, True) and (raised is None or raised.type not in (NEVER_ENDED, tried.UNTRIED))
     return sorted(kind for kind, all_of_them in ended.items() if all_of_them)
 
 

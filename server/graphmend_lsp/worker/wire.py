@@ -159,11 +159,11 @@ class SkipData(TypedDict):
 
 
 class TensorData(TypedDict, total=False):
-    """See `graphmend_lsp.values.TensorFact`; `shape` is left out when there were several."""
+    """See `graphmend_lsp.values.TensorFact`; None in `shape` is a size that differed, no `shape` another rank."""
 
     dtypes: list[str]
     ranks: list[int]
-    shape: list[int]
+    shape: list[int | None]
     gradients: list[bool]
     devices: list[str]
     layouts: list[str]

@@ -16,25 +16,10 @@ from graphmend_lsp.values import TensorFact, ValueFact
 ANY_SIZE = "any_size()"
 """The text of a size that values decide."""
 
-_SAYING = {
-    "int64": (
-        "arange",
-        "nonzero",
-        "argwhere",
-        "argmax",
-        "argmin",
-        "argsort",
-        "bincount",
-        "searchsorted",
-        "randperm",
-        "long",
-    ),
-    "float32": ("float",),
-    "float64": ("double",),
-    "float16": ("half",),
-    "int32": ("int",),
-}
-"""What makes a tensor of a dtype, whatever it is given."""
+_COUNTING = (
+    "arange", "nonzero", "argwhere", "argmax", "argmin", "argsort", "bincount", "searchsorted", "randperm", "long",
+)  # fmt: skip
+"""What makes a tensor of int64, whatever it is given."""
 _FEW = 4  # beside a larger size that no tensor has, one up to this is a number of things side by side: coordinates, say
 
 
@@ -63,14 +48,10 @@ def like(
 
 
 def _is_said(statements: Sequence[ast.stmt], dtype: str) -> bool:
-    """Whether statements make tensors of that dtype, whatever they take: they name it, or count."""
-    names = {
-        one.attr if isinstance(one, ast.Attribute) else one.id
-        for statement in statements
-        for one in ast.walk(statement)
-        if isinstance(one, (ast.Attribute, ast.Name))
-    }
-    return not names.isdisjoint({dtype, *_SAYING.get(dtype, ())})
+    """Whether statements make tensors of that integer dtype, whatever they take: they name it, or count."""
+    saying = {dtype, *_COUNTING} if dtype == "int64" else {dtype} if dtype.startswith("int") else set()
+    nodes = (node for statement in statements for node in ast.walk(statement))
+    return any(isinstance(one, ast.Attribute) and one.attr in saying for one in nodes)
 
 
 def _shown(source: Source, statements: Sequence[ast.stmt], text: str) -> ast.AST:

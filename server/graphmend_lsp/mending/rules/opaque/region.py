@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from graphmend_lsp.mending.facts.bindings import KEEPERS, is_kept, makes_tensor
+from graphmend_lsp.mending.facts.bindings import KEEPERS, is_kept, makes_tensor, operator_called
 from graphmend_lsp.mending.facts.effects import changed_by
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.seen import Seen
@@ -235,11 +235,15 @@ def _is_new(source: Source, run: Run, statements: Sequence[ast.stmt], value: ast
 
 def _is_fresh(source: Source, value: ast.expr) -> bool:
     """Whether an expression surely gives a new tensor, or a part of a new one that has no name."""
-    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and not makes_tensor(source, value):
+    while not makes_tensor(source, value):
+        made = operator_called(source, value) if isinstance(value, ast.Call) else None
+        part = made is not None and made.is_tensor and not made.effect
+        if not (part and isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute)):
+            return False
         if dotted(source, value.func) is not None:
             return False
         value = value.func.value
-    return makes_tensor(source, value)
+    return True
 
 
 def _run(source: Source, function: Function, block: Sequence[ast.stmt], first: int, last: int) -> Run:
