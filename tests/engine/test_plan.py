@@ -344,6 +344,24 @@ async def test_a_draft_that_is_wrong_under_inductor_is_made_again(
     assert not any(one.safety == "safe" for one in left)
 
 
+@pytest.mark.parametrize(
+    ("text", "mends", "after", "compiled"),
+    [
+        ("ab\na\n", {"a": "1", "b": "2i"}, "1i\n1\n", ["12\n1\n", "1b\n1\n"]),
+        ("ab\na\nc\n", {"a": "1", "b": "2i", "c": "3"}, "1i\n1\n3\n", ["12\n1\n3\n", "1b\n1\n3\n"]),
+    ],
+)
+async def test_of_a_draft_that_is_not_safe_what_comes_last_is_left_out(
+    text: str, mends: Mapping[str, Sequence[str]], after: str, compiled: list[str]
+) -> None:
+    words = Words(text, mends, dear="12", worse="2")
+    plan = await mend_all(cast(Any, words), CheckRequest((PATH,), {PATH: text}))
+    assert plan.texts.get(PATH, text) == after and words.compiled[: len(compiled)] == compiled
+    assert plan.verdict is not None and plan.verdict.safety == "safe"
+    told = [one for finding in plan.after.findings for one in finding.declined]
+    assert all("Together with the other mends" in one.reason for one in told if one.rule == "where")
+
+
 async def test_hope_is_given_up_once() -> None:
     _, plan, words = await mended("abc\n", {"a": "1i", "b": "2i", "c": "x"})
     assert plan.texts == {PATH: "1ic\n"}  # the last second choice first

@@ -24,7 +24,7 @@ from graphmend_lsp.engine.rounds import Place, Prover, Round, next_round, place_
 from graphmend_lsp.engine.runs import Key, Run
 from graphmend_lsp.engine.side_by_side import in_order
 from graphmend_lsp.engine.time_limit import TimeLimit
-from graphmend_lsp.engine.vain import Vain, without
+from graphmend_lsp.engine.vain import Vain, in_vain, without
 from graphmend_lsp.engine.verdicts import cut, gains, worst
 from graphmend_lsp.mending import LAST_RESORT
 from graphmend_lsp.model import (
@@ -43,6 +43,8 @@ from graphmend_lsp.text import line_before
 MAX_ROUNDS = 12
 _PATIENCE = 4.0  # times the first runs: so long a search may verify nothing
 _LEAST_PATIENCE = 120.0  # seconds
+_DRAFTS = 2  # how many are verified as a whole, each with one round less than the last
+_Prove = Callable[..., Coroutine[Any, Any, Verdict | None]]
 _ROUNDS_SHARE = 0.5  # of a time limit; the rest is for the proof of several rounds together
 _IN_VAIN = (
     "Another graph break keeps the whole function uncompiled, so a mend of this one gains nothing. Mend that one first."
@@ -126,8 +128,8 @@ async def _to_fixpoint(
 ) -> Plan:
     """The plan of a search; of several breaks first a draft, which is verified under inductor once, as a whole.
 
-    Where the draft is not safe there, its rounds from the first on that needs inductor are made again, each one with a
-    verdict under inductor of its own.
+    Where the draft is not safe there, a shorter one may be, and the search goes on behind it. Else its rounds from the first on
+    that needs inductor are made again, each one with a verdict under inductor of its own.
     """
     prove = partial(_proven, prover, request, before, runs, on_progress)
     course = _Course([], [before], [runs])
@@ -135,20 +137,25 @@ async def _to_fixpoint(
     await _search(prover, replace(request, inductor="never") if drafted else request, course, leave, on_progress, limit)
     verdict: Verdict | None = None
     first = next((at for at, step in enumerate(course.rounds) if _is_dear(step)), None) if drafted else None
+    firm = 0
     if first is not None:
-        rounds = course.rounds[: _gained(request, course.reports, course.rounds)]
-        if len(rounds) > first:
-            verdict = await limit.within(prove(rounds, by_inductor=True))
-        if verdict is None or verdict.safety not in wanted_safety(request):
-            verdict, course = None, _Course(course.rounds[:first], course.reports[: first + 1], course.ran[: first + 1])
+        firm, verdict, vain = await _safe_part(request, course, first, prove, limit)
+        kept = firm if verdict is not None else first
+        made = (
+            course.rounds[:kept] if verdict is None else [_with_verdict(one, verdict) for one in course.rounds[:kept]]
+        )
+        course = _Course(made, course.reports[: kept + 1], course.ran[: kept + 1])
+        if verdict is None or vain:
             limit.go_on()
             if not limit.over:
-                await _search(prover, request, course, leave, on_progress, limit)
-        else:
-            course.rounds = [_with_verdict(step, verdict) for step in rounds]
+                await _search(prover, request, course, leave, on_progress, limit, vain)
     rounds = course.rounds[: _gained(request, course.reports, course.rounds)]
     if verdict is None:
         rounds, verdict = await _shown(request, before, course, rounds, prove, limit)
+    elif len(rounds) > firm:
+        longer = await limit.within(prove(rounds))
+        is_good = longer is not None and longer.safety in wanted_safety(request)
+        rounds, verdict = (rounds, longer) if is_good else (rounds[:firm], verdict)
     verdict = None if verdict is None else _with_open(verdict, rounds)
     changed = {path: text for step in rounds for path, text in step.texts.items()}
     old = {path: text for step in reversed(rounds) for path, text in step.old.items()}
@@ -158,12 +165,40 @@ async def _to_fixpoint(
     return Plan(before, left, applied, changed, verdict, {path: old[path] for path in changed}, limit.told)
 
 
+async def _safe_part(
+    request: CheckRequest, course: _Course, first: int, prove: _Prove, limit: TimeLimit
+) -> tuple[int, Verdict | None, Vain]:
+    """How many rounds of a draft are safe under inductor, and their verdict; None where that is not known of any.
+
+    What stands last is left out first: it stands on all before it. Its mends are then of no use (the third result).
+    """
+    rounds = course.rounds[: _gained(request, course.reports, course.rounds)]
+    vain: Vain = frozenset()
+    for _ in range(_DRAFTS):
+        if len(rounds) <= first or limit.over:
+            break
+        verdict = await limit.within(prove(rounds, by_inductor=True))
+        if verdict is None or verdict.safety in wanted_safety(request):
+            return len(rounds), verdict, vain
+        shorter = rounds[: _gained(request, course.reports, rounds[:-1])]
+        for at, step in enumerate(rounds[len(shorter) :], len(shorter)):
+            texts = {**request.texts, **{path: text for one in rounds[:at] for path, text in one.texts.items()}}
+            why = (
+                f"Together with the other mends it is unsafe: {verdict.reasons[0]}"
+                if verdict.reasons
+                else "It is unsafe."
+            )
+            vain |= in_vain(course.reports[at], step.accepted, (), Sources(texts), why)
+        rounds = shorter
+    return 0, None, frozenset()
+
+
 async def _shown(
     request: CheckRequest,
     before: Report,
     course: _Course,
     rounds: list[Round],
-    prove: Callable[[Sequence[Round]], Coroutine[Any, Any, Verdict | None]],
+    prove: _Prove,
     limit: TimeLimit,
 ) -> tuple[list[Round], Verdict | None]:
     """The rounds that are safe together, and their verdict; each one was verified by itself."""
@@ -185,13 +220,13 @@ async def _search(
     leave: frozenset[Place],
     on_progress: OnProgress | None,
     limit: TimeLimit,
+    vain: Vain = frozenset(),
 ) -> None:
-    """Go on with rounds where the course ends, until none is accepted or the time is over."""
+    """Go on with rounds where the course ends, until none is accepted or the time is over. What is `vain` is not made."""
     rounds, reports, ran = course.rounds, course.reports, course.ran
     before = reports[0]
     texts = {**request.texts, **{path: text for one in rounds for path, text in one.texts.items()}}
     hopeless: frozenset[Place] = frozenset()  # where mends were made in hope, and taken back
-    vain: Vain = frozenset()
     again, made = False, len(rounds)
     unnoted: frozenset[Place] = frozenset()  # functions of whose values less is known than a run would note
     while made < MAX_ROUNDS:

@@ -398,10 +398,13 @@ class Session:
             candidate["inductor"] = wanted and any(one.inductor for one in mends)
         _tell(on_progress, f"verifying {len(candidates)} mend{'s' * (len(candidates) != 1)} with {key[0].name}")
         whole = texts is not None
-        results, failure = await self._verify(request, key, candidates, before, on_progress, whole=whole)
+        assume = {*request.assume, *await asyncio.to_thread(accepted_for, key[0].file)}
+        only_safe = whole and not request.unsafe and any(one["inductor"] for one in candidates)
+        results, failure = await self._verify(
+            request, key, candidates, before, on_progress, whole=whole, accepted=assume if only_safe else None
+        )
         if failure is not None:
             return [], failure
-        assume = {*request.assume, *await asyncio.to_thread(accepted_for, key[0].file)}
         olds = {path: sources.get(path) or "" for candidate in candidates for path in candidate["texts"]}
         written = [
             await asyncio.to_thread(declared, olds, candidate["texts"], is_named_elsewhere) for candidate in candidates
@@ -457,16 +460,20 @@ class Session:
         *,
         reached: bool = False,
         whole: bool = False,
+        accepted: Collection[str] | None = None,
     ) -> tuple[dict[str, CandidateResult], Failure | None]:
         """What the worker measured of each candidate, by its id; nothing when the original does not run.
 
-        `whole`: it is the proof of all rounds together, which is asked for however many others took too long.
+        `whole`: it is the proof of all rounds together, which is asked for however many others took too long. With `accepted`
+        only a safe verdict counts: what breaks an assumption of another kind is not compiled with inductor.
         """
         params = VerifyParams(
             entry=_spec(key[0]), texts=dict(request.texts), candidates=candidates, roots=list(request.roots),
             device=request.device, mode=key[1], limits=self._limits(1 + len(candidates)),
             before=before.counts if before else None,
         )  # fmt: skip
+        if accepted is not None:
+            params["accepted"] = sorted(accepted)
         if reached:
             params["reached"] = True
         elif len(keys_of(request)) == 1:

@@ -19,7 +19,9 @@ from graphmend_lsp.mending import LAST_RESORT
 from graphmend_lsp.model import Break, Candidate, Declined, Finding, Mend, Report
 from graphmend_lsp.text import Text, line_before
 
-Vain = frozenset[tuple[str, str, str]]  # a file, a line of it, and a rule that is of no use to the breaks of that line
+Vain = frozenset[
+    tuple[str, str, str, str]
+]  # a file, a line of it, a rule of no use to the breaks of that line, and why
 _FOLLOWED = "Another graph break follows in the same statement, and no rule mends that one."
 
 
@@ -75,11 +77,13 @@ def useful(
     return [one for one in chosen if one.mend not in in_vain]
 
 
-def in_vain(report: Report, chosen: Sequence[Candidate], kept: Sequence[Candidate], sources: Sources) -> Vain:
-    """What is known of the chosen mends that are not kept: which rules are of no use to the breaks of which lines."""
+def in_vain(
+    report: Report, chosen: Sequence[Candidate], kept: Sequence[Candidate], sources: Sources, why: str = _FOLLOWED
+) -> Vain:
+    """What is known of the chosen mends that are not kept: which rules are of no use to the breaks of which lines, and `why`."""
     dropped = {one.mend for one in chosen} - {one.mend for one in kept}
     return frozenset(
-        _key(finding.site, one.mend.rule, sources)
+        (*_key(finding.site, one.mend.rule, sources), why)
         for finding in report.findings
         for one in finding.candidates
         if one.mend in dropped
@@ -88,11 +92,18 @@ def in_vain(report: Report, chosen: Sequence[Candidate], kept: Sequence[Candidat
 
 def without(finding: Finding, vain: Vain, sources: Sources) -> Finding:
     """The finding without what is known to be of no use to it, which is declined."""
-    useless = [one for one in finding.candidates if _key(finding.site, one.mend.rule, sources) in vain] if vain else []
+    if not vain:
+        return finding
+    whys = {(path, line, rule): why for path, line, rule, why in vain}
+    useless = {
+        one.mend: why
+        for one in finding.candidates
+        if (why := whys.get(_key(finding.site, one.mend.rule, sources))) is not None
+    }
     if not useless:
         return finding
-    declined = dict.fromkeys((*finding.declined, *(Declined(one.mend.rule, _FOLLOWED) for one in useless)))
-    kept = tuple(one for one in finding.candidates if one not in useless)
+    declined = dict.fromkeys((*finding.declined, *(Declined(mend.rule, why) for mend, why in useless.items())))
+    kept = tuple(one for one in finding.candidates if one.mend not in useless)
     return replace(finding, candidates=kept, declined=tuple(declined))
 
 

@@ -5,7 +5,7 @@ Pure: data in, data out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from .compare_trials import TEXTS, Programs, compare_trial
 from .rounding import doubtful
@@ -26,6 +26,13 @@ def is_wrong(original: Sequence[Trial], mended: Sequence[Trial]) -> bool:
         if one["severity"] == "different" and "assumes" not in one and one["what"] not in TEXTS
     ]
     return bool(fatal) and not doubtful(programs)
+
+
+def breaks_assumption(original: Sequence[Trial], mended: Sequence[Trial], accepted: Collection[str]) -> bool:
+    """Whether a use that the entry does not show differs, so that it is unsafe, but for `accepted` kinds of assumptions."""
+    programs = Programs(original, mended)
+    found = [one for trial in mended for one in compare_trial(programs, trial)[0].differences]
+    return any(one.get("assumes", "") not in ("", *accepted) for one in found)
 
 
 def is_refused(before: CountsData | None, original: Sequence[Trial], mended: Sequence[Trial]) -> bool:

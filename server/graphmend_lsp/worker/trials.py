@@ -470,8 +470,8 @@ def _with_copies(
 def _counted(
     done: Sequence[Recipe], observations: Sequence[Observation], recorder: Recorder
 ) -> tuple[CountsData, tuple[BreakData, ...], tuple[GraphData, ...]]:
-    """What the entry's own calls compiled: the counts, the breaks and the graphs."""
-    own = {number for number, recipe in enumerate(done) if recipe.own}
+    """What the entry's own calls compiled: the counts, the breaks and the graphs; what all did where none is the entry's own."""
+    own = {number for number, recipe in enumerate(done) if recipe.own} or {*range(len(done))}
     events = tuple(event for event in recorder.events if event["call"] in own)
     graphs = tuple(
         GraphData(**{**graph, "events": sum(one["call"] in own for one in recorder.events[: graph["events"]])})

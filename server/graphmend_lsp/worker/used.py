@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from .compare import Comparison, Side, compare_refusals
 from .observe import Observation
 from .places import key_of
-from .probes import PROBES, cost, tried
+from .probes import PROBES, cost, dynamic, tried
 from .recipes import Recipe
 from .wire import AssumedPlace, Difference
 
@@ -41,7 +41,7 @@ def probe_differences(pair: Pair) -> list[Difference]:
         return []
     if pair.recipe.probe in cost.WORDS:
         return _cost(pair)
-    if new.raised is not None and new.raised.type == tried.UNTRIED:
+    if new.raised is not None and new.raised.type in (tried.UNTRIED, dynamic.ELSEWHERE):
         return []
     if old.raised is not None and not probe.refusals:
         return []

@@ -29,11 +29,12 @@ from .observe import Observation
 from .places import key_of
 from .plan import Plan
 from .probes.compiled import compiled_uses
+from .probes.dynamic import told_of
 from .processes import can_fork
 from .reach import reached
 from .recipes import Recipe
 from .rounding import Again, Call, doubtful, judge, needed, shown_by_inductor
-from .settled import cuts_no_less, gains_nothing, is_refused, is_wrong
+from .settled import breaks_assumption, cuts_no_less, gains_nothing, is_refused, is_wrong
 from .sharing import UnsharedError
 from .slots import slot
 from .texts import texts_changed
@@ -117,28 +118,21 @@ def verify(params: VerifyParams, progress: Callable[[str], None], watch: Watch |
         if original.failed is not None:
             return VerifyResult(candidates=[], failure=original.failed)
         fused: dict[str, Mapping[Call, Shown]] = {}
+        if "accepted" in params:  # what shows a candidate to be unsafe comes before what takes longest
+            original = _with_compiled(request, candidates, original, mended, fused, progress)
+            mended = _of_their_own(request, candidates, original, mended)
         for number, candidate in enumerate(candidates):
+            if original.failed is not None:
+                break
             if candidate.get("inductor") and not _is_decided(request, original, mended[number]):
                 mended[number], ahead, found = _by_inductor(request, candidate, original, mended[number], progress)
                 original = replace(original, trials=(*original.trials, *ahead))
                 fused[candidate["id"]] = found
         progress("comparing them")
-        wanted = dict.fromkeys(
-            (way, recipes)
-            for candidate, one in zip(candidates, mended, strict=True)
-            if not is_wrong(original.trials, one.trials)  # the original is run compiled only to judge what may be right
-            and not is_refused(params.get("before"), original.trials, one.trials)
-            for way, recipes in trials_wanted(
-                original, one, params.get("before"), fused.get(candidate["id"], {}), _has_checks(params["texts"])
-            )
-        )
-        if wanted and original.planned is not None:
-            by_inductor = any(way == "inductor" for way, _ in wanted)
-            progress(f"running the original compiled{' with inductor' if by_inductor else ''}")
-            (again,) = _side_by_side(request, [partial(_compiled, request, original.planned, tuple(wanted))])
-            if again.failed is not None:
-                return VerifyResult(candidates=[], failure=again.failed)
-            original = replace(original, trials=(*original.trials, *again.trials), dropped=again.dropped)
+        original = _with_compiled(request, candidates, original, mended, fused, progress)
+        if original.failed is not None:
+            return VerifyResult(candidates=[], failure=original.failed)
+        mended = _of_their_own(request, candidates, original, mended)
         shown = [
             _again(request, candidate, original, one, fused.get(candidate["id"], {}), progress, started)
             for candidate, one in zip(candidates, mended, strict=True)
@@ -152,6 +146,52 @@ def verify(params: VerifyParams, progress: Callable[[str], None], watch: Watch |
             for candidate, one, float64, failed in zip(candidates, mended, shown, forced, strict=True)
         ]
     return VerifyResult(candidates=results, failure=None)
+
+
+def _with_compiled(
+    request: Request,
+    candidates: Sequence[Candidate],
+    original: Ran,
+    mended: Sequence[Ran],
+    fused: Mapping[str, Mapping[Call, Shown]],
+    progress: Callable[[str], None],
+) -> Ran:
+    """The original with the compiled trials without which a mended program that may be right cannot be judged."""
+    params, programs = request.params, Programs(original.trials, ())
+    if original.failed is not None:
+        return original
+    wanted = dict.fromkeys(
+        (way, recipes)
+        for candidate, one in zip(candidates, mended, strict=True)
+        if not is_wrong(original.trials, one.trials)
+        and not is_refused(params.get("before"), original.trials, one.trials)
+        for way, recipes in trials_wanted(
+            original, one, params.get("before"), fused.get(candidate["id"], {}), _has_checks(params["texts"])
+        )
+        if programs.trial(way, recipes) is None
+    )
+    if not wanted or original.planned is None:
+        return original
+    by_inductor = any(way == "inductor" for way, _ in wanted)
+    progress(f"running the original compiled{' with inductor' if by_inductor else ''}")
+    (again,) = _side_by_side(request, [partial(_compiled, request, original.planned, tuple(wanted))])
+    dropped = (*original.dropped, *again.dropped)
+    return replace(original, trials=(*original.trials, *again.trials), dropped=dropped, failed=again.failed)
+
+
+def _of_their_own(request: Request, candidates: Sequence[Candidate], original: Ran, mended: Sequence[Ran]) -> list[Ran]:
+    """The mended programs without those dimensions that become constant in code which is the program's own (`dynamic`)."""
+    texts = request.params["texts"]
+    events = [event["frames"][-1] for trial in original.trials for event in trial.events]
+    broke = {(one["file"], one["line"]) for one in events}
+    lines = {file: (texts.get(file) or _text_of(file)).splitlines() for file, _ in broke}
+    at_breaks = {lines[file][line - 1].strip() for file, line in broke if line <= len(lines[file])}
+    found = []
+    for candidate, ran in zip(candidates, mended, strict=True):
+        pairs = texts_changed(texts, candidate["texts"])
+        written = {line.strip() for old, new in pairs for line in {*new.splitlines()} - {*old.splitlines()}}
+        found.append(replace(ran, trials=tuple(told_of(one, written | at_breaks) for one in ran.trials)))
+    return found
 
 
 def _has_checks(texts: Mapping[str, str]) -> bool:
@@ -481,7 +521,10 @@ def _is_decided(request: Request, original: Ran, mended: Ran) -> bool:
     """Whether an only mended program need not be run in more ways."""
     alone = request.params.get("alone") and gains_nothing(request.params.get("before"), mended.trials)
     ended = os.path.exists(os.path.join(request.folder, FLAG))
-    return bool(alone) or ended or mended.failed is not None or is_wrong(original.trials, mended.trials)
+    if alone or ended or mended.failed is not None or is_wrong(original.trials, mended.trials):
+        return True
+    accepted = request.params.get("accepted")
+    return accepted is not None and breaks_assumption(original.trials, mended.trials, accepted)
 
 
 def _is_settled(request: Request, ran: Ran) -> bool:

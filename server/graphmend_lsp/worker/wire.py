@@ -346,6 +346,7 @@ class _Known(_Sent, _Kept, total=False):
     before: CountsData | None  # of the original, from an analysis of this very entry, texts, mode and device
     alone: bool
     reached: bool  # leave out the candidates of whose `edited` functions the entry's own calls enter none
+    accepted: list[str]  # the kinds of assumptions that may be broken; one that breaks others needs no inductor
 
 
 class VerifyParams(_Known):

@@ -7,20 +7,23 @@ No rule's own knowledge enters here.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
-from typing import NamedTuple
+from functools import cached_property, lru_cache, wraps
+from typing import NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
 
 from graphmend_lsp.mending.rule import DEFAULT_STYLE, Style
 from graphmend_lsp.model import Belief, Span
 from graphmend_lsp.text import Text
 from graphmend_lsp.values import FileFacts
 
+N = TypeVar("N", bound=ast.AST)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_NODES = "_graphmend_nodes"
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
@@ -270,7 +273,7 @@ class Source:
         return name
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=8)
 def read(path: str, value: str) -> Source | Unreadable:
     """The file parsed, or why no rule may edit it; rules that read the same text share it. Never raises."""
     body = value.removeprefix("\ufeff")
@@ -299,11 +302,39 @@ def _parents(tree: ast.Module) -> dict[ast.AST, ast.AST]:
     return found
 
 
+def nodes_of(whole: ast.AST) -> tuple[ast.AST, ...]:
+    """The nodes of a function, a class or a file in the order of `ast.walk`, found once."""
+    found: tuple[ast.AST, ...] | None = getattr(whole, _NODES, None)
+    if found is None:
+        nodes = [whole]
+        for node in nodes:  # which grows
+            nodes.extend(ast.iter_child_nodes(node))
+        found = tuple(nodes)
+        setattr(whole, _NODES, found)  # not in a table: it holds the node itself, and goes with it
+    return found
+
+
+def _kept(find: Callable[[N], frozenset[str]]) -> Callable[[N], frozenset[str]]:
+    """A function of nodes, which nothing changes once they are parsed, that finds each node's names once."""
+    known: WeakKeyDictionary[ast.AST, frozenset[str]] = WeakKeyDictionary()
+
+    @wraps(find)
+    def kept(node: N) -> frozenset[str]:
+        found = known.get(node)
+        if found is None:
+            found = known[node] = find(node)
+        return found
+
+    return kept
+
+
+@_kept
 def loaded(node: ast.AST) -> frozenset[str]:
     """The names that are read anywhere in a node, nested functions and comprehensions included."""
     return frozenset(one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load))
 
 
+@_kept
 def assigned(node: ast.AST) -> frozenset[str]:
     """The names that running a node (a statement or an expression) binds in its own scope; deleted ones too."""
     found: set[str] = set()
@@ -340,6 +371,7 @@ def parameters(function: Scope) -> frozenset[str]:
     return frozenset(one.arg for one in (*a.posonlyargs, *a.args, *a.kwonlyargs, *rest))
 
 
+@_kept
 def local_names(function: Function) -> frozenset[str]:
     """The names that are local to a function: parameters and what its body binds, less ``global``/``nonlocal`` ones."""
     bound: set[str] = set(parameters(function))
@@ -352,6 +384,7 @@ def local_names(function: Function) -> frozenset[str]:
     return frozenset(bound - foreign)
 
 
+@_kept
 def free_names(function: Scope) -> frozenset[str]:
     """The names a function reads from outside it."""
     if isinstance(function, ast.Lambda):

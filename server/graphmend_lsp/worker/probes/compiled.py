@@ -34,7 +34,7 @@ class Use:
 
 
 _REGIONS = ("cond(", "while_loop(", "scan(")
-_LOOPS = ("range(", "for ", ".shape", ".size(", "stack(", "unbind(", "arange(", "len(")
+_LOOPS = ("range(", "for ", ".shape", ".size(", "stack(", "unbind(", "arange(", "len(", "captures(")
 _CHECKS = ("custom_op(", "_assert_async(", "torch._check", "check(")
 USES = (
     Use(_REGIONS, "eager", (hooks.HOOKED,)),

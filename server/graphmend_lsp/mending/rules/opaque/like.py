@@ -17,7 +17,7 @@ ANY_SIZE = "any_size()"
 """The text of a size that values decide."""
 
 _COUNTING = (
-    "arange", "nonzero", "argwhere", "argmax", "argmin", "argsort", "bincount", "searchsorted", "randperm", "long",
+    "arange", "nonzero", "argwhere", "argmax", "argmin", "argsort", "bincount", "searchsorted", "randperm", "long", "tensor",
 )  # fmt: skip
 """What makes a tensor of int64, whatever it is given."""
 _FEW = 4  # beside a larger size that no tensor has, one up to this is a number of things side by side: coordinates, say

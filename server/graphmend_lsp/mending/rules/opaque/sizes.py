@@ -42,7 +42,26 @@ def follows_data(source: Source, statements: Sequence[ast.stmt]) -> ast.expr | N
                 return one
             if name in _GROWING and _in_counted_loop(source, one, statements):
                 return one
+        if isinstance(one, ast.expr) and _is_long_by_data(source, one):
+            return one
     return None
+
+
+def _is_long_by_data(source: Source, one: ast.expr) -> bool:
+    """Whether an expression gives a list whose length follows from data: ``[0] * n``, ``[i for i in range(n)]``."""
+    if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mult):
+        sides = (one.left, one.right)
+        listed = any(isinstance(each, (ast.List, ast.ListComp)) for each in sides)
+        return listed and not all(isinstance(each, ast.List) or is_fixed(source, each, tensors=False) for each in sides)
+    if isinstance(one, (ast.ListComp, ast.GeneratorExp)):
+        return any(each.ifs or _is_counted(source, each.iter) for each in one.generators)
+    return False
+
+
+def _is_counted(source: Source, iterated: ast.expr) -> bool:
+    """Whether a loop goes over a range whose length may follow from data."""
+    ranged = isinstance(iterated, ast.Call) and is_builtin(source, iterated.func, "range")
+    return ranged and isinstance(iterated, ast.Call) and not all(is_fixed(source, each) for each in iterated.args)
 
 
 def is_sized_by_data(statement: ast.stmt) -> bool:
@@ -123,9 +142,7 @@ def _in_counted_loop(source: Source, node: ast.AST, statements: Sequence[ast.stm
         if isinstance(one, ast.While):
             return True
         if isinstance(one, ast.For):
-            ranged = isinstance(one.iter, ast.Call) and is_builtin(source, one.iter.func, "range")
-            fixed = ranged and isinstance(one.iter, ast.Call) and all(is_fixed(source, each) for each in one.iter.args)
             leaves = any(isinstance(each, (ast.Break, ast.Continue, ast.If)) for each in ast.walk(one))
-            if (ranged and not fixed) or leaves:
+            if leaves or _is_counted(source, one.iter):
                 return True
     return False
