@@ -10,8 +10,9 @@ import torch
 
 from graphmend_lsp.worker.effects import Effect
 from graphmend_lsp.worker.observe import Raised
+from graphmend_lsp.worker.probes.dynamic import CONSTANT, MARKED, told_of
 from graphmend_lsp.worker.recipes import Recipe
-from graphmend_lsp.worker.settled import gains_nothing, is_refused, is_wrong
+from graphmend_lsp.worker.settled import breaks_assumption, gains_nothing, is_refused, is_wrong
 from graphmend_lsp.worker.wire import CountsData
 from tests.worker.test_compare_trials import trial
 
@@ -71,6 +72,18 @@ def test_a_program_that_is_cut_as_before_gains_nothing(
     object.__setattr__(new, "counts", after)
     assert gains_nothing(before, [new]) is nothing
     assert not gains_nothing(before, [trial("uncompiled")])
+
+
+def test_a_use_that_differs_is_unsafe_but_for_what_the_user_accepts() -> None:
+    calls = (Recipe(0, own=True), Recipe(0, probe=MARKED))
+    old, new = trial(recipes=calls), trial(recipes=calls)
+    raised = replace(new.observations[1], raised=Raised(CONSTANT, "x becomes constant at a.py:3: for row in x:"))
+    object.__setattr__(new, "observations", (new.observations[0], raised))
+    assert breaks_assumption([old], [new], ())
+    assert not breaks_assumption([old], [new], ("constant-dimension",))
+    assert not breaks_assumption([old], [old], ())
+    assert told_of(new, {"for row in x:"}) is new
+    assert not breaks_assumption([old], [told_of(new, {"for row in y:"})], ())
 
 
 def test_what_raises_compiled_alone_is_refused() -> None:

@@ -526,6 +526,48 @@ def test_what_is_wrong_is_found_and_named(judge: Judge, case: Case) -> None:
     assert tuple(unseen) == case.unseen
 
 
+ROWS = "    return torch.stack([row + 1 for row in y])\n"
+JOINED = "def f(x):\n    y = x * 2\n{lines}" + ROWS
+CHOSEN = "    y = torch.where((x.sum() > 0).expand(y.shape), y + 1, y)\n"
+ROW_BY_ROW = "    y = torch.stack([torch.where(x.sum() > 0, row + 1, row) for row in y])\n"
+CAPTURED = """
+import torch._dynamo
+def captures(function):
+    def run(x):
+        with torch._dynamo.config.patch(capture_scalar_outputs=True):
+            return function(x)
+    torch._dynamo.eval_frame.skip_code(run.__code__)
+    return run
+def f(x):
+    y = x.int().tolist()
+    return torch.zeros(4) + y[0]
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (JOINED.format(lines="    if x.sum() > 0:\n        y = y + 1\n"), JOINED.format(lines=CHOSEN), ""),
+        (
+            JOINED.format(lines="    if x.sum() > 0:\n        y = y + 1\n"),
+            JOINED.format(lines=ROW_BY_ROW),
+            "torch.where",
+        ),
+        (CAPTURED, CAPTURED + "f = captures(f)\n", "tolist()"),
+    ],
+    ids=["in code that the mend only joins", "in the code of the mend", "where the graph broke"],
+)
+def test_a_dimension_that_becomes_constant_is_told_where_the_mend_makes_it_so(
+    judge: Judge, before: str, after: str, told: str
+) -> None:
+    case = Case("", before, after, conditions=("x.sum() > 0",) if "x.sum() > 0" in before else ())
+    (one,) = judge(case)["candidates"]
+    assert one["failure"] is None and one["after"]["breaks"] == 0, one["events"]
+    said = [each["detail"] for each in one["differences"] if each.get("assumes") == "constant-dimension"]
+    assert len(said) == bool(told) and all("becomes constant at program.py:" in each and told in each for each in said)
+
+
 @pytest.mark.slow
 def test_an_endless_mend_is_stopped(judge: Judge) -> None:
     case = Case("hang", IF.format(a="x", b="x", result="y"), "def f(x):\n    while True:\n        pass\n")
