@@ -187,6 +187,56 @@ def test_breaks_that_stand_one_behind_the_other_in_a_loop_are_mended_together(tm
     assert record["verified"]["safety"] == "safe"
 
 
+SIZED_BY_DATA = """\
+import torch
+from torch import nn
+
+
+def lengths(grid: torch.Tensor) -> torch.Tensor:
+    parts = []
+    for t, h, w in grid.tolist():
+        parts.extend([h * w] * t)
+    return torch.tensor(parts, dtype=torch.int64)
+
+
+def positions(grid: torch.Tensor) -> torch.Tensor:
+    found = []
+    for t, h, w in grid.tolist():
+        rows = torch.arange(h).unsqueeze(1).expand(-1, w).flatten()
+        found.append(rows.repeat(t))
+    return torch.cat(found)
+
+
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(4, 4)
+
+    def forward(self, x, grid):
+        x = self.a(x)
+        n = lengths(grid)
+        x = x * positions(grid)[:, None]
+        return x, n.cumsum(0)
+
+
+def graphmend_entry():
+    return M(), (torch.randn(16, 4), torch.tensor([[1, 2, 4], [2, 2, 2]]))
+"""
+
+
+@pytest.mark.slow
+def test_operators_whose_sizes_data_decides_are_safe_together(tmp_path: Path) -> None:
+    """The verdict on the whole calls them with other sizes, too: what the operators assume of sizes is tried there."""
+    (tmp_path / "m.py").write_text(SIZED_BY_DATA)
+    done = graphmend("mend", "m.py", "--json", "--quiet", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    record = json.loads(done.stdout)
+    assert [one["rule"] for one in record["applied"]] == ["opaque", "opaque"]
+    assert (record["before"]["breaks"], record["after"]["breaks"], record["after"]["graphs"]) == (2, 0, 1)
+    assert record["verified"]["safety"] == "safe"
+    assert "result-shapes" in [one["kind"] for one in record["verified"]["discharged"]]
+
+
 TWO_ENTRIES = """\
 import torch
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from .compare import PARTS, Comparison, Shown, Side, compare_refusals
 from .effects import Effect
 from .observe import Observation
+from .probes.dynamic import CONSTANT, ELSEWHERE
 from .recipes import Recipe, gradient_of
 from .snapshot import Snapshot
 from .trials import Trial, Way
@@ -206,7 +207,9 @@ def _is_as_before(recipe: Recipe, first: Observation, second: Observation) -> bo
 
 
 def _is_raised_alike(first: Observation, second: Observation) -> bool:
-    return first.raised is not None and second.raised is not None and first.raised.type == second.raised.type
+    if first.raised is None or second.raised is None:
+        return False
+    return first.raised.type == second.raised.type or (first.raised.type, second.raised.type) == (CONSTANT, ELSEWHERE)
 
 
 def _uncompiled(programs: Programs, recipes: Sequence[Recipe]) -> tuple[Trial, tuple[Observation, ...]]:

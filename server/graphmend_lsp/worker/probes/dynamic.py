@@ -30,11 +30,8 @@ _NAMES = re.compile(r"Constraints violated \((.*)\)!")
 _FRAME = re.compile(r'^  File "(.*)", line (\d+), in .*\n    (.*)$', re.MULTILINE)
 
 
-class ConstantDimensionError(Exception):
-    """Code makes a dimension constant that was marked dynamic."""
-
-
-CONSTANT = type_name(ConstantDimensionError)
+CONSTANT = type_name(ConstraintViolationError)
+"""The type of what is raised where code makes a dimension constant that was marked dynamic."""
 ELSEWHERE = f"{CONSTANT} elsewhere"
 """The type of what is raised where that says nothing of a mend."""
 _SAID = re.compile(r"^.* becomes constant at .*?: (.*)$")
@@ -76,7 +73,7 @@ def _marked(subject: Subject, call: Arguments) -> Iterator[Subject]:
                 raise
             file, line, code = frames[-1]
             words = f"{names[1]} becomes constant at {os.path.basename(file)}:{line}: {code.strip()}"
-            raise ConstantDimensionError(words) from None
+            raise ConstraintViolationError(words) from None
 
     yield replace(subject, function=called)
 
