@@ -547,7 +547,7 @@ def test_what_would_break_the_graph_behind_the_statements_goes_along() -> None:
     (mend,) = propose(site, {PATH: value}, ["opaque"], facts).mends
     operator, _, behind = apply_edits(value, mend.edits).partition("@operator")[2].partition("def fn")
     assert "unique_consecutive" in operator and "unique_consecutive" not in behind and "other" not in operator
-    assert "n.new_empty((any_size(),))" in "".join(edit.text for edit in mend.edits)
+    assert "n.new_empty((any_size(),), dtype=torch.int64)" in "".join(edit.text for edit in mend.edits)
 
 
 def test_a_container_that_the_statements_fill_is_made_in_the_operator() -> None:

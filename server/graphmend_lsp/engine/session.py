@@ -33,7 +33,18 @@ from graphmend_lsp.engine.together import stands_on, strangers
 from graphmend_lsp.engine.tree import AT_ONCE, client_of
 from graphmend_lsp.engine.unproven import unproven
 from graphmend_lsp.engine.verdicts import elsewhere, judge
-from graphmend_lsp.model import Entry, EntryResult, Failure, Measurement, Mend, Plan, Progress, Report, Verdict
+from graphmend_lsp.model import (
+    AssumptionKind,
+    Entry,
+    EntryResult,
+    Failure,
+    Measurement,
+    Mend,
+    Plan,
+    Progress,
+    Report,
+    Verdict,
+)
 from graphmend_lsp.worker.wire import (
     AnalyseParams,
     AnalyseResult,
@@ -398,13 +409,14 @@ class Session:
             candidate["inductor"] = wanted and any(one.inductor for one in mends)
         _tell(on_progress, f"verifying {len(candidates)} mend{'s' * (len(candidates) != 1)} with {key[0].name}")
         whole = texts is not None
-        assume = {*request.assume, *await asyncio.to_thread(accepted_for, key[0].file)}
         only_safe = whole and not request.unsafe and any(one["inductor"] for one in candidates)
+        accepted = await _accepted(request, key) if only_safe else None
         results, failure = await self._verify(
-            request, key, candidates, before, on_progress, whole=whole, accepted=assume if only_safe else None
+            request, key, candidates, before, on_progress, whole=whole, accepted=accepted
         )
         if failure is not None:
             return [], failure
+        assume = await _accepted(request, key) if accepted is None else accepted
         olds = {path: sources.get(path) or "" for candidate in candidates for path in candidate["texts"]}
         written = [
             await asyncio.to_thread(declared, olds, candidate["texts"], is_named_elsewhere) for candidate in candidates
@@ -439,7 +451,7 @@ class Session:
             candidates = [WireCandidate(**{**one, "inductor": False}) for one in candidates]
         _tell(on_progress, f"verifying with {key[0].name}, which may run the mended code")
         results, _ = await self._verify(request, key, candidates, before, on_progress, reached=True)
-        assume = {*request.assume, *await asyncio.to_thread(accepted_for, key[0].file)}
+        assume = await _accepted(request, key)
         judged = {
             number: elsewhere(judge(result, (), sources, assume), key[0].name) for number, result in results.items()
         }
@@ -579,6 +591,11 @@ def _is_stuck(run: Run) -> bool:
 def _tell(on_progress: OnProgress | None, message: str, percent: int | None = None) -> None:
     if on_progress is not None:
         on_progress(Progress(message, percent))
+
+
+async def _accepted(request: CheckRequest, key: Key) -> set[str]:
+    """The kinds of assumptions that the user accepts for an entry."""
+    return {*request.assume, *await asyncio.to_thread(accepted_for, key[0].file)}
 
 
 def _spec(entry: Entry) -> EntrySpec:

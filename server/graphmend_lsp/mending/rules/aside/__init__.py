@@ -1,0 +1,13 @@
+"""The rule `aside`: what it declares. `rule` says what it does and proposes, `examples` are its tests and its page."""
+
+from graphmend_lsp.mending.rule import Declaration
+
+RULE = Declaration(
+    name="aside",
+    order=22,
+    breaks=frozenset({"GB0170"}),
+    branching=True,
+    what_breaks="an `if` on a tensor that says something and computes: a message about NaN, and `nan_to_num`",
+    becomes="the message in the graph, both sides chosen by `torch.where`",
+    risks=frozenset(("raised-between",)),
+)

@@ -1,0 +1,193 @@
+"""A branch that says something and computes: the message goes into the graph, `torch.where` chooses the values.
+
+What it does
+------------
+Under ``if torch.isnan(x).any():`` stand a message and what the branch computes. Each message comes in front of the ``if``, as an
+operator of the graph that says it where the condition holds (see `message`). Of what is left, ``torch.where`` chooses the values
+(see `where`). The condition has a name, and is computed once.
+
+Why it costs
+------------
+Dynamo cannot know which side to trace, so it ends the graph at the condition, waits for the value, and starts another graph. No
+graph can log or print.
+
+Safety
+------
+The message appears in the calls in which it appeared before, with the values of its place. What `message` and `where` take for
+granted, this mend does, too.
+
+When it is refused
+------------------
+For a message that reads what the branch changes before it, for a message under ``else`` or ``elif``, for a condition that does
+more than give a value where the mend would compute it twice, and for what `message` or `where` refuses.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import replace
+
+from graphmend_lsp.mending.facts.effects import changed_by, effect_of
+from graphmend_lsp.mending.facts.purity import hazards
+from graphmend_lsp.mending.lowering.choice import choices
+from graphmend_lsp.mending.lowering.said import message_in_graph
+from graphmend_lsp.mending.rules.aside import RULE
+from graphmend_lsp.mending.rules.aside.examples import EXAMPLES, REFUSALS
+from graphmend_lsp.mending.syntax.branches import branch_of
+from graphmend_lsp.mending.syntax.break_site import Place
+from graphmend_lsp.mending.syntax.formatting import first_line, name_for
+from graphmend_lsp.mending.syntax.refused import Refused
+from graphmend_lsp.mending.syntax.source import Source, Unreadable, assigned, loaded, read
+from graphmend_lsp.model import Declined, Mend, Span, TextEdit
+
+__all__ = ["EXAMPLES", "REFUSALS", "propose"]
+
+_TITLE = "Say the message in the graph, and choose with torch.where"
+
+
+def propose(place: Place) -> tuple[Mend | Declined, ...]:
+    """The mends of a branch that says something and computes, best first; empty when the break is no such branch."""
+    source = place.source
+    target = branch_of(source, place.node)
+    if not isinstance(target, ast.If) or source.code(target).startswith("elif"):
+        return ()
+    messages = [one for one in target.body if effect_of(source, one) is not None]
+    if not messages or len(messages) == len(target.body):
+        return ()
+    if not all(source.starts_line(one) for one in target.body):
+        raise Refused("The statements share a line with others; put each on its own line.")
+    _refuse_changed(source, target, messages)
+    said = []
+    for one in messages:
+        mend = message_in_graph(RULE.name, _at(place, _with_only(source, target, one)))
+        if mend is None:
+            raise Refused(
+                f"`{first_line(source, one)}` is said once, or with a comment beside it; move it out of the `if`."
+            )
+        said.append(mend)
+    found = choices(RULE.name, _at(place, _without(source.text.value, [source.range(one) for one in messages])))
+    return tuple(one if isinstance(one, Declined) else _joined(source, target, said, one) for one in found)
+
+
+def _refuse_changed(source: Source, target: ast.If, messages: Sequence[ast.stmt]) -> None:
+    """Refuse a message that reads what the branch sets or changes before it: the message comes first."""
+    for at, one in enumerate(target.body):
+        before = [each for each in target.body[:at] if each not in messages]
+        changed = {name for each in before for name in assigned(each)}
+        changed |= {name for each in before for node in ast.walk(each) for name in changed_by(node)}
+        if one in messages and (names := sorted(loaded(one) & changed)):
+            raise Refused(f"`{first_line(source, one)}` reads `{names[0]}`, which the branch changes before it.")
+
+
+def _at(place: Place, text: str) -> Place:
+    """The same place in a text in which nothing else stands elsewhere."""
+    source = read(place.source.path, text)
+    if isinstance(source, Unreadable):
+        raise Refused(source.reason)
+    known = place.source
+    source = replace(source, noted=known.noted, rested=known.rested, style=known.style)
+    site = source.site(place.span)
+    if site is None:
+        raise Refused("The condition cannot be found without the message.")
+    return replace(
+        place,
+        source=source,
+        site=site,
+        request=replace(place.request, sources={**place.request.sources, source.path: text}),
+    )
+
+
+def _without(text: str, ranges: Sequence[tuple[int, int]]) -> str:
+    """The text with spaces in place of these ranges."""
+    for start, end in ranges:
+        blank = "".join(one if one in "\r\n" else " " for one in text[start:end])
+        text = text[:start] + blank + text[end:]
+    return text
+
+
+def _with_only(source: Source, target: ast.If, statement: ast.stmt) -> str:
+    """The file with nothing but one statement under the condition."""
+    text = source.text.value
+    colon = text.index(":", source.range(target.test)[1])
+    start, end = source.range(statement)
+    return _without(text, [(colon + 1, start), (end, source.range(target)[1])])
+
+
+def _joined(source: Source, target: ast.If, said: Sequence[Mend], chosen: Mend) -> Mend:
+    """The mends as one, in place of the branch, and of what the choice replaces with it."""
+    messages = [one for one in target.body if effect_of(source, one) is not None]
+    own, region = source.range(target), _region(source, target, chosen)
+    parts = [
+        _part(source, own, _with_only(source, target, one), mend) for one, mend in zip(messages, said, strict=True)
+    ]
+    silent = _without(source.text.value, [source.range(one) for one in messages])
+    parts.append(_part(source, region, silent, chosen))
+    beside = dict.fromkeys(
+        edit for mend in (*said, chosen) for edit in mend.edits if not _is_inside(source, region, edit)
+    )
+    text = "\n".join(_named(source, target.test, parts)).replace("\n", f"\n{source.indentation(target)}")
+    span = Span(*map(source.text.position, region))
+    return replace(
+        chosen,
+        title=_TITLE,
+        edits=(*beside, TextEdit(source.path, span, text.replace("\n", source.newline))),
+        changes=tuple(dict.fromkeys(one for mend in (*said, chosen) for one in mend.changes)),
+        cautions=tuple(dict.fromkeys(one for mend in (*said, chosen) for one in mend.cautions)),
+        assumes=tuple(dict.fromkeys(one for mend in (*said, chosen) for one in mend.assumes)),
+        inductor=any(mend.inductor for mend in (*said, chosen)),
+    )
+
+
+def _region(source: Source, target: ast.If, chosen: Mend) -> tuple[int, int]:
+    """The range of the branch, with what a choice replaces together with it: a return behind it."""
+    start, end = source.range(target)
+    for first, last in (_range(source, edit) for edit in chosen.edits if edit.path == source.path):
+        if start <= first < end:
+            end = max(end, last)
+    return start, end
+
+
+def _named(source: Source, test: ast.expr, parts: Sequence[str]) -> list[str]:
+    """The parts with a name for the condition, which is computed once in front of them; as they are where it has one."""
+    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test = test.operand
+    if isinstance(test, ast.Name):
+        return list(parts)
+    code = source.code(test)
+    if "\n" not in code and not isinstance(test, ast.BoolOp) and all(code in one for one in parts):
+        wanted = name_for(code)
+        name = source.fresh("condition" if wanted in source.names else wanted)
+        *messages, chosen = parts
+        lines = chosen.split("\n")
+        if given := next((one for one in lines if one.partition(" = ")[2] == code), None):  # the choice names it, too
+            lines.remove(given)
+            name, chosen = given.partition(" = ")[0], "\n".join(lines)
+        return [f"{name} = {code}", *(one.replace(code, name) for one in (*messages, chosen))]
+    if found := hazards(source, test):
+        raise Refused(f"`{source.code(found[0].node)}` is more than a value, and would be computed twice.")
+    return list(parts)
+
+
+def _part(source: Source, region: tuple[int, int], text: str, mend: Mend) -> str:
+    """What a mend puts in the place of the branch in that text, without indentation."""
+    start, end = region
+    parts, at = [], start
+    for first, last, new in sorted(
+        (*_range(source, one), one.text) for one in mend.edits if _is_inside(source, region, one)
+    ):
+        parts += [text[at:first], new]
+        at = last
+    parts.append(text[at:end])
+    lines = "".join(parts).replace("\r\n", "\n").split("\n")
+    base = source.text.line(source.text.position(start).line)[: source.text.position(start).column - 1]
+    return "\n".join(line.removeprefix(base).rstrip() for line in lines if line.strip())
+
+
+def _is_inside(source: Source, region: tuple[int, int], edit: TextEdit) -> bool:
+    first, last = _range(source, edit)
+    return edit.path == source.path and region[0] <= first and last <= region[1]
+
+
+def _range(source: Source, edit: TextEdit) -> tuple[int, int]:
+    return source.text.offset(edit.span.start), source.text.offset(edit.span.end)
