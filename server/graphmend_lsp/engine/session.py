@@ -34,7 +34,6 @@ from graphmend_lsp.engine.tree import AT_ONCE, client_of
 from graphmend_lsp.engine.unproven import unproven
 from graphmend_lsp.engine.verdicts import elsewhere, judge
 from graphmend_lsp.model import (
-    AssumptionKind,
     Entry,
     EntryResult,
     Failure,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import builtins
+import io
 import keyword
 import re
+import tokenize
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -110,15 +112,33 @@ def verbatim(source: Source, statement: ast.stmt) -> tuple[str, ...]:
     Raises:
         Refused: when a string goes over lines, whose white space must not move.
     """
-    if any(
-        node.lineno != node.end_lineno
-        for node in ast.walk(statement)
-        if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
-    ):  # fmt: skip
+    if any(goes_over_lines(source, node) for node in ast.walk(statement)):
         raise Refused("A string over several lines stands in a part that would move.")
     indent = source.indentation(statement)
     first, *rest = source.code(statement).replace("\r\n", "\n").split("\n")
     return (first, *(line.removeprefix(indent) for line in rest))
+
+
+def goes_over_lines(source: Source, node: ast.AST) -> bool:
+    """Whether a node is a text whose white space at the start of a line belongs to it; of several joined ones, one of them."""
+    is_text = isinstance(node, ast.JoinedStr) or (
+        isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes))
+    )
+    if not is_text or not isinstance(node, ast.expr) or node.lineno == node.end_lineno:
+        return False
+    begun: list[int] = []
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(f"({source.code(node)})").readline):
+            name = tokenize.tok_name[token.type]
+            if name == "STRING" and token.start[0] != token.end[0]:
+                return True
+            if name == "FSTRING_START":
+                begun.append(token.start[0])
+            elif name == "FSTRING_END" and begun.pop() != token.end[0]:
+                return True
+    except (tokenize.TokenError, SyntaxError, IndexError):
+        return True
+    return False
 
 
 def requoted(source: Source, code: str, node: ast.expr) -> str:

@@ -35,6 +35,7 @@ from graphmend_lsp.mending.rules.setup import RULE
 from graphmend_lsp.mending.rules.setup.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.break_site import Place
+from graphmend_lsp.mending.syntax.formatting import goes_over_lines
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned, loaded, local_names
 from graphmend_lsp.mending.syntax.support import is_supported, supported
@@ -120,8 +121,7 @@ def _cannot_move(source: Source, method: ast.FunctionDef, branch: ast.If) -> str
         return "The `if` does not start its line."
     if any(isinstance(one, (ast.Break, ast.Continue, ast.Return)) for one in ast.walk(branch)):
         return "The `if` leaves the statements around it."
-    texts = (one for one in ast.walk(branch) if isinstance(one, (ast.Constant, ast.JoinedStr)))
-    if any(one.end_lineno != one.lineno for one in texts):
+    if any(goes_over_lines(source, one) for one in ast.walk(branch)):
         return "A string over several lines stands in what would move."
     if any(isinstance(one, ast.Name) and one.id in ("super", "__class__") for one in ast.walk(branch)):
         return "`super()` stands in what would move."
