@@ -18,7 +18,7 @@ _OUTCOMES: tuple[Outcome, ...] = ("whole", "mended", "fewer", "stays", "fails", 
 HEAD = """\
 # Sweep of {package} {version}
 
-Every model of the package, run with inputs that GraphMend makes up, and mended by safe mends only. Made by
+{what}, mended by safe mends only. Made by
 
 ```
 python bench/sweep{option} --seconds {seconds:g} --page docs/sweep/{package}.md
@@ -26,7 +26,7 @@ python bench/sweep{option} --seconds {seconds:g} --page docs/sweep/{package}.md
 
 **whole**: the run met no break; **mended**: no break is left after safe mends; **fewer**: fewer are left; **stays**: as many as before;
 **fails**: the run raises; **no input**: GraphMend found nothing to run; **out of time**: mending ended at its limit,
-with what was proven by then. A break behind `torch.compiler.disable` counts as left. Files are numbered in order of their names; rules were
+with what was proven by then. A break behind `torch.compiler.disable` counts as left. {numbered}; rules were
 written while looking at the odd-numbered half only.
 
 """
@@ -72,11 +72,20 @@ def _sums(half: str, rows: list[Swept]) -> list[str]:
 def page(package: str, version: str, rows: list[Swept], count: int, seconds: float) -> str:
     """The whole page; `count` is how many files the package has, `seconds` the time limit for one."""
     option = "" if package == "transformers" else f" --package {package}"
-    lines = [HEAD.format(package=package, version=version, option=option, seconds=seconds) + totals(rows)]
+    what, numbered = (
+        (
+            "Every model of the package, run with inputs that GraphMend makes up",
+            "Files are numbered in order of their names",
+        )
+        if package == "transformers"
+        else (f"The entries of `bench/sweep/{package}_models.py`", "Entries are numbered in their order")
+    )
+    head = HEAD.format(package=package, version=version, option=option, seconds=seconds, what=what, numbered=numbered)
+    lines = [head + totals(rows)]
     if words := sizes(row.row for row in rows):
         lines.append(f"\n{words}.")
     if len(rows) < count:
-        lines.append(f"\nThis page has {len(rows)} of {count} files.")
+        lines.append(f"\nThis page has {len(rows)} of {count} {'files' if package == 'transformers' else 'entries'}.")
     odd = [row for row in rows if row.half == "odd"]
     lines += ["\n## What is left in the odd half\n", _line(["kind", "breaks", "where", "why"]), _line(["---"] * 4)]
     left: dict[tuple[str, str], list[tuple[str, str]]] = {}
@@ -95,7 +104,8 @@ def page(package: str, version: str, rows: list[Swept], count: int, seconds: flo
         rules = ", ".join(f"`{rule}`" for rule in dict.fromkeys(row.row.rules))
         seconds = f"{row.seconds:.0f}" + ", out of time" * row.late
         before, after = (str(row.before), str(row.after)) if row.before else ("", "")
-        lines.append(_line([row.half, row.name, row.outcome, before, after, rules, seconds]))
+        name = row.name.removeprefix("graphmend_entry_")
+        lines.append(_line([row.half, name, row.outcome, before, after, rules, seconds]))
     return "\n".join(lines) + "\n"
 
 
