@@ -43,8 +43,7 @@ def fn(x):
     x = x.sin()
     isnan_x_any = torch.isnan(x).any()
     call_in_graph(
-        lambda isnan_any: logger.warning("NaN in x") if isnan_any else None,
-        isnan_x_any,
+        lambda isnan_any: logger.warning("NaN in x") if isnan_any else None, isnan_x_any
     )
     x = torch.where(isnan_x_any, torch.nan_to_num(x), x)
     return x * 2
@@ -173,9 +172,7 @@ from graphmend_support import call_in_graph
 def fn(x):
     x = x.sin()
     isnan_x_any = torch.isnan(x).any()
-    call_in_graph(
-        lambda isnan_any: print("NaN") if isnan_any else None, isnan_x_any
-    )
+    call_in_graph(lambda isnan_any: print("NaN") if isnan_any else None, isnan_x_any)
     return torch.where(isnan_x_any, x * 2, x * 2 + 1)
 """,
         run=_CALLS,

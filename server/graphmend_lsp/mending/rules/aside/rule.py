@@ -36,9 +36,11 @@ from graphmend_lsp.mending.rules.aside import RULE
 from graphmend_lsp.mending.rules.aside.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.syntax.branches import branch_of
 from graphmend_lsp.mending.syntax.break_site import Place
-from graphmend_lsp.mending.syntax.formatting import first_line, name_for
+from graphmend_lsp.mending.syntax.edits import one_line
+from graphmend_lsp.mending.syntax.formatting import first_line, line_limit, name_for
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, Unreadable, assigned, loaded, read
+from graphmend_lsp.mending.syntax.wrapping import layout
 from graphmend_lsp.model import Declined, Mend, Span, TextEdit
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
@@ -126,7 +128,10 @@ def _joined(source: Source, target: ast.If, said: Sequence[Mend], chosen: Mend) 
     beside = dict.fromkeys(
         edit for mend in (*said, chosen) for edit in mend.edits if not _is_inside(source, region, edit)
     )
-    text = "\n".join(_named(source, target.test, parts)).replace("\n", f"\n{source.indentation(target)}")
+    *rest, last = _named(source, target.test, parts)
+    text = "\n".join((*(_laid_out(source, target, one) for one in rest), last)).replace(
+        "\n", f"\n{source.indentation(target)}"
+    )
     span = Span(*map(source.text.position, region))
     return replace(
         chosen,
@@ -167,6 +172,28 @@ def _named(source: Source, test: ast.expr, parts: Sequence[str]) -> list[str]:
     if found := hazards(source, test):
         raise Refused(f"`{source.code(found[0].node)}` is more than a value, and would be computed twice.")
     return list(parts)
+
+
+def _laid_out(source: Source, target: ast.If, text: str) -> str:
+    """A message as it is written now that the condition has a name."""
+    if "\n" not in text or "\n" in (joined := one_line(text)):
+        return text
+    base = source.indentation(target)
+    lines = layout(base + _without_parentheses(joined), source.indent, line_limit(source))
+    return "\n".join(line.removeprefix(base) for line in lines)
+
+
+def _without_parentheses(call: str) -> str:
+    """A call of a lambda without the parentheses that were put around the lambda's body to break its line."""
+    made = ast.parse(call, mode="eval").body
+    said = made.args[0] if isinstance(made, ast.Call) and made.args else None
+    if not isinstance(said, ast.Lambda):
+        return call
+    text = call.encode()
+    start, end = said.body.col_offset, said.body.end_col_offset or 0
+    head, tail = text[:start], text[end:]
+    around = head.endswith(b": (") and tail.startswith(b")")
+    return (head[:-1] + text[start:end] + tail[1:]).decode() if around else call
 
 
 def _part(source: Source, region: tuple[int, int], text: str, mend: Mend) -> str:
