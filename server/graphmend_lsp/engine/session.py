@@ -33,17 +33,7 @@ from graphmend_lsp.engine.together import stands_on, strangers
 from graphmend_lsp.engine.tree import AT_ONCE, client_of
 from graphmend_lsp.engine.unproven import unproven
 from graphmend_lsp.engine.verdicts import elsewhere, judge
-from graphmend_lsp.model import (
-    Entry,
-    EntryResult,
-    Failure,
-    Measurement,
-    Mend,
-    Plan,
-    Progress,
-    Report,
-    Verdict,
-)
+from graphmend_lsp.model import Entry, EntryResult, Failure, Measurement, Mend, Plan, Progress, Report, Verdict
 from graphmend_lsp.worker.wire import (
     AnalyseParams,
     AnalyseResult,

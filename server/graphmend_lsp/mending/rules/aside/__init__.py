@@ -7,7 +7,7 @@ RULE = Declaration(
     order=22,
     breaks=frozenset({"GB0170"}),
     branching=True,
-    what_breaks="an `if` on a tensor that says something and computes: a message about NaN, and `nan_to_num`",
+    what_breaks='an `if` on a tensor with a message beside what it computes: `logger.warning("NaN")`, `x = x.nan_to_num()`',
     becomes="the message in the graph, both sides chosen by `torch.where`",
     risks=frozenset(("raised-between",)),
 )

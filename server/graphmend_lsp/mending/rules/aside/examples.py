@@ -178,6 +178,41 @@ def fn(x):
         run=_CALLS,
     ),
     Example(
+        "a condition whose words stand in the text, and again behind a change",
+        before="""\
+import torch
+
+
+def fn(x):
+    if ⟦x.max() > 3⟧:
+        print("x.max() > 3 at", x.shape)
+        x = x / 2
+        y = x + (x.max() > 3)
+    else:
+        y = x
+    return x + y
+""",
+        after="""\
+import torch
+
+from graphmend_support import call_in_graph
+
+
+def fn(x):
+    condition = x.max() > 3
+    call_in_graph(
+        lambda condition, shape: print("x.max() > 3 at", shape) if condition else None,
+        condition,
+        x.shape,
+    )
+    x = torch.where(condition, x / 2, x)
+    y = torch.where(condition, x + (x.max() > 3), x)
+    return x + y
+""",
+        assumes=("identity",),
+        run=_CALLS,
+    ),
+    Example(
         "comments stay",
         before="""\
 import torch
@@ -218,6 +253,26 @@ REFUSALS: tuple[Refusal, ...] = (
         "reads `x`, which the branch changes before it",
     ),
     Refusal(
+        "a text over several lines",
+        _LOGGED.replace('"NaN in x"', '"""NaN\n\n        in x"""'),
+        "over several lines",
+    ),
+    Refusal(
+        "the message shows an attribute that the branch sets",
+        """\
+import torch
+
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        if ⟦x.max() > 3⟧:
+            self.top = x.max().detach()
+            print("top", self.top.item())
+        return x + 1
+""",
+        "reads `self`, which the branch changes before it",
+    ),
+    Refusal(
         "a caller's line",
         _LOGGED.replace('logger.warning("NaN in x")', 'logger.warning("NaN in x", stacklevel=2)'),
         "`stacklevel`",
@@ -225,7 +280,7 @@ REFUSALS: tuple[Refusal, ...] = (
     Refusal(
         "said once",
         _LOGGED.replace("logger.warning(", "logger.warning_once("),
-        "is said once",
+        "appears only once",
     ),
     Refusal(
         "a condition that is computed twice",

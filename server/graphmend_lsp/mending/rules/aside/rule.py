@@ -18,8 +18,9 @@ granted, this mend does, too.
 
 When it is refused
 ------------------
-For a message that reads what the branch changes before it, for a message under ``else`` or ``elif``, for a condition that does
-more than give a value where the mend would compute it twice, and for what `message` or `where` refuses.
+For a message that reads what the branch changes before it, for a message under ``else`` or ``elif``, for a message that appears
+once only, for a text over several lines, for a condition that does more than give a value where the mend would compute it twice,
+and for what `message` or `where` refuses.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from graphmend_lsp.mending.rules.aside.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.syntax.branches import branch_of
 from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.mending.syntax.edits import one_line
-from graphmend_lsp.mending.syntax.formatting import first_line, line_limit, name_for
+from graphmend_lsp.mending.syntax.formatting import first_line, goes_over_lines, line_limit, name_for
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, Unreadable, assigned, loaded, read
 from graphmend_lsp.mending.syntax.wrapping import layout
@@ -45,7 +46,7 @@ from graphmend_lsp.model import Declined, Mend, Span, TextEdit
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
-_TITLE = "Say the message in the graph, and choose with torch.where"
+_TITLE = "Put the message into the graph, and choose with torch.where"
 
 
 def propose(place: Place) -> tuple[Mend | Declined, ...]:
@@ -59,14 +60,14 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
         return ()
     if not all(source.starts_line(one) for one in target.body):
         raise Refused("The statements share a line with others; put each on its own line.")
+    if any(goes_over_lines(source, one) for one in ast.walk(target)):
+        raise Refused("A string over several lines stands in a part that would move.")
     _refuse_changed(source, target, messages)
     said = []
     for one in messages:
         mend = message_in_graph(RULE.name, _at(place, _with_only(source, target, one)))
         if mend is None:
-            raise Refused(
-                f"`{first_line(source, one)}` is said once, or with a comment beside it; move it out of the `if`."
-            )
+            raise Refused(f"`{first_line(source, one)}` appears only once, or late; move it out of the `if`.")
         said.append(mend)
     found = choices(RULE.name, _at(place, _without(source.text.value, [source.range(one) for one in messages])))
     return tuple(one if isinstance(one, Declined) else _joined(source, target, said, one) for one in found)
@@ -77,9 +78,15 @@ def _refuse_changed(source: Source, target: ast.If, messages: Sequence[ast.stmt]
     for at, one in enumerate(target.body):
         before = [each for each in target.body[:at] if each not in messages]
         changed = {name for each in before for name in assigned(each)}
-        changed |= {name for each in before for node in ast.walk(each) for name in changed_by(node)}
+        nodes = [node for each in before for node in ast.walk(each)]
+        changed |= {name for node in nodes for name in changed_by(node)}
+        changed |= {name for node in nodes if _is_stored(node) for name in loaded(node)}
         if one in messages and (names := sorted(loaded(one) & changed)):
             raise Refused(f"`{first_line(source, one)}` reads `{names[0]}`, which the branch changes before it.")
+
+
+def _is_stored(node: ast.AST) -> bool:
+    return isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load)
 
 
 def _at(place: Place, text: str) -> Place:
@@ -160,18 +167,40 @@ def _named(source: Source, test: ast.expr, parts: Sequence[str]) -> list[str]:
     if isinstance(test, ast.Name):
         return list(parts)
     code = source.code(test)
-    if "\n" not in code and not isinstance(test, ast.BoolOp) and all(code in one for one in parts):
-        wanted = name_for(code)
-        name = source.fresh("condition" if wanted in source.names else wanted)
-        *messages, chosen = parts
-        lines = chosen.split("\n")
-        if given := next((one for one in lines if one.partition(" = ")[2] == code), None):  # the choice names it, too
-            lines.remove(given)
-            name, chosen = given.partition(" = ")[0], "\n".join(lines)
-        return [f"{name} = {code}", *(one.replace(code, name) for one in (*messages, chosen))]
+    *messages, chosen = parts
+    wanted = name_for(code)
+    name = source.fresh("condition" if wanted in source.names else wanted)
+    lines = chosen.split("\n")
+    if given := next((one for one in lines if one.partition(" = ")[2] == code), None):  # the choice names it, too
+        lines.remove(given)
+        name, chosen = given.partition(" = ")[0], "\n".join(lines)
+    else:
+        chosen = _with_name(chosen, test, name) or ""
+    named = [_with_name(one, test, name) for one in messages]
+    if "\n" not in code and chosen and all(named):
+        return [f"{name} = {code}", *(one for one in named if one is not None), chosen]
     if found := hazards(source, test):
         raise Refused(f"`{source.code(found[0].node)}` is more than a value, and would be computed twice.")
     return list(parts)
+
+
+def _with_name(part: str, test: ast.expr, name: str) -> str | None:
+    """Statements with a name in place of a condition, as long as nothing that it is made of has changed; None without one."""
+    wanted, of = ast.dump(test), loaded(test)
+    found: list[tuple[int, int, int]] = []
+    for statement in ast.parse(part).body:
+        found += [
+            (one.lineno, one.col_offset, one.end_col_offset or 0)
+            for one in ast.walk(statement)
+            if isinstance(one, ast.expr) and ast.dump(one) == wanted and one.lineno == one.end_lineno
+        ]
+        if of & {*assigned(statement), *(each for one in ast.walk(statement) for each in changed_by(one))}:
+            break
+    lines = part.split("\n")
+    for number, start, end in sorted(found, reverse=True):
+        line = lines[number - 1].encode()
+        lines[number - 1] = (line[:start] + name.encode() + line[end:]).decode()
+    return "\n".join(lines) if found else None
 
 
 def _laid_out(source: Source, target: ast.If, text: str) -> str:
