@@ -26,10 +26,10 @@ from .isolate import call_in_children
 from .judged import Ran, assumed_places, compared, conditions_of, judged, trials_wanted, unfailed
 from .loaded import Watch
 from .observe import Observation
+from .own_code import without_constants_of_its_own
 from .places import key_of
 from .plan import Plan
 from .probes.compiled import compiled_uses
-from .probes.dynamic import told_of
 from .processes import can_fork
 from .reach import reached
 from .recipes import Recipe
@@ -120,7 +120,7 @@ def verify(params: VerifyParams, progress: Callable[[str], None], watch: Watch |
         fused: dict[str, Mapping[Call, Shown]] = {}
         if "accepted" in params:  # what shows a candidate to be unsafe comes before what takes longest
             original = _with_compiled(request, candidates, original, mended, fused, progress)
-            mended = _of_their_own(request, candidates, original, mended)
+            mended = without_constants_of_its_own(params["texts"], candidates, original, mended)
         for number, candidate in enumerate(candidates):
             if original.failed is not None:
                 break
@@ -132,7 +132,7 @@ def verify(params: VerifyParams, progress: Callable[[str], None], watch: Watch |
         original = _with_compiled(request, candidates, original, mended, fused, progress)
         if original.failed is not None:
             return VerifyResult(candidates=[], failure=original.failed)
-        mended = _of_their_own(request, candidates, original, mended)
+        mended = without_constants_of_its_own(params["texts"], candidates, original, mended)
         shown = [
             _again(request, candidate, original, one, fused.get(candidate["id"], {}), progress, started)
             for candidate, one in zip(candidates, mended, strict=True)
@@ -177,21 +177,6 @@ def _with_compiled(
     (again,) = _side_by_side(request, [partial(_compiled, request, original.planned, tuple(wanted))])
     dropped = (*original.dropped, *again.dropped)
     return replace(original, trials=(*original.trials, *again.trials), dropped=dropped, failed=again.failed)
-
-
-def _of_their_own(request: Request, candidates: Sequence[Candidate], original: Ran, mended: Sequence[Ran]) -> list[Ran]:
-    """The mended programs without those dimensions that become constant in code which is the program's own (`dynamic`)."""
-    texts = request.params["texts"]
-    events = [event["frames"][-1] for trial in original.trials for event in trial.events]
-    broke = {(one["file"], one["line"]) for one in events}
-    lines = {file: (texts.get(file) or _text_of(file)).splitlines() for file, _ in broke}
-    at_breaks = {lines[file][line - 1].strip() for file, line in broke if line <= len(lines[file])}
-    found = []
-    for candidate, ran in zip(candidates, mended, strict=True):
-        pairs = texts_changed(texts, candidate["texts"])
-        written = {line.strip() for old, new in pairs for line in {*new.splitlines()} - {*old.splitlines()}}
-        found.append(replace(ran, trials=tuple(told_of(one, written | at_breaks) for one in ran.trials)))
-    return found
 
 
 def _has_checks(texts: Mapping[str, str]) -> bool:
