@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from graphmend_lsp.mending.syntax.source import Function, Source, assigned, loaded, nodes_of
+from graphmend_lsp.mending.syntax.source import Function, Source, assigned, loaded
 
 Loop = ast.For | ast.While
 
@@ -44,7 +44,7 @@ def read_after_block(source: Source, statement: ast.AST, name: str) -> bool:
     end = source.range(statement)[1]
     return function is not None and any(
         isinstance(node, ast.Name) and node.id == name and _is_load(node) and source.range(node)[0] >= end
-        for node in nodes_of(function)
+        for node in ast.walk(function)
     )
 
 
@@ -81,7 +81,7 @@ def _is_captured(source: Source, loop: Loop, name: str) -> bool:
     function: Function | None = source.function(loop)
     if function is None:
         return True
-    for node in nodes_of(function):
+    for node in ast.walk(function):
         if isinstance(node, (ast.Global, ast.Nonlocal)) and name in node.names:
             return True
         nested = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef))

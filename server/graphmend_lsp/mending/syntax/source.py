@@ -18,12 +18,11 @@ from graphmend_lsp.model import Belief, Span
 from graphmend_lsp.text import Text
 from graphmend_lsp.values import FileFacts
 
-N = TypeVar("N", bound=ast.AST)
+AnyNode = TypeVar("AnyNode", bound=ast.AST)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_NODES = "_graphmend_nodes"
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
@@ -302,24 +301,12 @@ def _parents(tree: ast.Module) -> dict[ast.AST, ast.AST]:
     return found
 
 
-def nodes_of(whole: ast.AST) -> tuple[ast.AST, ...]:
-    """The nodes of a function, a class or a file in the order of `ast.walk`, found once."""
-    found: tuple[ast.AST, ...] | None = getattr(whole, _NODES, None)
-    if found is None:
-        nodes = [whole]
-        for node in nodes:  # which grows
-            nodes.extend(ast.iter_child_nodes(node))
-        found = tuple(nodes)
-        setattr(whole, _NODES, found)  # not in a table: it holds the node itself, and goes with it
-    return found
-
-
-def _kept(find: Callable[[N], frozenset[str]]) -> Callable[[N], frozenset[str]]:
+def _kept(find: Callable[[AnyNode], frozenset[str]]) -> Callable[[AnyNode], frozenset[str]]:
     """A function of nodes, which nothing changes once they are parsed, that finds each node's names once."""
     known: WeakKeyDictionary[ast.AST, frozenset[str]] = WeakKeyDictionary()
 
     @wraps(find)
-    def kept(node: N) -> frozenset[str]:
+    def kept(node: AnyNode) -> frozenset[str]:
         found = known.get(node)
         if found is None:
             found = known[node] = find(node)
