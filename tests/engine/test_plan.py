@@ -19,12 +19,14 @@ from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.plan import mend_all
 from graphmend_lsp.engine.programs import combine, programs_of
 from graphmend_lsp.engine.runs import Key, Run
+from graphmend_lsp.engine.vain import in_vain, without
 from graphmend_lsp.engine.verdicts import gains
 from graphmend_lsp.model import (
     Assumption,
     Break,
     Candidate,
     Counts,
+    Declined,
     Entry,
     EntryResult,
     Failure,
@@ -358,8 +360,18 @@ async def test_of_a_draft_that_is_not_safe_what_comes_last_is_left_out(
     plan = await mend_all(cast(Any, words), CheckRequest((PATH,), {PATH: text}))
     assert plan.texts.get(PATH, text) == after and words.compiled[: len(compiled)] == compiled
     assert plan.verdict is not None and plan.verdict.safety == "safe"
-    told = [one for finding in plan.after.findings for one in finding.declined]
-    assert all("Together with the other mends" in one.reason for one in told if one.rule == "where")
+
+
+async def test_what_is_left_out_of_a_draft_says_why() -> None:
+    words = Words("a\nb\n", {"a": "1", "b": "2i"})
+    request = CheckRequest((PATH,), {PATH: words.text})
+    report = await words.report(request, {})
+    sources = Sources(request.texts)
+    vain = in_vain(report, [report.findings[1].candidates[0]], (), sources, "Together they are unsafe.")
+    first, second = (without(one, vain, sources) for one in report.findings)
+    assert first == report.findings[0]
+    assert [one.mend.rule for one in second.candidates] == ["isolate"]
+    assert second.declined == (Declined("where", "Together they are unsafe."),)
 
 
 async def test_hope_is_given_up_once() -> None:
