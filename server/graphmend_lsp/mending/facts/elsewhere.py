@@ -52,34 +52,52 @@ class Elsewhere:
         return not acts or (isinstance(node, ast.Call) and self.only_gives(source, node, deep))
 
     def _definition(self, source: Source, called: ast.expr) -> tuple[Source, ast.FunctionDef] | None:
-        if not isinstance(called, ast.Name):
+        if not isinstance(called, ast.Name) or not is_outer(source, called):
             return None
-        name = called.id
-        own = _defined(source, name)
-        if own is not None:
-            return (source, own) if _is_outer(source, called) else None
-        for statement in source.tree.body:
-            if not isinstance(statement, ast.ImportFrom) or not _is_outer(source, called):
-                continue
-            original = next((one.name for one in statement.names if (one.asname or one.name) == name), None)
-            if original is not None and (file := self._file(source, statement)) is not None:
-                function = _defined(file, original)
-                return None if function is None else (file, function)
+        file, name = source, called.id
+        for _ in range(_DEEP):
+            bound = only_binding(file, name)
+            if isinstance(bound, ast.FunctionDef):
+                return None if bound.decorator_list else (file, bound)
+            origin = self.origin(file, bound, name) if isinstance(bound, ast.ImportFrom) else None
+            if origin is None:
+                return None
+            file, name = origin
         return None
 
-    def _file(self, source: Source, statement: ast.ImportFrom) -> Source | None:
-        """The file that an import takes names from, if its text is here."""
-        end = (statement.module or "__init__").replace(".", "/") + ".py"
+    def origin(self, source: Source, statement: ast.ImportFrom, name: str) -> tuple[Source, str] | None:
+        """The file that an import takes a name from, if its text is here, and the name that it has there."""
+        original = next((one.name for one in statement.names if (one.asname or one.name) == name), None)
+        file = self._file(source, statement.level, statement.module or "") if original is not None else None
+        return (file, original) if file is not None and original is not None else None
+
+    def module_of(self, source: Source, name: ast.Name) -> Source | None:
+        """The file of the module that a name is, if its text is here."""
+        bound = only_binding(source, name.id) if is_outer(source, name) else None
+        if isinstance(bound, ast.ImportFrom):
+            original = next((one.name for one in bound.names if (one.asname or one.name) == name.id), "")
+            path = f"{bound.module}.{original}" if bound.module else original
+            return self._file(source, bound.level, path)
+        if isinstance(bound, ast.Import):
+            original = next((one.name for one in bound.names if (one.asname or one.name) == name.id), "")
+            return self._file(source, 0, original) if original else None
+        return None
+
+    def _file(self, source: Source, level: int, module: str) -> Source | None:
+        """The file of a module as a file imports it, if its text is here."""
+        base = module.replace(".", "/")
+        ends = (f"{base}.py", f"{base}/__init__.py") if base else ("__init__.py",)
         folder = source.path.replace("\\", "/")
-        for _ in range(statement.level):
+        for _ in range(level):
             folder = posixpath.dirname(folder)
         for path, text in self.sources.items():
             here = path.replace("\\", "/")
-            top = here.removesuffix(f"/{end}")
-            inside = here == f"{folder}/{end}" if statement.level else top != here and folder.startswith(f"{top}/")
-            if inside:
-                found = read(path, text)
-                return None if isinstance(found, Unreadable) else found
+            for end in ends:
+                top = here.removesuffix(f"/{end}")
+                inside = here == f"{folder}/{end}" if level else top != here and folder.startswith(f"{top}/")
+                if inside:
+                    found = read(path, text)
+                    return None if isinstance(found, Unreadable) else found
         return None
 
 
@@ -100,15 +118,14 @@ def _not_run(function: ast.FunctionDef, call: ast.Call) -> list[ast.stmt]:
     return [statement for one in found for statement in one.body]
 
 
-def _defined(source: Source, name: str) -> ast.FunctionDef | None:
-    """The one undecorated function of that name at the top of a file; None where anything else may bind the name."""
+def only_binding(source: Source, name: str) -> ast.stmt | None:
+    """The one statement at the top of a file that binds a name; None where anything else may bind it."""
     bound = [one for one in source.tree.body if name in assigned(one)]
-    only = bound[0] if len(bound) == 1 else None
     changed = any(isinstance(one, ast.Global) and name in one.names for one in source.nodes)
-    return only if isinstance(only, ast.FunctionDef) and not only.decorator_list and not changed else None
+    return bound[0] if len(bound) == 1 and not changed else None
 
 
-def _is_outer(source: Source, name: ast.Name) -> bool:
+def is_outer(source: Source, name: ast.Name) -> bool:
     """Whether a name is the module's, not one that a function around it binds."""
     function = source.function(name)
     while function is not None:

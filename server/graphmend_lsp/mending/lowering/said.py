@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from graphmend_lsp.mending.facts.effects import Effect, blames_caller, effect_of, is_logger
+from graphmend_lsp.mending.facts.effects import Effect, blames_caller, is_logger
 from graphmend_lsp.mending.facts.later import later
+from graphmend_lsp.mending.facts.speakers import message_of
 from graphmend_lsp.mending.lowering.capture import Captured, capture
 from graphmend_lsp.mending.lowering.deferral import as_lambda, condition_of, expressions, is_deferred, unsuited
 from graphmend_lsp.mending.lowering.in_graph import is_known, maps, require_given
@@ -61,10 +62,11 @@ def _effect(place: Place) -> Effect | None:
     found = source.site(site.span)
     if found is None:
         return None
-    effect = effect_of(source, found.statement, "GB0291" in (site.gb_id, site.root_gb_id))
+    sources = place.request.sources
+    effect = message_of(source, sources, found.statement, "GB0291" in (site.gb_id, site.root_gb_id))
     if effect is not None or not isinstance(found.statement, ast.If):
         return effect
-    inside = effect_of(source, found.statement.body[0])
+    inside = message_of(source, sources, found.statement.body[0])
     return inside if inside is not None and condition_of(source, inside) is found.statement else None
 
 

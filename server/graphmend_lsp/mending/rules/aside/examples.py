@@ -88,6 +88,54 @@ def fn(x):
         run=_CALLS,
     ),
     Example(
+        "a function of the program that warns",
+        before="""\
+import os
+import warnings
+
+import torch
+
+
+def warn_first(text, category=UserWarning):
+    if int(os.environ.get("RANK", 0)) == 0:
+        warnings.warn(text, category, stacklevel=2)
+
+
+def fn(x):
+    scale = x.abs().max()
+    if ⟦scale == 0⟧:
+        warn_first("Nothing to scale.")
+        scale = scale + 1
+    return x / scale
+""",
+        after="""\
+import os
+import warnings
+
+import torch
+
+from graphmend_support import call_in_graph
+
+
+def warn_first(text, category=UserWarning):
+    if int(os.environ.get("RANK", 0)) == 0:
+        warnings.warn(text, category, stacklevel=2)
+
+
+def fn(x):
+    scale = x.abs().max()
+    condition = scale == 0
+    call_in_graph(
+        lambda condition: warn_first("Nothing to scale.") if condition else None,
+        condition,
+    )
+    scale = torch.where(condition, scale + 1, scale)
+    return x / scale
+""",
+        run=_CALLS.replace("calls = [", "calls = [(torch.zeros(4),), "),
+        assumes=("warning-filters",),
+    ),
+    Example(
         "where something does not hold",
         before="""\
 import torch

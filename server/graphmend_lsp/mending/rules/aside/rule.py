@@ -29,8 +29,9 @@ import ast
 from collections.abc import Sequence
 from dataclasses import replace
 
-from graphmend_lsp.mending.facts.effects import changed_by, effect_of
+from graphmend_lsp.mending.facts.effects import changed_by
 from graphmend_lsp.mending.facts.purity import hazards
+from graphmend_lsp.mending.facts.speakers import message_of
 from graphmend_lsp.mending.lowering.choice import choices
 from graphmend_lsp.mending.lowering.said import message_in_graph
 from graphmend_lsp.mending.rules.aside import RULE
@@ -55,7 +56,7 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
     target = branch_of(source, place.node)
     if not isinstance(target, ast.If) or source.code(target).startswith("elif"):
         return ()
-    messages = [one for one in target.body if effect_of(source, one) is not None]
+    messages = [one for one in target.body if message_of(source, place.request.sources, one) is not None]
     if not messages or len(messages) == len(target.body):
         return ()
     if not all(source.starts_line(one) for one in target.body):
@@ -70,7 +71,7 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
             raise Refused(f"`{first_line(source, one)}` appears only once, or late; move it out of the `if`.")
         said.append(mend)
     found = choices(RULE.name, _at(place, _without(source.text.value, [source.range(one) for one in messages])))
-    return tuple(one if isinstance(one, Declined) else _joined(source, target, said, one) for one in found)
+    return tuple(one if isinstance(one, Declined) else _joined(source, target, messages, said, one) for one in found)
 
 
 def _refuse_changed(source: Source, target: ast.If, messages: Sequence[ast.stmt]) -> None:
@@ -123,9 +124,8 @@ def _with_only(source: Source, target: ast.If, statement: ast.stmt) -> str:
     return _without(text, [(colon + 1, start), (end, source.range(target)[1])])
 
 
-def _joined(source: Source, target: ast.If, said: Sequence[Mend], chosen: Mend) -> Mend:
+def _joined(source: Source, target: ast.If, messages: Sequence[ast.stmt], said: Sequence[Mend], chosen: Mend) -> Mend:
     """The mends as one, in place of the branch, and of what the choice replaces with it."""
-    messages = [one for one in target.body if effect_of(source, one) is not None]
     own, region = source.range(target), _region(source, target, chosen)
     parts = [
         _part(source, own, _with_only(source, target, one), mend) for one, mend in zip(messages, said, strict=True)

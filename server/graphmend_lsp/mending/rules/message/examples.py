@@ -45,6 +45,53 @@ def fn(x):
         gb_id="GB0291",
     ),
     Example(
+        "a function of the program that says something once",
+        before="""\
+import torch
+
+_said = set()
+
+
+def say_once(text):
+    if text not in _said:
+        _said.add(text)
+        print(text)
+
+
+def fn(x):
+    y = x.sin()
+    if ⟦y.sum() < 0⟧:
+        say_once(f"negative for {x.shape}")
+    return y + 1
+""",
+        after="""\
+import torch
+
+from graphmend_support import call_in_graph
+
+_said = set()
+
+
+def say_once(text):
+    if text not in _said:
+        _said.add(text)
+        print(text)
+
+
+def fn(x):
+    y = x.sin()
+    call_in_graph(
+        lambda condition, shape: (
+            say_once(f"negative for {shape}") if condition else None
+        ),
+        y.sum() < 0,
+        x.shape,
+    )
+    return y + 1
+""",
+        run=_CALLS,
+    ),
+    Example(
         "another stream, in a loop",
         before="""\
 import sys
