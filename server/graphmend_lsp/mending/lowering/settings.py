@@ -35,6 +35,7 @@ _NO_FUNCTIONS = frozenset({
 _TRACING = frozenset(("is_tracing", "trace", "trace_module", "TracerWarning", "load", "save"))
 """What of `torch.jit` has nothing to do with compiling source by TorchScript."""
 
+_UNSCRIPTED = ("torch.jit.unused", "torch.jit.ignore")
 _OURS = "torch._dynamo.config.patch"
 
 
@@ -44,12 +45,13 @@ def decorated(found: Outermost, settings: tuple[str, ...], *others: str) -> list
     `others` are functions of the support module that the same mend imports into the file.
     """
     source, function = found.source, found.function
-    first = function.decorator_list[0] if function.decorator_list else function
+    below = function.decorator_list[_unscripted(source, function) :]
+    first = below[0] if below else function
     from_support = supported(source, source.tree, "captures", *others)
     if from_support is not None:
         given = ", ".join(f"{one}=True" for one in settings)
         return [*from_support[1], _above(source, first, f"{from_support[0]['captures']}({given})")]
-    return _own(source, settings, first, function.decorator_list)
+    return _own(source, settings, first, below)
 
 
 def _own(
@@ -98,8 +100,14 @@ def refuse_undecorated(found: Outermost) -> None:
     for one in function.decorator_list:  # ours refuses, at import, what others have made more than a function
         if not _is_known(source, one) and _last(source, one) in _NO_FUNCTIONS:
             raise Refused(f"`{function.name}` is decorated with `{source.code(one)}`; set it by hand.")
-    if (used := _scripting(source)) is not None:
+    if not _unscripted(source, function) and (used := _scripting(source)) is not None:
         raise Refused(f"The file uses `{used}`: TorchScript compiles no function with this decorator.")
+
+
+def _unscripted(source: Source, function: Function) -> int:
+    """How many decorators at the top of a function keep TorchScript from compiling it: the settings' stands below them."""
+    names = [_name(source, one) for one in function.decorator_list]
+    return next((at for at, one in enumerate(names) if one not in _UNSCRIPTED), len(names))
 
 
 def _scripting(source: Source) -> str | None:

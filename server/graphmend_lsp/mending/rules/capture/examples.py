@@ -33,6 +33,33 @@ def fn(x):
         gb_id="GB0036",
     ),
     Example(
+        "a function that TorchScript leaves out",
+        before="""\
+import torch
+
+
+@torch.jit.unused
+def fn(x):
+    y = x.sin()
+    return ⟦y[x > 0]⟧ * 2
+""",
+        after="""\
+import torch
+
+from graphmend_support import captures
+
+
+@torch.jit.unused
+# TorchDynamo keeps numbers and sizes of tensors in the graph.
+@captures(capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True)
+def fn(x):
+    y = x.sin()
+    return y[x > 0] * 2
+""",
+        run="fn = fn\nimport torch\ncalls = [(torch.tensor(x),) for x in ([1.0, -1.0, 2.0], [-1.0, -2.0, -3.0], [1.0])]",
+        gb_id="GB0036",
+    ),
+    Example(
         "a file that asks whether it is traced by torch.jit",
         before="""\
 import torch
@@ -304,6 +331,20 @@ def fn(x):
 scripted = torch.jit.script(fn)
 """,
         "torch.jit",
+        gb_id="GB0124",
+    ),
+    Refusal(
+        "a function that TorchScript leaves out, under another decorator",
+        """\
+import torch
+
+
+@torch.no_grad()
+@torch.jit.unused
+def fn(x):
+    return x * ⟦x.sum().item()⟧
+""",
+        "torch.jit.unused",
         gb_id="GB0124",
     ),
     Refusal(
