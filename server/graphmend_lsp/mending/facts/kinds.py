@@ -128,6 +128,12 @@ class Kinds:
         if fact is not None and fact.is_plain and not any(isinstance(one, ast.Call) for one in ast.walk(node)):
             seen.believe(node, "a Python value")
             return "python"
+        if fact is None and isinstance(node, ast.Compare):
+            return _together([self.of(one) for one in (node.left, *node.comparators)])
+        if fact is None and isinstance(node, ast.BinOp):
+            return _together([self.of(node.left), self.of(node.right)])
+        if fact is None and isinstance(node, ast.UnaryOp):
+            return self.of(node.operand)
         return "unknown"
 
     def _of_element(self, node: ast.Subscript, seen: frozenset[str]) -> Kind:

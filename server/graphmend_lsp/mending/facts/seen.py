@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from graphmend_lsp.mending.syntax.source import Function, Source, assigned
+from graphmend_lsp.mending.syntax.source import Function, Source, assigned, parameters
 from graphmend_lsp.model import Belief
 from graphmend_lsp.values import FunctionFact, TensorFact, ValueFact
 
@@ -23,7 +23,8 @@ class Seen:
     def of(self, node: ast.AST) -> ValueFact | None:
         """What an expression gave, or what was bound to a target or parameter. None: not evaluated, or not noted.
 
-        A parameter that its function never binds anew is what it was bound to, also where no call came.
+        A parameter that its function never binds anew, and a name that it binds once, is what it was bound to, also where no
+        call came.
         """
         if self.source.noted is None:
             return None
@@ -31,20 +32,31 @@ class Seen:
             found = self.source.noted.values.get(self.source.span(node))
         except ValueError:
             return None
-        bound = self._parameter(node) if found is None and isinstance(node, ast.Name) else None
+        bound = self._only_binding(node) if found is None and isinstance(node, ast.Name) else None
         return found if bound is None else self.of(bound)
 
-    def _parameter(self, name: ast.Name) -> ast.arg | None:
-        """The parameter that a name always is; None where it is another name, or something binds it anew."""
+    def _only_binding(self, name: ast.Name) -> ast.arg | ast.Name | None:
+        """The one place that binds a name in its function, or the parameter that it always is; None where there is none."""
         function = self.source.function(name)
         statement = self.source.statement(name)
         if function is None or statement is function or not isinstance(name.ctx, ast.Load):
             return None
-        if any(name.id in assigned(one) for one in function.body):
-            return None
         inner = (ast.Lambda, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
         if any(isinstance(one, inner) for one in self.source.ancestors(name)):
             return None
+        binding = [one for one in function.body if name.id in assigned(one)]
+        if binding:
+            nodes = [
+                one for part in binding for one in ast.walk(part) if isinstance(one, ast.Name) and one.id == name.id
+            ]
+            stored = [
+                one for one in nodes if not isinstance(one.ctx, ast.Load) and self.source.function(one) is function
+            ]
+            plain = len(stored) == 1 and isinstance(stored[0].ctx, ast.Store) and name.id not in parameters(function)
+            known = plain and not isinstance(
+                self.source.statement(stored[0]), (ast.AugAssign, ast.Global, ast.Nonlocal)
+            )
+            return stored[0] if known and len(binding) == 1 else None
         given = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
         return next((one for one in given if one.arg == name.id), None)
 
