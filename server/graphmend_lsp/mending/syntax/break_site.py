@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from graphmend_lsp.mending.rule import Request
@@ -63,6 +64,19 @@ def place_of(request: Request) -> Place | None:
     source = replace(source, noted=noted, rested={}, style=request.style_of(break_.path))
     site = source.site(break_.span)
     return None if site is None else Place(request, source, site, break_.span, break_.ids)
+
+
+def calls_around(request: Request) -> Iterator[Place]:
+    """The calls that lead to a break, from the innermost one outwards, as places: those in files that may be edited."""
+    frames = [one for one in request.site.chain if one.kind == "code"]
+    for at, frame in reversed(list(enumerate(frames))):
+        if frame.path not in request.sources or (frame.path, frame.span) == (request.site.path, request.site.span):
+            continue
+        site = replace(request.site, path=frame.path, span=frame.span, chain=tuple(frames[: at + 1]))
+        with suppress(Refused):
+            place = place_of(replace(request, site=site))
+            if place is not None:
+                yield place
 
 
 def answers_of(rule: str, propose: Propose, request: Request) -> tuple[Mend | Declined, ...]:

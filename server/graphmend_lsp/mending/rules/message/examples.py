@@ -92,6 +92,48 @@ def fn(x):
         run=_CALLS,
     ),
     Example(
+        "the call of a function that only says something",
+        before="""\
+import os
+
+import torch
+
+
+def print_rank_0(*values, sep=" "):
+    if int(os.environ.get("RANK", 0)) == 0:
+        ⟦print(*values, sep=sep, flush=True)⟧
+
+
+def fn(x):
+    y = x.sin()
+    print_rank_0("shape", y.shape, "of", y.dtype)
+    return y + 1
+""",
+        after="""\
+import os
+
+import torch
+
+from graphmend_support import call_in_graph
+
+
+def print_rank_0(*values, sep=" "):
+    if int(os.environ.get("RANK", 0)) == 0:
+        print(*values, sep=sep, flush=True)
+
+
+def fn(x):
+    y = x.sin()
+    call_in_graph(
+        lambda shape, dtype: print_rank_0("shape", shape, "of", dtype), y.shape, y.dtype
+    )
+    return y + 1
+""",
+        outermost="fn",
+        run=_CALLS,
+        gb_id="GB0059",
+    ),
+    Example(
         "another stream, in a loop",
         before="""\
 import sys
@@ -250,6 +292,28 @@ REFUSALS: tuple[Refusal, ...] = (
     ),
     _refusal("the line of a caller", '⟦warnings.warn("y", stacklevel=2)⟧', "stacklevel", "GB0007"),
     _refusal("arguments that are not written out", "⟦print(*y.shape)⟧", "passes values that the source does not show"),
+    Refusal(
+        "a tensor that a function shows",
+        """\
+import os
+
+import torch
+
+
+def print_rank_0(*values, sep=" "):
+    if int(os.environ.get("RANK", 0)) == 0:
+        ⟦print(*values, sep=sep, flush=True)⟧
+
+
+def fn(x):
+    y = x.sin()
+    print_rank_0("values", y)
+    return y + 1
+""",
+        "its text tells of its gradient",
+        outermost="fn",
+        gb_id="GB0059",
+    ),
     Refusal(
         "a list that is read when the operator runs",
         """\

@@ -4,7 +4,8 @@ What it does
 ------------
 ``logger.info("shape %s", x.shape)`` becomes ``call_in_graph(lambda shape: logger.info("shape %s", shape), x.shape)``. Uncompiled
 code runs the lambda at once. A graph holds one operator that runs it, with the sizes, texts, numbers and tensors of its place. An
-``if`` on a tensor around nothing but the message goes into the lambda.
+``if`` on a tensor around nothing but the message goes into the lambda. Where a function of the program only says something
+(``print_rank_0``, ``warn_once``), and what it says is not known in it, the call of that function becomes the operator.
 
 Why it costs
 ------------
@@ -28,16 +29,36 @@ which have no rule for the operator.
 
 from __future__ import annotations
 
+from graphmend_lsp.mending.facts.speakers import message_of
 from graphmend_lsp.mending.lowering.said import message_in_graph
 from graphmend_lsp.mending.rules.message import RULE
 from graphmend_lsp.mending.rules.message.examples import EXAMPLES, REFUSALS
-from graphmend_lsp.mending.syntax.break_site import Place
+from graphmend_lsp.mending.syntax.break_site import Place, calls_around
+from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.model import Declined, Mend
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
 
 def propose(place: Place) -> tuple[Mend | Declined, ...]:
-    """The message as an operator; empty when the break is no message."""
-    mend = message_in_graph(RULE.name, place)
+    """The message as an operator, where it stands or where a function is called that only says it; empty for no message."""
+    why: Refused | None = None
+    try:
+        mend = message_in_graph(RULE.name, place)
+    except Refused as refused:
+        mend, why = None, refused
+    if mend is None:
+        for call in calls_around(place.request):
+            if message_of(call.source, call.request.sources, call.site.statement) is None:
+                continue
+            try:
+                mend = message_in_graph(RULE.name, call)
+            except Refused as refused:
+                why = refused
+            place.source.rested.clear()
+            place.source.rested.update(call.source.rested)
+            if mend is not None:
+                break
+    if mend is None and why is not None:
+        raise why
     return () if mend is None else (mend,)
