@@ -315,6 +315,29 @@ def fn(x):
         gb_id="GB0059",
     ),
     Refusal(
+        "a function that says something in a branch that does more",
+        """\
+import warnings
+
+import torch
+
+
+def say_so(*args):
+    ⟦warnings.warn(*args)⟧
+
+
+def fn(x):
+    y = x.sin()
+    if y.sum() < 0:
+        say_so("negative")
+        y = y + 1
+    return y
+""",
+        "It stands under `if y.sum() < 0:`",
+        outermost="fn",
+        gb_id="GB0007",
+    ),
+    Refusal(
         "a list that is read when the operator runs",
         """\
 import torch

@@ -29,6 +29,9 @@ which have no rule for the operator.
 
 from __future__ import annotations
 
+import ast
+
+from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.speakers import message_of
 from graphmend_lsp.mending.lowering.said import message_in_graph
 from graphmend_lsp.mending.rules.message import RULE
@@ -50,6 +53,12 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
     if mend is None:
         for call in calls_around(place.request):
             if message_of(call.source, call.request.sources, call.site.statement) is None:
+                continue
+            around = call.source.parents.get(call.site.statement)
+            if isinstance(around, ast.If) and len(around.body) > 1 and Kinds(call.source).of(around.test) != "python":
+                why = Refused(
+                    f"It stands under `if {call.source.code(around.test)}:`; mend the graph break there first."
+                )
                 continue
             try:
                 mend = message_in_graph(RULE.name, call)
