@@ -261,12 +261,14 @@ class Judge:
     def _definition(self, name: str) -> ast.FunctionDef | None:
         return _defined(self.source, name)
 
-    def _is_own(self, node: ast.expr) -> bool:
-        """Whether a value is surely made by these statements, and nothing else holds it."""
+    def _is_own(self, node: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
+        """Whether a value is surely made by these statements, or a view of such a tensor, and nothing else holds it."""
         if isinstance(node, ast.Name):
+            if node.id in seen:
+                return True  # of what else the name is made of, the others tell
             values = list(self._values(node.id))
-            return bool(values) and all(value is not None and self._makes(value) for value in values)
-        return self._makes(node)
+            return bool(values) and all(value is not None and self._makes(value, seen | {node.id}) for value in values)
+        return self._makes(node, seen)
 
     def _values(self, name: str) -> Iterator[ast.expr | None]:
         """What the function gives a name; None for what is not made by these statements."""
@@ -298,19 +300,36 @@ class Judge:
                 return plain and statement.value is not None and name not in loaded(statement)  # type: ignore[attr-defined]
         return False
 
-    def _makes(self, value: ast.expr) -> bool:
+    def _makes(self, value: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
         if isinstance(value, (ast.BinOp, ast.Compare, ast.Constant, *_CONTAINERS)):
             return True
         if isinstance(value, ast.UnaryOp):
             return not isinstance(value.op, ast.UAdd)
+        if isinstance(value, ast.Subscript):
+            return self._is_part(value, seen)
         if not isinstance(value, ast.Call):
             return False
         if isinstance(value.func, ast.Attribute) and dotted(self.source, value.func) is None:
             method = value.func.attr
             if method.endswith("_") and not method.endswith("__"):
-                return not isinstance(value.func.value, ast.Name) and self._is_own(value.func.value)
+                return not isinstance(value.func.value, ast.Name) and self._is_own(value.func.value, seen)
         made = operator_called(self.source, value)
-        return made is not None and made.is_tensor and made.is_new
+        if made is None or not made.is_tensor or made.effect:
+            return False
+        return made.is_new or self._is_part(value, seen)
+
+    def _is_part(self, value: ast.expr, seen: frozenset[str]) -> bool:
+        """Whether a value is a view of a tensor that the statements have made: elements of a container are others' tensors."""
+        part = value.func if isinstance(value, ast.Call) else value
+        if not isinstance(part, (ast.Attribute, ast.Subscript)) or dotted(self.source, part) is not None:
+            return False
+        root: ast.expr = part.value
+        return (
+            isinstance(root, ast.Name)
+            and not self._is_container(root)
+            and Kinds(self.source).of(root) == "tensor"
+            and self._is_own(root, seen)
+        )
 
 
 def _is_constant(value: ast.expr | None) -> bool:
