@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import itertools
 import math
@@ -62,7 +63,7 @@ def outcome(form: str, tensor: Any) -> tuple[Any, ...]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            if re.search(r"[^=]=[^=]", form):
+            if isinstance(ast.parse(form).body[0], ast.Assign):
                 exec(form, space, {"t": t})
                 value: Any = None
             else:

@@ -82,7 +82,8 @@ DIFFERENT = [
     (torch.arange(3), torch.arange(3).flip(0), "different", "", "0 became 2 at (0) (2 of 3)"),
     (torch.ones(2, 2), torch.ones(2), "different", "", "float32(2, 2) cpu became Tensor float32(2,) cpu"),
     (t(1), t(1, dtype=torch.float64), "different", "", "float32(1,) cpu became Tensor float64(1,) cpu"),
-    (t(1), t(1).requires_grad_(), "different", "", "requires_grad"),
+    (t(1), t(2).requires_grad_(), "different", "", "requires_grad"),
+    (t(1).requires_grad_(), t(1), "different", "", "requires_grad"),
     (t(1), torch.nn.Parameter(t(1), requires_grad=False), "different", "", "became Parameter"),
     (torch.tensor(2.0), 2.0, "different", "", "became float"),
     ((t(1), t(2)), [t(1), t(2)], "different", "", "tuple of 2 became list of 2"),
@@ -112,6 +113,14 @@ def test_differences_name_the_place_and_both_values(old: Any, new: Any, severity
     assert (difference["what"], difference["where"], difference["severity"]) == ("output", where, severity)
     assert words in difference["detail"]
     assert comparison.outputs == severity
+
+
+def test_a_result_that_asks_for_a_gradient_now_is_no_other_value() -> None:
+    comparison = compared(side({"loss": t(1, 2)}), side({"loss": t(1, 2).requires_grad_()}))
+    (difference,) = comparison.differences
+    assert (difference["where"], difference["severity"]) == ("['loss']", "exception")
+    assert "zeros for None" in difference["detail"]
+    assert comparison.outputs == "different"
 
 
 def out(text: str) -> Effect:

@@ -21,6 +21,9 @@ Likeness = Literal["bit-equal", "close", "different", "not compared"]
 EffectsLikeness = Literal["equal", "moved", "different", "not compared"]
 Severity = Literal["close", "moved", "exception", "different"]
 ZEROS = "None became zeros, which an optimizer does not skip"
+GAINED = (
+    "the same values ask for a gradient (`requires_grad`), which they did not; a backward pass gives zeros for None"
+)
 LOST = "None became NaN; the original also has a gradient that is not finite"
 MAX_DIFFERENCES = 8  # of one part in one call; the rest is a number
 
@@ -217,6 +220,11 @@ def _compare_part(part: str, label: str, original: Side, mended: Side) -> list[D
             continue
         if leaf.text == other.text and (leaf.digest == other.digest if leaf.digest else leaf == other):
             continue
+        if part == "output" and other.text == f"{leaf.text} requires_grad":
+            alike = replace(leaf, text=other.text)
+            if compare_leaves(alike, other, original.blobs, mended.blobs) is None:
+                found.append(_difference(part, path, label, GAINED, "exception"))
+                continue
         words = compare_leaves(leaf, other, original.blobs, mended.blobs, signed_zeros=part != "gradient")
         if words is not None:
             found.append(_difference(part, path, label, words[1], words[0]))

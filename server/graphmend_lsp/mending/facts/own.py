@@ -24,8 +24,9 @@ def is_own(source: Source, name: str, at: ast.stmt) -> bool:
         begin = source.range(last)[1]
     else:
         values = [
-            _plain(source, one) for one in uses if not isinstance(one.ctx, ast.Load) and source.range(one)[0] < end
-        ]
+            _plain(source, one) for one in uses
+            if not isinstance(one.ctx, ast.Load) and source.range(one)[0] < end and not _is_augmented(source, one)
+        ]  # fmt: skip
         if name in parameters(function) or not values:
             return False
         if not all(value is not None and makes_tensor(source, value) for value in values):
@@ -40,6 +41,12 @@ def _plain(source: Source, target: ast.Name) -> ast.expr | None:
     """What a plain assignment gives a name."""
     made = source.parents.get(target)
     return made.value if isinstance(made, ast.Assign) and made.targets == [target] else None
+
+
+def _is_augmented(source: Source, target: ast.Name) -> bool:
+    """Whether a statement changes what the name holds in place: of a new tensor it makes no other one."""
+    change = source.parents.get(target)
+    return isinstance(change, ast.AugAssign) and change.target is target
 
 
 def _is_held(source: Source, use: ast.Name) -> bool:

@@ -18,7 +18,7 @@ from graphmend_lsp.mending.syntax.source import Source, assigned
 def carried(source: Source, statements: Sequence[ast.stmt]) -> tuple[str, ...]:
     """The names of tensors that statements fill by an index, do not bind, and alone hold."""
     filled = {name for statement in statements for one in ast.walk(statement) for name in changed_by(one)}
-    bound = {name for statement in statements for name in assigned(statement)}
+    bound = {name for statement in statements for name in _bound(statement)}
     return tuple(
         name
         for name in sorted(filled - bound)
@@ -42,7 +42,18 @@ def _changes(statement: ast.stmt, name: str) -> list[ast.AST]:
     return [one for one in ast.walk(statement) if name in changed_by(one)]
 
 
+def _bound(statement: ast.stmt) -> frozenset[str]:
+    """The names that a statement binds by more than a change in place."""
+    changed = [one.target for one in ast.walk(statement) if isinstance(one, ast.AugAssign)]
+    names = [one for one in ast.walk(statement) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
+    in_place = {one.id for one in changed if isinstance(one, ast.Name)}
+    other = {one.id for one in names if not any(one is each for each in changed)}
+    return assigned(statement) - (in_place - other)
+
+
 def _is_filling(node: ast.AST) -> bool:
     """Whether a change stores elements, which leaves a tensor's shape, dtype and place in memory."""
+    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        return True
     part = node.target if isinstance(node, ast.AugAssign) else node
     return isinstance(part, ast.Subscript) and isinstance(part.value, ast.Name) and isinstance(part.ctx, ast.Store)

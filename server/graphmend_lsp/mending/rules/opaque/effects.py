@@ -32,7 +32,7 @@ _IMPURE = ("numpy.random", "numpy.save", "numpy.load", "numpy.set", "numpy.seter
            "numpy.copyto", "numpy.fill_diagonal", "numpy.testing", "numpy.ctypeslib")  # fmt: skip
 _PURE_TORCH = frozenset((
     "torch.autograd.grad", "torch.no_grad", "torch.enable_grad", "torch.equal", "torch.from_numpy", "torch.tensor",
-    "torch.as_tensor",
+    "torch.as_tensor", "torch.autograd.Variable",
 ))  # fmt: skip
 _OF_OWN = frozenset(
     ("append", "extend", "insert", "update", "pop", "setdefault", "add", "sort", "register_hook", "discard")
@@ -156,6 +156,8 @@ class Judge:
 
     def _refuse_augmented(self, one: ast.AugAssign) -> None:
         assert isinstance(one.target, ast.Name)
+        if one.target.id in self.carried:
+            return
         if not self._is_number(one.target) and not self._is_own(one.target):
             raise Refused(f"`{first_line(self.source, one)}` changes in place what others may hold.")
 

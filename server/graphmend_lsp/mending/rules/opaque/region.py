@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from graphmend_lsp.mending.facts.bindings import KEEPERS, is_kept, makes_tensor, operator_called
+from graphmend_lsp.mending.facts.bindings import KEEPERS
 from graphmend_lsp.mending.facts.effects import changed_by
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.seen import Seen
@@ -20,13 +20,13 @@ from graphmend_lsp.mending.rules.opaque.carried import carried, unsized
 from graphmend_lsp.mending.rules.opaque.decided import conditions, fixing
 from graphmend_lsp.mending.rules.opaque.effects import Judge, deciding
 from graphmend_lsp.mending.rules.opaque.filled import made_as, made_in_front
+from graphmend_lsp.mending.rules.opaque.held import known_elsewhere
 from graphmend_lsp.mending.rules.opaque.like import ANY_SIZE, like
 from graphmend_lsp.mending.rules.opaque.sizes import feeding, follows_data, is_sized_by_data
 from graphmend_lsp.mending.rules.opaque.taken import NUMBERS, Handed, annotation_of, first_load, taken
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.endings import sets
 from graphmend_lsp.mending.syntax.formatting import first_line
-from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Site, Source, assigned, loaded
 from graphmend_lsp.model import Span
@@ -113,8 +113,8 @@ def _region(source: Source, place: Site, sources: Mapping[str, str], *, carry: b
     if not (run.gives or run.returns or filled):
         raise Refused("Code after the statements reads no tensor that they give.")
     takes, exchange = taken(source, run)
-    known = _known_elsewhere(source, function, run, inside)
-    run = replace(run, gives=(*run.gives, *filled))
+    known = known_elsewhere(source, function, run, inside)
+    run = replace(run, gives=tuple(dict.fromkeys((*run.gives, *filled))))
     results = _results(source, run, block[last])
     facts = {one.name: one.fact for one in takes if one.fact is not None}
     tensors = {one.name for one in takes if one.annotation == "Tensor"}
@@ -193,57 +193,6 @@ def _sized(
         return ""
     found = follows_data(source, statements)
     return source.code(found) if found is not None else ""
-
-
-def _known_elsewhere(source: Source, function: Function, run: Run, statements: Sequence[ast.stmt]) -> str:
-    """A result that may be a tensor that there is already, where somebody may see that it is one; "" for none."""
-    last = statements[-1]
-    if run.returns and isinstance(last, ast.Return) and last.value is not None:
-        parts = last.value.elts if isinstance(last.value, ast.Tuple) else [last.value]
-        return next((source.code(one) for one in parts if not _is_new(source, run, statements, one)), "")
-    end = source.range(run.last)[1]
-    behind = [
-        one for one in ast.walk(function) if isinstance(one, (ast.expr, ast.stmt)) and source.range(one)[0] >= end
-    ]
-    changed = any(changed_by(one) for one in behind)
-    for name in run.gives:
-        if _is_new(source, run, statements, ast.Name(name, ast.Load())):
-            continue
-        uses = [one for one in behind if isinstance(one, ast.Name) and one.id == name]
-        seen = any(is_kept(source, one) or isinstance(source.parents.get(one), ast.Return) for one in uses)
-        if seen or changed or any(isinstance(one, (ast.For, ast.While)) for one in source.ancestors(run.first)):
-            return name
-    return ""
-
-
-def _is_new(source: Source, run: Run, statements: Sequence[ast.stmt], value: ast.expr) -> bool:
-    """Whether a result is surely made by the statements, and by no other name of theirs."""
-    if not isinstance(value, ast.Name):
-        return makes_tensor(source, value)
-    binding = [at for at, one in enumerate(statements) if value.id in assigned(one)]
-    last = statements[binding[-1]] if binding else None
-    if isinstance(last, ast.Assign) and isinstance(last.targets[0], ast.Name):
-        return value.id not in run.takes and len(last.targets) == 1 and _is_fresh(source, last.value)
-    stored = [
-        one for part in statements for one in ast.walk(part)
-        if isinstance(one, ast.Name) and one.id == value.id and isinstance(one.ctx, ast.Store)
-    ]  # fmt: skip
-    made = [source.parents.get(one) for one in stored]
-    plain = [one.value for one in made if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name)]
-    return value.id not in run.takes and len(plain) == len(stored) and all(makes_tensor(source, one) for one in plain)
-
-
-def _is_fresh(source: Source, value: ast.expr) -> bool:
-    """Whether an expression surely gives a new tensor, or a part of a new one that has no name."""
-    while not makes_tensor(source, value):
-        made = operator_called(source, value) if isinstance(value, ast.Call) else None
-        part = made is not None and made.is_tensor and not made.effect
-        if not (part and isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute)):
-            return False
-        if dotted(source, value.func) is not None:
-            return False
-        value = value.func.value
-    return True
 
 
 def _run(source: Source, function: Function, block: Sequence[ast.stmt], first: int, last: int) -> Run:

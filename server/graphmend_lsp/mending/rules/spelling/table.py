@@ -72,6 +72,8 @@ SPELLINGS: tuple[Spelling, ...] = (
     Spelling("torch.get_device(A)", "A.get_device()", only=_OF_TORCH),
     Spelling("torch.result_type(A, B)", "(A + 1).dtype", where={"B": "whole"}, only=_OF_TORCH),
     Spelling("torch.result_type(A, B)", "(A * 1.5).dtype", where={"B": "fraction"}, only=_OF_TORCH),
+    Spelling("torch.autograd.Variable(A)", "A.detach()", where={"A": "tensor"}),
+    Spelling("torch.autograd.Variable(A, requires_grad=False)", "A.detach()", where={"A": "tensor"}),
     Spelling("torch.typename(A)", "A.type()", where={"A": "tensor"}),
     Spelling("numpy.ndim(A)", "A.ndim", only=_OF_TORCH),
     Spelling("A.__array__()", "A.numpy()", where={"A": "tensor"}),

@@ -1,0 +1,91 @@
+"""Which results of statements may be tensors that there are already: an operator's results are copies of those. Pure reading."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from graphmend_lsp.mending.facts.bindings import is_kept, makes_tensor, operator_called
+from graphmend_lsp.mending.facts.effects import changed_by
+from graphmend_lsp.mending.facts.kinds import Kinds
+from graphmend_lsp.mending.facts.seen import Seen
+from graphmend_lsp.mending.lowering.outlined import Run
+from graphmend_lsp.mending.syntax.imports import dotted
+from graphmend_lsp.mending.syntax.source import Function, Source, assigned
+
+
+def known_elsewhere(source: Source, function: Function, run: Run, statements: Sequence[ast.stmt]) -> str:
+    """A result that may be a tensor that there is already, where somebody may see that it is one; "" for none."""
+    last = statements[-1]
+    if run.returns and isinstance(last, ast.Return) and last.value is not None:
+        parts = last.value.elts if isinstance(last.value, ast.Tuple) else [last.value]
+        return next((source.code(one) for one in parts if not _is_new(source, run, statements, one)), "")
+    end = source.range(run.last)[1]
+    behind = [
+        one for one in ast.walk(function) if isinstance(one, (ast.expr, ast.stmt)) and source.range(one)[0] >= end
+    ]
+    changed = any(changed_by(one) for one in behind)
+    for name in run.gives:
+        if _is_new(source, run, statements, ast.Name(name, ast.Load())):
+            continue
+        uses = [one for one in behind if isinstance(one, ast.Name) and one.id == name]
+        seen = any(is_kept(source, one) or isinstance(source.parents.get(one), ast.Return) for one in uses)
+        if seen or changed or any(isinstance(one, (ast.For, ast.While)) for one in source.ancestors(run.first)):
+            return name
+    return ""
+
+
+def _is_new(source: Source, run: Run, statements: Sequence[ast.stmt], value: ast.expr) -> bool:
+    """Whether a result is surely made by the statements, and by no other name of theirs."""
+    if not isinstance(value, ast.Name):
+        return makes_tensor(source, value)
+    binding = [at for at, one in enumerate(statements) if value.id in assigned(one)]
+    last = statements[binding[-1]] if binding else None
+    if isinstance(last, ast.Assign) and isinstance(last.targets[0], ast.Name):
+        return value.id not in run.takes and len(last.targets) == 1 and _is_fresh(source, last.value)
+    stored = [
+        one for part in statements for one in ast.walk(part)
+        if isinstance(one, ast.Name) and one.id == value.id and isinstance(one.ctx, ast.Store)
+    ]  # fmt: skip
+    made = [source.parents.get(one) for one in stored]
+    made = [one for one in made if not isinstance(one, ast.AugAssign)]  # in place, of what the others made
+    plain = [one.value for one in made if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name)]
+    fresh = bool(plain) and all(_is_fresh(source, one) for one in plain)
+    return value.id not in run.takes and len(plain) == len(made) and fresh
+
+
+def _is_fresh(source: Source, value: ast.expr) -> bool:
+    """Whether an expression surely gives a new tensor, or a part of a new one that has no name."""
+    while not (makes_tensor(source, value) or _chooses(source, value)):
+        if isinstance(value, ast.Subscript) and not isinstance(value.value, ast.Name):
+            value = value.value
+            continue
+        made = operator_called(source, value) if isinstance(value, ast.Call) else None
+        part = made is not None and made.is_tensor and not made.effect
+        if not (part and isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute)):
+            return False
+        if dotted(source, value.func) is not None:
+            return False
+        value = value.func.value
+    return True
+
+
+def _chooses(source: Source, value: ast.expr) -> bool:
+    """Whether an expression chooses elements by a mask, which copies them: ``x[m]``, ``x[:, m]``."""
+    if not (isinstance(value, ast.Subscript) and Kinds(source).of(value.value) == "tensor"):
+        return False
+    parts = value.slice.elts if isinstance(value.slice, ast.Tuple) else [value.slice]
+    return any(
+        not isinstance(one, (ast.Slice, ast.Constant))
+        and Kinds(source).of(one) == "tensor"
+        and (Kinds(source).is_bool(one) or _was_bool(source, one))
+        for one in parts
+    )
+
+
+def _was_bool(source: Source, node: ast.expr) -> bool:
+    fact = Seen(source).tensor(node)
+    if fact is None or fact.dtypes != ("bool",):
+        return False
+    Seen(source).believe(node, "a mask")
+    return True
