@@ -63,6 +63,88 @@ calls = [(torch.linspace(-3, 3, 6),), (torch.full((6,), 1.5),), (torch.linspace(
 
 EXAMPLES = (
     Example(
+        "returns in more than one place",
+        before="""\
+import torch
+
+
+def fn(x):
+    y = x.sin()
+    if ⟦y.sum() > 1⟧:
+        return y.sum() * 2, y.max()
+    values = [value for value in y.tolist() if value > 0]
+    return y.sum() * len(values), y.min()
+""",
+        after="""\
+import torch
+
+from graphmend_support import operator
+
+
+def fn(x):
+    y = x.sin()
+    return _fn_operator(y)
+
+
+@operator(like=lambda y: (y.new_empty(()), y.new_empty(())))
+def _fn_operator(y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    \"\"\"Runs uncompiled, as one operator of the graph.\"\"\"
+    if y.sum() > 1:
+        return y.sum() * 2, y.max()
+    values = [value for value in y.tolist() if value > 0]
+    return y.sum() * len(values), y.min()
+""",
+        run="fn = fn\nimport torch\ncalls = [(torch.arange(4.0),), (torch.zeros(4),), (-torch.arange(4.0),)]",
+        assumes=("result-shapes", "dtype"),
+        seen=(
+            ("x", "float32 4"),
+            ("y", "float32 4"),
+            ("y.sum() * 2", "float32"),
+            ("y.max()", "float32"),
+            ("y.sum() * len(values)", "float32"),
+            ("y.min()", "float32"),
+        ),
+    ),
+    Example(
+        "a tensor that is kept where nothing takes its place has its gradient",
+        before="""\
+import torch
+
+
+def fn(x, loss):
+    hard = x * 2
+    if ⟦hard.sum() < loss.sum()⟧:
+        hard, _ = loss.topk(4)
+    return hard.mean() + loss.sum()
+""",
+        after="""\
+import torch
+
+from graphmend_support import operator
+
+
+def fn(x, loss):
+    hard = x * 2
+    hard = _fn_operator(hard, loss)
+    return hard.mean() + loss.sum()
+
+
+@operator(like=lambda hard: hard)
+def _fn_operator(hard: torch.Tensor, loss: torch.Tensor) -> torch.Tensor:
+    \"\"\"Runs uncompiled, as one operator of the graph.\"\"\"
+    if hard.sum() < loss.sum():
+        hard, _ = loss.topk(4)
+    return hard
+""",
+        run="""\
+fn = fn
+import torch
+calls = [(torch.arange(4.0, requires_grad=True), torch.arange(4.0)), (-torch.ones(4, requires_grad=True), torch.arange(4.0))]
+""",
+        assumes=("result-shapes", "dtype"),
+        seen=(("x", "float32 4"), ("loss", "float32 4"), ("hard", "float32 4"), ("_", "int64 4")),
+    ),
+    Example(
         "chosen elements that go through a function which may raise",
         _BEFORE,
         _BEFORE.replace("import torch\n", "import torch\n\nfrom graphmend_support import operator\n", 1).replace(

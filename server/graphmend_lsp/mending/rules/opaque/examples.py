@@ -923,7 +923,6 @@ def fn(x):
         y = y * 2
         if len(y) > 2:
             return y
-    return y.cos()
 """,
         "leaves the statements",
         gb_id="GB0007",

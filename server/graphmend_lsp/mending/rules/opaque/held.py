@@ -14,11 +14,24 @@ from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned
 
 
+def returns_of(source: Source, function: Function, statements: Sequence[ast.stmt]) -> list[ast.Return]:
+    """What returns from the function among statements, in the order of the text."""
+    nodes = (one for statement in statements for one in ast.walk(statement))
+    found = [one for one in nodes if isinstance(one, ast.Return) and source.function(one) is function]
+    return sorted(found, key=source.range)
+
+
+def returned(statement: ast.Return) -> list[ast.expr]:
+    """The values that a statement returns."""
+    if statement.value is None:
+        return []
+    return statement.value.elts if isinstance(statement.value, ast.Tuple) else [statement.value]
+
+
 def known_elsewhere(source: Source, function: Function, run: Run, statements: Sequence[ast.stmt]) -> str:
     """A result that may be a tensor that there is already, where somebody may see that it is one; "" for none."""
-    last = statements[-1]
-    if run.returns and isinstance(last, ast.Return) and last.value is not None:
-        parts = last.value.elts if isinstance(last.value, ast.Tuple) else [last.value]
+    if run.returns:
+        parts = [part for one in returns_of(source, function, statements) for part in returned(one)]
         return next((source.code(one) for one in parts if not _is_new(source, run, statements, one)), "")
     end = source.range(run.last)[1]
     behind = [

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from graphmend_lsp.mending.facts.bindings import KEEPERS
 from graphmend_lsp.mending.facts.effects import changed_by
@@ -20,12 +21,12 @@ from graphmend_lsp.mending.rules.opaque.carried import carried, unsized
 from graphmend_lsp.mending.rules.opaque.decided import conditions, fixing
 from graphmend_lsp.mending.rules.opaque.effects import Judge, deciding
 from graphmend_lsp.mending.rules.opaque.filled import made_as, made_in_front
-from graphmend_lsp.mending.rules.opaque.held import known_elsewhere
+from graphmend_lsp.mending.rules.opaque.held import known_elsewhere, returned, returns_of
 from graphmend_lsp.mending.rules.opaque.like import ANY_SIZE, like
 from graphmend_lsp.mending.rules.opaque.sizes import feeding, follows_data, is_sized_by_data
 from graphmend_lsp.mending.rules.opaque.taken import NUMBERS, Handed, annotation_of, first_load, taken
 from graphmend_lsp.mending.syntax import edits
-from graphmend_lsp.mending.syntax.endings import sets
+from graphmend_lsp.mending.syntax.endings import sets, surely_leaves
 from graphmend_lsp.mending.syntax.formatting import first_line
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Site, Source, assigned, loaded
@@ -99,6 +100,9 @@ def _region(source: Source, place: Site, sources: Mapping[str, str], *, carry: b
     function = place.function
     assert function is not None
     holder = unresumed(source, place)
+    if returns_of(source, function, [holder]):  # the operator returns in its place, so it goes to the function's end
+        around = [holder, *(one for one in source.ancestors(holder) if isinstance(one, ast.stmt))]
+        holder = around[around.index(function) - 1]
     block = source.block(holder)
     at = block.index(holder)
     run, first, last = _grown(source, function, block, at, carry=carry)
@@ -115,13 +119,13 @@ def _region(source: Source, place: Site, sources: Mapping[str, str], *, carry: b
     takes, exchange = taken(source, run)
     known = known_elsewhere(source, function, run, inside)
     run = replace(run, gives=tuple(dict.fromkeys((*run.gives, *filled))))
-    results = _results(source, run, block[last])
+    results = _results(source, function, run, inside)
     facts = {one.name: one.fact for one in takes if one.fact is not None}
     tensors = {one.name for one in takes if one.annotation == "Tensor"}
     numbers = {one.name for one in takes if one.annotation in NUMBERS}
-    exact = {text: made_as(source, inside, text, tensors, numbers) for text, _ in results} | {
-        one: one for one in filled
-    }
+    once = len(returns_of(source, function, inside)) < 2
+    exact = {text: made_as(source, inside, text, tensors, numbers) if once else None for text, _ in results}
+    exact |= {one: one for one in filled}
     alike = all(exact.values())
     sized = "" if alike else _sized(source, results, facts, inside)
     opened = {text for text, _ in results if sized and follows_data(source, feeding(inside, text)) is not None}
@@ -162,6 +166,8 @@ def _grown(
             last = behind
         elif (before := _needed_before(source, run, block, first, last)) is not None:
             first = before
+        elif last + 1 < len(block) and returns_of(source, function, block[first : last + 1]):
+            last = len(block) - 1
         elif not carry and (made := made_in_front(source, block, first, last, run.takes)) is not None:
             first = made
         elif last + 1 < len(block) and _goes_on(run, block[last + 1]):
@@ -197,8 +203,8 @@ def _sized(
 
 def _run(source: Source, function: Function, block: Sequence[ast.stmt], first: int, last: int) -> Run:
     run = list(block[first : last + 1])
-    leaves = [one for statement in run for one in ast.walk(statement) if isinstance(one, ast.Return)]
-    if leaves and (leaves != [run[-1]] or block is not function.body):
+    leaves = returns_of(source, function, run)
+    if leaves and last + 1 == len(block) and not (block is function.body and surely_leaves(source, run[-1])):
         raise Refused(
             f"`{first_line(source, leaves[0])}` leaves the statements; an operator gives its values at its end."
         )
@@ -303,15 +309,22 @@ def _fact(source: Source, run: Run, name: str) -> ValueFact | None:
     return next((fact for one in sorted(mine, key=source.range) if (fact := seen.of(one)) is not None), None)
 
 
-def _results(source: Source, run: Run, last: ast.stmt) -> list[tuple[str, ValueFact | None]]:
+def _results(
+    source: Source, function: Function, run: Run, statements: Sequence[ast.stmt]
+) -> list[tuple[str, ValueFact | None]]:
     """The results with what was seen of them: of names behind the statements, of what is returned there."""
     if not run.returns:
         return [(name, _fact(source, run, name)) for name in run.gives]
-    assert isinstance(last, ast.Return)
-    if last.value is None:
+    parts = [returned(one) for one in returns_of(source, function, statements)]
+    if not all(parts):
         raise Refused("The statements return nothing.")
-    parts = last.value.elts if isinstance(last.value, ast.Tuple) else [last.value]
-    return [(source.code(one), Seen(source).of(one)) for one in parts]
+    if len({len(one) for one in parts}) > 1:
+        raise Refused("The statements return another number of values in another place.")
+    found: list[tuple[str, ValueFact | None]] = []
+    for at, last in enumerate(parts[-1]):
+        facts = [fact for one in parts if (fact := Seen(source).of(one[at])) is not None]
+        found.append((source.code(last), reduce(ValueFact.joined, facts) if facts else None))
+    return found
 
 
 def _lines(source: Source, run: Run, exchange: dict[ast.AST, str]) -> tuple[str, ...]:

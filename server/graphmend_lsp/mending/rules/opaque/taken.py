@@ -116,7 +116,9 @@ def taken(source: Source, run: Run) -> tuple[tuple[Handed, ...], dict[ast.AST, s
         assert annotation is not None
         uses = [one for one in _loads(source, run) if isinstance(one, ast.Name) and one.id == name]
         cut = annotation == "Tensor" and all(_is_cut(source, one) for one in uses if isinstance(one.ctx, ast.Load))
-        cut = cut and not Kinds(source).is_bool(load)
+        cut = (
+            cut and not Kinds(source).is_bool(load) and name not in run.gives
+        )  # where nothing binds it, it is a result
         fact, flags = Seen(source).tensor(load), _holds_flags(source, load)
         text = f"{name}.detach()" if cut else name
         found.append(Handed(name, annotation, text, fact, flags, constant_of(source, load)))
