@@ -88,6 +88,44 @@ def fn(x):
         run=_CALLS,
     ),
     Example(
+        "several messages",
+        before="""\
+import torch
+
+
+def fn(x):
+    y = x.sin()
+    if ⟦torch.isnan(y).any()⟧:
+        print("NaN in y")
+        print(f"of {x.numel()} numbers up to {x.max().item():.1f}")
+    return y + 1
+""",
+        after="""\
+import torch
+
+from graphmend_support import call_in_graph
+
+
+def fn(x):
+    y = x.sin()
+    isnan_y_any = torch.isnan(y).any()
+    call_in_graph(
+        lambda isnan_any: print("NaN in y") if isnan_any else None, isnan_y_any
+    )
+    call_in_graph(
+        lambda isnan_any, x: (
+            print(f"of {x.numel()} numbers up to {x.max().item():.1f}")
+            if isnan_any
+            else None
+        ),
+        isnan_y_any,
+        x,
+    )
+    return y + 1
+""",
+        run=_CALLS,
+    ),
+    Example(
         "a function of the program that warns",
         before="""\
 import os

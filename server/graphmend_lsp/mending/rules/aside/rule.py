@@ -4,7 +4,7 @@ What it does
 ------------
 Under ``if torch.isnan(x).any():`` stand a message and what the branch computes. Each message comes in front of the ``if``, as an
 operator of the graph that says it where the condition holds (see `message`). Of what is left, ``torch.where`` chooses the values
-(see `where`). The condition has a name, and is computed once.
+(see `where`). The condition has a name, and is computed once. A branch of several messages becomes an operator for each.
 
 Why it costs
 ------------
@@ -48,6 +48,7 @@ from graphmend_lsp.model import Declined, Mend, Span, TextEdit
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
 _TITLE = "Put the message into the graph, and choose with torch.where"
+_ALONE = "Put the messages into the graph"
 
 
 def propose(place: Place) -> tuple[Mend | Declined, ...]:
@@ -57,7 +58,8 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
     if not isinstance(target, ast.If) or source.code(target).startswith("elif"):
         return ()
     messages = [one for one in target.body if message_of(source, place.request.sources, one) is not None]
-    if not messages or len(messages) == len(target.body):
+    only = len(messages) == len(target.body)
+    if not messages or (only and (len(messages) == 1 or target.orelse)):
         return ()
     if not all(source.starts_line(one) for one in target.body):
         raise Refused("The statements share a line with others; put each on its own line.")
@@ -70,6 +72,8 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
         if mend is None:
             raise Refused(f"`{first_line(source, one)}` appears only once, or late; move it out of the `if`.")
         said.append(mend)
+    if only:
+        return (_said_alone(source, target, messages, said),)
     found = choices(RULE.name, _at(place, _without(source.text.value, [source.range(one) for one in messages])))
     return tuple(one if isinstance(one, Declined) else _joined(source, target, messages, said, one) for one in found)
 
@@ -151,6 +155,27 @@ def _joined(source: Source, target: ast.If, messages: Sequence[ast.stmt], said: 
     )
 
 
+def _said_alone(source: Source, target: ast.If, messages: Sequence[ast.stmt], said: Sequence[Mend]) -> Mend:
+    """The messages of a branch that does nothing else, in place of the branch."""
+    own = source.range(target)
+    parts = [
+        _part(source, own, _with_only(source, target, one), mend) for one, mend in zip(messages, said, strict=True)
+    ]
+    beside = dict.fromkeys(edit for mend in said for edit in mend.edits if not _is_inside(source, own, edit))
+    made = [_laid_out(source, target, one) for one in _named(source, target.test, [*parts, ""])]
+    text = "\n".join(one for one in made if one).replace("\n", f"\n{source.indentation(target)}")
+    span = Span(*map(source.text.position, own))
+    return replace(
+        said[0],
+        title=_ALONE,
+        edits=(*beside, TextEdit(source.path, span, text.replace("\n", source.newline))),
+        changes=tuple(dict.fromkeys(one for mend in said for one in mend.changes)),
+        cautions=tuple(dict.fromkeys(one for mend in said for one in mend.cautions)),
+        assumes=tuple(dict.fromkeys(one for mend in said for one in mend.assumes)),
+        inductor=any(mend.inductor for mend in said),
+    )
+
+
 def _region(source: Source, target: ast.If, chosen: Mend) -> tuple[int, int]:
     """The range of the branch, with what a choice replaces together with it: a return behind it."""
     start, end = source.range(target)
@@ -167,7 +192,7 @@ def _named(source: Source, test: ast.expr, parts: Sequence[str]) -> list[str]:
     if isinstance(test, ast.Name):
         return list(parts)
     code = source.code(test)
-    *messages, chosen = parts
+    *messages, chosen = parts  # "" where nothing is chosen
     wanted = name_for(code)
     name = source.fresh("condition" if wanted in source.names else wanted)
     lines = chosen.split("\n")
@@ -177,7 +202,8 @@ def _named(source: Source, test: ast.expr, parts: Sequence[str]) -> list[str]:
     else:
         chosen = _with_name(chosen, test, name) or ""
     named = [_with_name(one, test, name) for one in messages]
-    if "\n" not in code and chosen and all(named):
+    is_chosen = bool(chosen) or not parts[-1]
+    if "\n" not in code and is_chosen and all(named):
         return [f"{name} = {code}", *(one for one in named if one is not None), chosen]
     if found := hazards(source, test):
         raise Refused(f"`{source.code(found[0].node)}` is more than a value, and would be computed twice.")
