@@ -114,7 +114,7 @@ def test_forms_that_differ_are_seen(before: str, after: str) -> None:
     assert any(outcome(before, tensor) != outcome(after, tensor) for tensor in tensors())
 
 
-HEAD = "import copy\nimport math\nimport operator\n\nimport numpy as np\nimport torch\nfrom torch.utils.data import default_collate\n\n\n"
+HEAD = "import copy\nimport math\nimport operator\n\nimport numpy as np\nimport torch\nfrom torch.autograd import Variable\nfrom torch.utils.data import default_collate\n\n\n"
 
 
 @pytest.mark.parametrize(
@@ -142,6 +142,10 @@ HEAD = "import copy\nimport math\nimport operator\n\nimport numpy as np\nimport 
         ("GB0007", "⟦copy.copy([one for one in x])⟧", "[one for one in x].copy()"),
         ("GB0007", "⟦default_collate([x.sin(), x.cos()])⟧", "torch.stack([x.sin(), x.cos()])"),
         ("GB0007", "⟦torch.typename(x.sin())⟧", "x.sin().type()"),
+        ("GB0007", "⟦Variable(x.sin())⟧ + 1", "x.sin().detach() + 1"),
+        ("GB0007", "⟦Variable(x.sin(), requires_grad=False)⟧", "x.sin().detach()"),
+        ("UserError", "⟦torch.LongTensor([n, 1])⟧.to(f)", 'torch.tensor([n, 1], dtype=torch.int64, device="cpu").to(f)'),
+        ("UserError", "⟦torch.FloatTensor(list(n))⟧", 'torch.tensor(list(n), dtype=torch.float32, device="cpu")'),
     ],
 )  # fmt: skip
 def test_form_is_written(gb_id: str, before: str, after: str) -> None:
@@ -159,6 +163,10 @@ def test_form_is_written(gb_id: str, before: str, after: str) -> None:
         ("GB0059", "[⟦operator.setitem(x, 0, n)⟧]"),
         ("GB0156", "⟦n.is_signed()⟧"),
         ("GB0007", "⟦torch.typename(n)⟧"),
+        ("GB0007", "⟦Variable(n)⟧"),
+        ("GB0007", "⟦Variable(x.sin(), requires_grad=True)⟧"),
+        ("UserError", "⟦torch.LongTensor(n)⟧"),
+        ("UserError", "⟦torch.LongTensor([n], device=f)⟧"),
         ("GB0007", "⟦default_collate([])⟧"),
         ("GB0007", "⟦default_collate([1, 2])⟧"),
         ("GB0033", "⟦np.prod(x.shape)⟧"),

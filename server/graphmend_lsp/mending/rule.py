@@ -46,7 +46,7 @@ class Declaration:
 
     def is_about(self, site: Break) -> bool:
         """Whether the rule is asked about a break."""
-        if self.breaks is None or not self.breaks.isdisjoint(site.ids):
+        if self.breaks is None or not self.breaks.isdisjoint(site.ids or {site.gb_type}):
             return True
         return self.branching and "branching" in site.gb_type.lower()
 

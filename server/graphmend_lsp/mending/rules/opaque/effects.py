@@ -26,6 +26,7 @@ _PURE = frozenset((
     "map", "max", "min", "pow", "range", "reversed", "round", "set", "slice", "sorted", "sum", "tuple", "zip",
 ))  # fmt: skip
 _CONTAINERS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp)
+_MAKERS = ("list", "dict", "set")
 _TELLING = ("repr", "str", "format", "type", "vars", "dir", "id")
 _PURE_PACKAGES = ("math.", "operator.", "itertools.", "copy.", "functools.reduce", "numpy.")
 _IMPURE = ("numpy.random", "numpy.save", "numpy.load", "numpy.set", "numpy.seterr", "numpy.fromfile", "numpy.memmap", "numpy.put",
@@ -138,7 +139,7 @@ class Judge:
 
     def _is_container(self, name: ast.Name) -> bool:
         """Whether a name may hold a container that the statements have made, whose elements others may hold."""
-        return any(isinstance(value, _CONTAINERS) for value in self._values(name.id))
+        return any(makes_container(self.source, value) for value in self._values(name.id) if value is not None)
 
     def _is_number(self, node: ast.expr) -> bool:
         """Whether a value is surely no tensor."""
@@ -303,7 +304,7 @@ class Judge:
         return False
 
     def _makes(self, value: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
-        if isinstance(value, (ast.BinOp, ast.Compare, ast.Constant, *_CONTAINERS)):
+        if isinstance(value, (ast.BinOp, ast.Compare, ast.Constant)) or makes_container(self.source, value):
             return True
         if isinstance(value, ast.UnaryOp):
             return not isinstance(value.op, ast.UAdd)
@@ -332,6 +333,14 @@ class Judge:
             and Kinds(self.source).of(root) == "tensor"
             and self._is_own(root, seen)
         )
+
+
+def makes_container(source: Source, value: ast.expr) -> bool:
+    """Whether an expression makes a list, a dict or a set: written out, or ``list()``."""
+    made = value.func if isinstance(value, ast.Call) else None
+    return isinstance(value, _CONTAINERS) or (
+        made is not None and any(is_builtin(source, made, one) for one in _MAKERS)
+    )
 
 
 def _is_constant(value: ast.expr | None) -> bool:

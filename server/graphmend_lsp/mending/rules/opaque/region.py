@@ -19,7 +19,7 @@ from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.lowering.outlined import Run, run_of, unresumed
 from graphmend_lsp.mending.rules.opaque.carried import carried, unsized
 from graphmend_lsp.mending.rules.opaque.decided import conditions, fixing
-from graphmend_lsp.mending.rules.opaque.effects import Judge, deciding
+from graphmend_lsp.mending.rules.opaque.effects import Judge, deciding, makes_container
 from graphmend_lsp.mending.rules.opaque.filled import made_as, made_in_front
 from graphmend_lsp.mending.rules.opaque.held import known_elsewhere, returned, returns_of
 from graphmend_lsp.mending.rules.opaque.like import ANY_SIZE, like
@@ -234,7 +234,7 @@ def _needed_before(source: Source, run: Run, block: Sequence[ast.stmt], first: i
     found = first
     for name in run.takes:
         begun = [at for at in range(first) if name in assigned(block[at])]
-        if begun and _is_container(block[begun[-1]]) and _fills(block[first : last + 1], name):
+        if begun and _is_container(source, block[begun[-1]]) and _fills(block[first : last + 1], name):
             found = min(found, begun[-1])
             continue
         if name == "self" or annotation_of(source, first_load(source, run, name)) is not None:
@@ -246,8 +246,9 @@ def _needed_before(source: Source, run: Run, block: Sequence[ast.stmt], first: i
     return found if found < first else None
 
 
-def _is_container(made: ast.stmt) -> bool:
-    return isinstance(made, (ast.Assign, ast.AnnAssign)) and isinstance(made.value, (ast.List, ast.Dict, ast.Set))
+def _is_container(source: Source, made: ast.stmt) -> bool:
+    value = made.value if isinstance(made, (ast.Assign, ast.AnnAssign)) else None
+    return value is not None and makes_container(source, value)
 
 
 def _fills(statements: Sequence[ast.stmt], name: str) -> bool:

@@ -99,7 +99,9 @@ def _arguments_match(source: Source, form: ast.Call, node: ast.Call, parts: Part
         ]
         parts[rest.value.id] = words
         given = given[: len(wanted)]
-    elif node.keywords:
+    elif {one.arg: ast.dump(one.value) for one in node.keywords} != {
+        one.arg: ast.dump(one.value) for one in form.keywords
+    }:
         return False
     if len(given) != len(wanted) or any(isinstance(one, ast.Starred) for one in given):
         return False
@@ -133,6 +135,7 @@ def _text(
         return f"({inner}).{form.attr}" if isinstance(form.value, ast.BinOp) else f"{inner}.{form.attr}"
     if isinstance(form, ast.Call):
         arguments = [_text(source, one, parts, at, added, inside=True) for one in form.args]
+        arguments += [f"{one.arg}={_text(source, one.value, parts, at, added)}" for one in form.keywords]
         return f"{_text(source, form.func, parts, at, added)}({', '.join(one for one in arguments if one)})"
     if isinstance(form, ast.Subscript):
         return (
@@ -147,7 +150,7 @@ def _text(
         return f"{left}{sign}{right}" if plain else f"{left} {sign} {right}"
     if isinstance(form, ast.Compare):
         return f"{_text(source, form.left, parts, at, added)} == {_text(source, form.comparators[0], parts, at, added)}"
-    return ast.unparse(form)
+    return f'"{form.value}"' if isinstance(form, ast.Constant) and isinstance(form.value, str) else ast.unparse(form)
 
 
 def _is_taken(source: Source, name: str, at: ast.expr) -> bool:
@@ -174,7 +177,8 @@ def _is(source: Source, node: ast.expr, kind: Kind) -> bool:
         return _is_size(source, node)
     if kind == "tensors":
         return isinstance(node, ast.List) and bool(node.elts) and all(_is(source, one, "tensor") for one in node.elts)
-    return isinstance(_made(source, node), _MADE[kind])
+    made = _made(source, node)
+    return isinstance(made, _MADE[kind]) or _is_called(source, made, kind)
 
 
 def _made(source: Source, node: ast.expr) -> ast.expr | None:
@@ -189,6 +193,11 @@ def _made(source: Source, node: ast.expr) -> ast.expr | None:
         if isinstance(one, ast.Name) and one.id == node.id and not isinstance(one.ctx, ast.Load)
     ]
     return last_value(source, node.id, statement) if len(stored) == 1 else None
+
+
+def _is_called(source: Source, value: ast.expr | None, kind: Kind) -> bool:
+    """Whether an expression is ``list(...)`` or ``dict(...)``."""
+    return isinstance(value, ast.Call) and kind in _MADE and is_builtin(source, value.func, kind)
 
 
 def _is_sizes(source: Source, node: ast.expr) -> bool:

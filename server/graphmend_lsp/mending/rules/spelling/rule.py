@@ -58,8 +58,8 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
             if problem := unfit(source, row, parts):
                 declined.append(Declined(RULE.name, problem))
                 continue
-            if "=" in row.after.replace("==", "") and not isinstance(source.parents[one], ast.Expr):
-                continue  # a statement
+            if isinstance(ast.parse(row.after).body[0], ast.Assign) and not isinstance(source.parents[one], ast.Expr):
+                continue
             text, added = written(source, row, parts, one)
             return (_mend(source, one, f"Write {text}", [*added, edits.rewrite(source, one, text)]),)
     return tuple(declined[-1:])

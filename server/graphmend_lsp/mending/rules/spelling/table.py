@@ -53,6 +53,17 @@ class Spelling:
 
 
 _OF_TORCH = frozenset({"GB0208"})
+_NUMBERS = (
+    "[1, 2]",
+    "[1.5, -2.0]",
+    "[]",
+    "[[1, 2], [3, 4]]",
+    "[True]",
+    "[float('nan')]",
+    "[2**40]",
+    "[t.detach().sum()]",
+    "[None]",
+)
 
 SPELLINGS: tuple[Spelling, ...] = (
     Spelling("pow(A, B)", "A ** B", such_as={"A": ("t", "2", "0.5"), "B": ("t", "2", "0.5", "-1", "0")}),
@@ -74,6 +85,42 @@ SPELLINGS: tuple[Spelling, ...] = (
     Spelling("torch.result_type(A, B)", "(A * 1.5).dtype", where={"B": "fraction"}, only=_OF_TORCH),
     Spelling("torch.autograd.Variable(A)", "A.detach()", where={"A": "tensor"}),
     Spelling("torch.autograd.Variable(A, requires_grad=False)", "A.detach()", where={"A": "tensor"}),
+    Spelling(
+        "torch.LongTensor(A)",
+        'torch.tensor(A, dtype=torch.int64, device="cpu")',
+        where={"A": "list"},
+        such_as={"A": _NUMBERS},
+    ),
+    Spelling(
+        "torch.IntTensor(A)",
+        'torch.tensor(A, dtype=torch.int32, device="cpu")',
+        where={"A": "list"},
+        such_as={"A": _NUMBERS},
+    ),
+    Spelling(
+        "torch.FloatTensor(A)",
+        'torch.tensor(A, dtype=torch.float32, device="cpu")',
+        where={"A": "list"},
+        such_as={"A": _NUMBERS},
+    ),
+    Spelling(
+        "torch.DoubleTensor(A)",
+        'torch.tensor(A, dtype=torch.float64, device="cpu")',
+        where={"A": "list"},
+        such_as={"A": _NUMBERS},
+    ),
+    Spelling(
+        "torch.BoolTensor(A)",
+        'torch.tensor(A, dtype=torch.bool, device="cpu")',
+        where={"A": "list"},
+        such_as={"A": _NUMBERS},
+    ),
+    Spelling(
+        "torch.ByteTensor(A)",
+        'torch.tensor(A, dtype=torch.uint8, device="cpu")',
+        where={"A": "list"},
+        such_as={"A": _NUMBERS},
+    ),
     Spelling("torch.typename(A)", "A.type()", where={"A": "tensor"}),
     Spelling("numpy.ndim(A)", "A.ndim", only=_OF_TORCH),
     Spelling("A.__array__()", "A.numpy()", where={"A": "tensor"}),
