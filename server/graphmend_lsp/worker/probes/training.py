@@ -63,20 +63,22 @@ def _is_differentiable(subject: Subject, call: Arguments) -> bool:
 
 @contextmanager
 def _second(subject: Subject, _call: Arguments) -> Iterator[Subject]:
-    """The results are the first gradients, and those of their sum."""
+    """The results are the first gradients, and those of their sum; zeros where an input has none: no optimizer sees that."""
 
     def called(*args: Any, **kwargs: Any) -> list[torch.Tensor | None]:
-        leaves = [one for _, one in tensors_of((args, kwargs)) if one.requires_grad and one.is_leaf]
-        leaves += [one for one in _parameters(subject) if one.requires_grad]
+        inputs = [one for _, one in tensors_of((args, kwargs)) if one.requires_grad and one.is_leaf]
+        leaves = [*inputs, *(one for one in _parameters(subject) if one.requires_grad)]
         results = _gives(subject.function(*args, **kwargs))
         if not results or not leaves:
             return []
         first = torch.autograd.grad([one.sum() for one in results], leaves, create_graph=True, allow_unused=True)
         again = [one for one in first if one is not None and one.requires_grad]
-        second: Sequence[torch.Tensor | None] = ()
+        second: Sequence[torch.Tensor | None] = [None] * len(leaves)
         if again:
             second = torch.autograd.grad([one.sum() for one in again], leaves, allow_unused=True)
-        return [None if one is None else one.detach() for one in (*first, *second)]
+        zeros = [torch.zeros_like(one) for one in inputs] + [None] * (len(leaves) - len(inputs))
+        pairs = zip((*first, *second), zeros * 2, strict=True)
+        return [none if one is None else one.detach() for one, none in pairs]
 
     yield replace(subject, function=called)
 
