@@ -69,7 +69,7 @@ def outcome(source: str, run: str, backend: str | None = None, extra: Any = None
                 torch.manual_seed(0)
                 result = fn(*arguments)
                 result = repr(result)
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 result = (type(error), str(error))
         root.removeHandler(handler)
         root.setLevel(level)

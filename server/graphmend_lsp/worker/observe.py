@@ -103,7 +103,7 @@ def observe(
                 for name, leaf in leaves:
                     if leaf.grad is not None:
                         take_into(parts["gradient"], leaf.grad, store, name, {})
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # `sys.exit` in a call is an exception like any other
         raised = _raised(error, stage)
     effects = listener.take()
     for _, leaf in leaves:

@@ -7,7 +7,6 @@ number would do, following stops with the reason and the line. Nothing here make
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from graphmend_lsp.mending.facts.kinds import Kinds
@@ -387,13 +386,7 @@ class Flow:
         return render(self.source, node)
 
     def _refuse(self, node: ast.expr, parent: ast.AST | None) -> None:
+        if isinstance(node, ast.Name) and uses.is_where_failing(self.source, node):
+            self.exchange[node] = f"{node.id}.item()"
+            return
         raise Refused(f"{self.line(node)}: {why_number(self.source, node, parent)}.")
-
-
-def conditions(flow: Flow) -> Iterator[ast.expr]:
-    """The conditions that the number decides, each once, in the order of the text."""
-    seen: set[ast.AST] = set()
-    for one in sorted(flow.tests, key=lambda node: (node.lineno, node.col_offset)):
-        if one not in seen:
-            seen.add(one)
-            yield one

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import ast
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.scalars import Read, plain, read_of
+from graphmend_lsp.mending.lowering import number_uses as uses
 from graphmend_lsp.mending.lowering.choice import choices
-from graphmend_lsp.mending.lowering.number_flow import Flow, conditions
+from graphmend_lsp.mending.lowering.number_flow import Flow
 from graphmend_lsp.mending.rule import Request
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.break_site import Place, answers_of
@@ -108,7 +109,7 @@ def chained(
     Raises:
         Refused: with the reason of the where rule, when it declines one of the conditions.
     """
-    tests = list(conditions(flow))
+    tests = [one for one in conditions(flow) if not _is_check(source, one)]  # those are mended by themselves
     if not tests:
         return list(spots), [], [], []
     text = apply_edits(source.text.value, spots)
@@ -145,6 +146,21 @@ def chained(
 
 def _choose(place: Place) -> tuple[Mend | Declined, ...]:
     return choices("where", place)
+
+
+def _is_check(source: Source, test: ast.expr) -> bool:
+    """Whether a condition is that of a branch that ends in an exception, behind what it says."""
+    branch = source.statement(test)
+    return isinstance(branch, ast.If) and test in ast.walk(branch.test) and uses.ends(source, branch)
+
+
+def conditions(flow: Flow) -> Iterator[ast.expr]:
+    """The conditions that the number decides, each once, in the order of the text."""
+    seen: set[ast.AST] = set()
+    for one in sorted(flow.tests, key=lambda node: (node.lineno, node.col_offset)):
+        if one not in seen:
+            seen.add(one)
+            yield one
 
 
 def _test_left(now: Source, wanted: set[str], functions: set[str]) -> ast.expr | None:

@@ -9,6 +9,7 @@ import ast
 
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.scalars import read_of
+from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.source import Source
 
 TAKES_TENSOR = frozenset((
@@ -45,6 +46,27 @@ def is_kept(source: Source, kinds: Kinds, call: ast.expr) -> bool:
     other = parent.right if parent.left is call else parent.left
     number = kinds.of(other) == "python" or read_of(source, kinds, other) is not None
     return not number and not isinstance(parent.op, (ast.Add, ast.Sub))
+
+
+def ends(source: Source, branch: ast.If) -> bool:
+    """Whether a branch that nothing else stands beside ends in an exception, or in ``sys.exit``, behind other statements."""
+    last = branch.body[-1]
+    called = last.value if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call) else None
+    loops = any(isinstance(one, (ast.For, ast.While, ast.FunctionDef, ast.Lambda)) for one in ast.walk(branch))
+    exits = called is not None and dotted(source, called.func) == "sys.exit"
+    return not (branch.orelse or loops) and (exits or (isinstance(last, ast.Raise) and len(branch.body) > 1))
+
+
+def is_where_failing(source: Source, node: ast.expr) -> bool:
+    """Whether an expression stands in a branch that ends in an exception or in ``sys.exit``: Python reads the tensor there."""
+    inner: ast.AST = node
+    for one in source.ancestors(node):
+        if isinstance(one, ast.If) and inner in one.body:
+            return ends(source, one)
+        if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            return False
+        inner = one
+    return False
 
 
 def second(node: ast.expr, operation: ast.BinOp, is_same_kind: bool) -> str | None:

@@ -65,6 +65,76 @@ _TORCH_SAYS = _TORCH.replace(
 
 MORE_EXAMPLES = (
     Example(
+        "what it says before it raises",
+        before="""\
+import torch
+
+
+def fn(x):
+    y = x.log()
+    if ⟦torch.isnan(y).any()⟧:
+        print(f"NaN for numbers from {x.min().item():.1f}")
+        raise ValueError("negative numbers")
+    return y * 2
+""",
+        after="""\
+import torch
+
+from graphmend_support import check
+
+
+def fn(x):
+    y = x.log()
+    check(
+        ~torch.isnan(y).any(),
+        lambda x: (
+            print(f"NaN for numbers from {x.min().item():.1f}"),
+            ValueError("negative numbers"),
+        )[-1],
+        x,
+    )
+    return y * 2
+""",
+        run="fn = fn\nimport torch\ncalls = [(torch.arange(1.0, 4.0),), (torch.ones(3),)]",
+    ),
+    Example(
+        "a program that ends itself",
+        before="""\
+import sys
+
+import torch
+
+
+def fn(x):
+    loss = x.sum()
+    if not ⟦torch.isfinite(loss)⟧:
+        print("Loss is {}, stopping training".format(loss.item()))
+        sys.exit(1)
+    return loss * 2
+""",
+        after="""\
+import sys
+
+import torch
+
+from graphmend_support import check
+
+
+def fn(x):
+    loss = x.sum()
+    check(
+        torch.isfinite(loss),
+        lambda loss: (
+            print("Loss is {}, stopping training".format(loss.item())),
+            SystemExit(1),
+        )[-1],
+        loss,
+    )
+    return loss * 2
+""",
+        run="fn = fn\nimport torch\ncalls = [(torch.ones(3),), (torch.zeros(2),)]",
+    ),
+    Example(
         "what torch checks of a tensor",
         _TORCH,
         _MENDED,
@@ -134,6 +204,38 @@ def fn(x):
     ),
 )
 MORE_REFUSALS = (
+    Refusal(
+        "what it says shows a tensor",
+        """\
+import torch
+
+
+def fn(x):
+    y = x.log()
+    if ⟦torch.isnan(y).any()⟧:
+        print("NaN in", y)
+        raise ValueError("negative numbers")
+    return y * 2
+""",
+        "its text tells of its gradient",
+    ),
+    Refusal(
+        "what it says in one of two cases",
+        """\
+import sys
+
+import torch
+
+
+def fn(x):
+    y = x.log()
+    if ⟦torch.isnan(y).any()⟧ or torch.isinf(y).any():
+        print("no number")
+        sys.exit()
+    return y * 2
+""",
+        "ask each in an `if` of its own",
+    ),
     Refusal(
         "what torch checks, with a message from elsewhere",
         _TORCH.replace("x > 0)", "x > 0, message)").replace(

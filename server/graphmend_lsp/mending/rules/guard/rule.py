@@ -4,9 +4,9 @@ What it does
 ------------
 The condition of ``if bad: raise E("...")`` or of an ``assert`` is computed where it is. An operator of the graph takes it and
 raises the same exception: `check` of the support module. Where the exception is made of values (sizes, numbers of tensors), a
-lambda makes it when the check fails. `torch._check_tensor_all` reads its tensor, too, and becomes such a check. A file that
-cannot import the module gets an operator of its own (`torch.library.custom_op`; `torch._assert_async` of its value keeps the
-compiler from dropping it). GraphMend offers two other mends: the exception is raised at the end of the function that
+lambda makes it when the check fails; it also says what the branch says before it raises, or ends the program (``sys.exit``).
+`torch._check_tensor_all` reads its tensor, too, and becomes such a check. A file that cannot import the module gets an operator
+of its own (`torch.library.custom_op`; `torch._assert_async` of its value keeps the compiler from dropping it). GraphMend offers two other mends: the exception is raised at the end of the function that
 TorchDynamo compiles, or the check becomes `torch._assert_async` or an `assert` of a tensor, which raises a RuntimeError. An
 assertion that a container or an object is there asks `bool` of it, which is the same.
 
@@ -62,6 +62,7 @@ from graphmend_lsp.mending.rules.guard.called import Called, called_check, raise
 from graphmend_lsp.mending.rules.guard.checks import Assertion, Check, Raise, check_of, on_tensors
 from graphmend_lsp.mending.rules.guard.graph import InGraph, assert_in_graph, raise_in_graph
 from graphmend_lsp.mending.rules.guard.operator import raise_in_operator
+from graphmend_lsp.mending.rules.guard.spoken import Spoken, raise_saying, spoken_check
 from graphmend_lsp.mending.syntax.break_site import AT_EDGE, Place, is_free
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.outermost import outermost
@@ -90,6 +91,9 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
     if (called := called_check(source, place.site)) is not None:
         return (_of_torch(place, place.function, called),)
     check = _check(source, place.site)
+    spoken = spoken_check(source, request.sources, place.site.statement) if check is None else None
+    if spoken is not None and source.range(place.node)[1] <= source.range(spoken.statement.test)[1]:
+        return (_of_spoken(place, place.function, spoken),)
     if check is None:
         return ()
     if isinstance(check, Assertion) and guard_truth.GB_IDS & place.gb_ids:
@@ -150,6 +154,19 @@ def _of_torch(place: Place, function: Function, check: Called) -> Mend | Decline
         return Declined(RULE.name, made)
     test = (site.path, place.source.span(check.condition))
     title = f"Mend graph break: raise {what} in the graph"
+    return Mend(RULE.name, title, site.path, site.span, made.edits, (test,), made.changes, assumes=made.assumes)
+
+
+def _of_spoken(place: Place, function: Function, check: Spoken) -> Mend | Declined:
+    """The check that says something first, as one of the support module."""
+    request, source, site = place.request, place.source, place.request.site
+    if not _stays_uncaught(place.site):
+        return Declined(RULE.name, _IN_TRY)
+    made = handling(request, check.error) or raise_saying(source, function, check, request.sources)
+    if isinstance(made, str):
+        return Declined(RULE.name, made)
+    test = (site.path, source.span(check.statement.test))
+    title = f"Mend graph break: raise {check.error} in the graph"
     return Mend(RULE.name, title, site.path, site.span, made.edits, (test,), made.changes, assumes=made.assumes)
 
 

@@ -27,6 +27,40 @@ calls = [(torch.arange(1.0, 5.0),), (torch.tensor([0.1, 0.7, 0.30000001, 9.0]),)
 
 EXAMPLES: tuple[Example, ...] = (
     Example(
+        "what a check says when it fails",
+        before="""\
+import math
+import sys
+
+import torch
+
+
+def fn(x):
+    loss = x.sum()
+    loss_value = ⟦loss.item()⟧
+    if not math.isfinite(loss_value):
+        print(f"Loss is {loss_value:.1f}, stopping training")
+        sys.exit(1)
+    return loss * 2
+""",
+        after="""\
+import math
+import sys
+
+import torch
+
+
+def fn(x):
+    loss = x.sum()
+    loss_value = loss.detach().clone()
+    if not loss_value.isfinite():
+        print(f"Loss is {loss_value.item():.1f}, stopping training")
+        sys.exit(1)
+    return loss * 2
+""",
+        gb_id=_ID,
+    ),
+    Example(
         "a factor",
         before="""\
 def fn(x):
