@@ -6,9 +6,10 @@ The condition of ``if bad: raise E("...")`` or of an ``assert`` is computed wher
 raises the same exception: `check` of the support module. Where the exception is made of values (sizes, numbers of tensors), a
 lambda makes it when the check fails; it also says what the branch says before it raises, or ends the program (``sys.exit``).
 `torch._check_tensor_all` reads its tensor, too, and becomes such a check. A file that cannot import the module gets an operator
-of its own (`torch.library.custom_op`; `torch._assert_async` of its value keeps the compiler from dropping it). GraphMend offers two other mends: the exception is raised at the end of the function that
-TorchDynamo compiles, or the check becomes `torch._assert_async` or an `assert` of a tensor, which raises a RuntimeError. An
-assertion that a container or an object is there asks `bool` of it, which is the same.
+of its own (`torch.library.custom_op`; `torch._assert_async` of its value keeps the compiler from dropping it). GraphMend offers
+two other mends: the exception is raised at the end of the function that TorchDynamo compiles, or the check becomes
+`torch._assert_async` or an `assert` of a tensor, which raises a RuntimeError. An assertion that a container or an object is
+there asks `bool` of it, which is the same.
 
 Why it costs
 ------------
