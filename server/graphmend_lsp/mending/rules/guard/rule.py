@@ -89,14 +89,9 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
     source = place.source
     if place.function is None:
         return ()
-    if (called := called_check(source, place.site)) is not None:
-        return (_of_torch(place, place.function, called),)
     check = _check(source, place.site)
-    spoken = spoken_check(source, request.sources, place.site.statement) if check is None else None
-    if spoken is not None and source.range(place.node)[1] <= source.range(spoken.statement.test)[1]:
-        return (_of_spoken(place, place.function, spoken),)
     if check is None:
-        return ()
+        return _of_others(place, place.function)
     if isinstance(check, Assertion) and guard_truth.GB_IDS & place.gb_ids:
         if guard_truth.is_asked(check):
             return ()
@@ -142,6 +137,16 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
     else:
         reasons.append(graph)
     return tuple(answers) or tuple(Declined(RULE.name, reason) for reason in dict.fromkeys(reasons))
+
+
+def _of_others(place: Place, function: Function) -> tuple[Mend | Declined, ...]:
+    """The mend of a check that is a call of torch's, or says something before it raises; empty when it is neither."""
+    if (called := called_check(place.source, place.site)) is not None:
+        return (_of_torch(place, function, called),)
+    spoken = spoken_check(place.source, place.request.sources, place.site.statement)
+    if spoken is None or place.source.range(place.node)[1] > place.source.range(spoken.statement.test)[1]:
+        return ()
+    return (_of_spoken(place, function, spoken),)
 
 
 def _of_torch(place: Place, function: Function, check: Called) -> Mend | Declined:
