@@ -17,11 +17,13 @@ from graphmend_lsp.mending.facts.scalars import Scalars
 from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned
+from graphmend_lsp.mending.syntax.support import is_supported
 
 _READS = ("item", "tolist")
 _NUMBERS = (*_READS, "size", "numel", "dim", "nelement", "stride")
 _BUILTINS = ("int", "float", "bool", "len", "abs", "round", "min", "max", "sum", "pow", "range", "divmod")
 _WHOLE_DTYPES = frozenset(("bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64"))
+_UNCOMPILED = ("defer", "call_in_graph", "check")
 _RAISING = (ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.LShift, ast.RShift)
 
 
@@ -81,7 +83,14 @@ class Arithmetic:
         return next((one for one in tests if self._comes(one.test, names)), None)
 
     def _nodes(self) -> Iterator[ast.AST]:
-        return (one for one in ast.walk(self.function) if one not in self.apart)
+        later = {id(each) for one in ast.walk(self.function) if self._is_later(one) for each in ast.walk(one)}
+        return (one for one in ast.walk(self.function) if one not in self.apart and id(one) not in later)
+
+    def _is_later(self, node: ast.AST) -> bool:
+        """Whether a node is the body of a lambda that a function of the support module calls uncompiled."""
+        given = self.source.parents.get(node)
+        call = self.source.parents.get(given) if isinstance(given, ast.Lambda) and given.body is node else None
+        return isinstance(call, ast.Call) and any(is_supported(self.source, call.func, one) for one in _UNCOMPILED)
 
     def _is_whole(self, node: ast.expr) -> bool:
         """Whether ``int`` takes it without an error: whole numbers, what is read of such a tensor, sizes."""

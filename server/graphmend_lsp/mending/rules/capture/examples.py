@@ -60,6 +60,33 @@ def fn(x):
         gb_id="GB0036",
     ),
     Example(
+        "a number that a message needs, which runs uncompiled",
+        before="""\
+import torch
+from graphmend_support import call_in_graph
+
+
+def fn(x):
+    kept = ⟦x[x > 0]⟧
+    call_in_graph(lambda kept: print(1 / kept.numel(), 1 / kept.sum().item()), kept)
+    return kept * 2
+""",
+        after="""\
+import torch
+from graphmend_support import call_in_graph, captures
+
+
+# TorchDynamo keeps numbers and sizes of tensors in the graph.
+@captures(capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True)
+def fn(x):
+    kept = x[x > 0]
+    call_in_graph(lambda kept: print(1 / kept.numel(), 1 / kept.sum().item()), kept)
+    return kept * 2
+""",
+        run="fn = fn\nimport torch\ncalls = [(torch.tensor(x),) for x in ([1.0, -1.0, 2.0], [3.0, -2.0, -3.0], [1.0])]",
+        gb_id="GB0036",
+    ),
+    Example(
         "a file that asks whether it is traced by torch.jit",
         before="""\
 import torch
