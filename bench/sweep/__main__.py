@@ -1,10 +1,10 @@
 """Every model of a package under Dynamo, with inputs that GraphMend makes up, and what mending leaves of their breaks.
 
-    python bench/sweep [--package NAME] [--python PY] [--half odd|even] [--shard I/N] [--match WORD]
+    python bench/sweep [--package NAME | --folder DIR] [--python PY] [--half odd|even] [--shard I/N] [--match WORD]
                        [--keep FILE [--again]] [--seconds S] [--check] [--page FILE]
 
-A row is a file: every ``modeling_*.py`` of transformers; of another package, each entry of ``bench/sweep/NAME_models.py``. A file's
-entries are those that `graphmend-lsp` finds itself; the first that runs is mended as `graphmend-lsp mend --overlay` does, by safe mends, and nothing is
+A row is a file: every ``modeling_*.py`` of transformers; of another package, each entry of ``bench/sweep/NAME_models.py``; of a
+folder, each Python file in it: programs of your own, or such as people have published. A file's entries are those that `graphmend-lsp` finds itself; the first that runs is mended as `graphmend-lsp mend --overlay` does, by safe mends, and nothing is
 written. `--check` only counts breaks. With --keep each row is added to FILE (JSON, one row a line) when it is made, so a sweep that was
 stopped goes on where it was; the files of shards are merged by writing them one after the other.
 
@@ -22,6 +22,7 @@ import runpy
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +40,7 @@ from graphmend_lsp.engine.session import Session  # noqa: E402
 from graphmend_lsp.engine.shard import BadShardError, Shard, parse_shard  # noqa: E402
 from graphmend_lsp.model import Entry, Plan  # noqa: E402
 
+_OWN = "graphmend_entry"
 _NOT_PYTORCH = re.compile(r"modeling_(tf|flax)_")
 _WHERE = """
 import sys
@@ -65,6 +67,7 @@ class Target:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--package", default="transformers", metavar="NAME")
+    parser.add_argument("--folder", type=Path, metavar="DIR", help="the programs in a folder, not a package")
     parser.add_argument("--python", default=sys.executable, metavar="PY", help="the interpreter that has the package")
     parser.add_argument("--half", choices=("odd", "even"))
     parser.add_argument("--shard", metavar="I/N", help="sweep part I of N")
@@ -82,7 +85,7 @@ def main() -> int:
         shard = None if arguments.shard is None else parse_shard(arguments.shard)
     except BadShardError as error:
         parser.error(str(error))
-    every, version = targets(arguments.package, arguments.python)
+    every, version = programs(arguments.folder) if arguments.folder else targets(arguments.package, arguments.python)
     chosen = share(every, shard, arguments.half, arguments.match, arguments.every)
     if not chosen:
         parser.error("there is nothing to run")
@@ -97,10 +100,22 @@ def main() -> int:
 
     asyncio.run(sweep(arguments.python, todo, version, arguments.seconds, arguments.check, keep))
     rows = [kept[one.name] for one in chosen if one.name in kept]
+    name = arguments.package if arguments.folder is None else arguments.folder.name
     if arguments.page:
-        arguments.page.write_text(page(arguments.package, version, rows, len(every), arguments.seconds))
+        arguments.page.write_text(page(name, version, rows, len(every), arguments.seconds))
     print(totals(rows))
     return 1 if any(row.row.differs for row in rows) else 0
+
+
+def programs(folder: Path) -> tuple[list[Target], str]:
+    """The Python files of a folder that have an entry, in order, and what tells their texts from others: a checksum."""
+    files = sorted(folder.resolve().glob("*.py"))
+    texts = [path.read_text("utf-8") for path in files]
+    named = [(path.name, guess_entries(text, str(path))) for path, text in zip(files, texts, strict=True)]
+    own = [(name, (Entry(str(folder.resolve() / name), _OWN),) if f"def {_OWN}(" in text else found)
+           for (name, found), text in zip(named, texts, strict=True)]  # fmt: skip
+    version = f"{zlib.crc32(''.join(texts).encode()):08x}"
+    return [Target(number, name, entries) for number, (name, entries) in enumerate(own, 1)], version
 
 
 def targets(package: str, python: str) -> tuple[list[Target], str]:
