@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -61,17 +63,32 @@ def test_both_halves_are_summed_and_only_the_odd_half_is_shown() -> None:
     assert "--seconds 200 " in text and "2, out of time |" in text
 
 
-def test_shards_of_one_command_share_no_file_and_lose_none() -> None:
-    sys.path.insert(0, str(BENCH / "sweep"))
-    import importlib.util
-
+def _main() -> ModuleType:
     spec = importlib.util.spec_from_file_location("sweep_main", BENCH / "sweep" / "__main__.py")
     assert spec is not None and spec.loader is not None
     main = importlib.util.module_from_spec(spec)
     sys.modules["sweep_main"] = main
     spec.loader.exec_module(main)
+    return main
+
+
+def test_shards_of_one_command_share_no_file_and_lose_none() -> None:
+    main = _main()
     every = [main.Target(number, f"{number}.py", ()) for number in range(1, 48)]
     for half, match, step in ((None, "", 1), ("odd", "", 3), (None, "1", 2)):
         whole = main.share(every, None, half, match, step)
         parts = [main.share(every, main.parse_shard(f"{part}/3"), half, match, step) for part in (1, 2, 3)]
         assert sorted(one.number for part in parts for one in part) == [one.number for one in whole]
+
+
+def test_the_programs_of_a_folder_are_numbered_by_their_names(tmp_path: Path) -> None:
+    (tmp_path / "b.py").write_text("def graphmend_entry():\n    return abs, [(1,)]\n")
+    (tmp_path / "a.py").write_text("x = 1\n")
+    (tmp_path / "notes.txt").write_text("")
+    found, version = _main().programs(tmp_path)
+    assert [(one.name, one.half, [each.function for each in one.entries]) for one in found] == [
+        ("a.py", "odd", []),
+        ("b.py", "even", ["graphmend_entry"]),
+    ]
+    (tmp_path / "a.py").write_text("x = 2\n")
+    assert _main().programs(tmp_path)[1] != version
