@@ -16,7 +16,7 @@ from graphmend_lsp.mending.syntax.source import Source, assigned
 
 
 def carried(source: Source, statements: Sequence[ast.stmt]) -> tuple[str, ...]:
-    """The names of tensors that statements fill by an index, do not bind, and alone hold."""
+    """The names of tensors that statements fill by an index or change by ``+=``, do not bind, and alone hold."""
     filled = {name for statement in statements for one in ast.walk(statement) for name in changed_by(one)}
     bound = {name for statement in statements for name in _bound(statement)}
     return tuple(
@@ -52,8 +52,8 @@ def _bound(statement: ast.stmt) -> frozenset[str]:
 
 
 def _is_filling(node: ast.AST) -> bool:
-    """Whether a change stores elements, which leaves a tensor's shape, dtype and place in memory."""
+    """Whether a change stores elements, which leaves a tensor's shape, dtype and place in memory; ``@=`` makes another tensor."""
     if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-        return True
+        return not isinstance(node.op, ast.MatMult)
     part = node.target if isinstance(node, ast.AugAssign) else node
     return isinstance(part, ast.Subscript) and isinstance(part.value, ast.Name) and isinstance(part.ctx, ast.Store)

@@ -912,6 +912,38 @@ def fn(x):
         seen=(("x", "float32 4"), ("y", "float32 4")),
     ),
     Refusal(
+        "no tensor is returned in one place",
+        """\
+import torch
+
+
+def fn(x):
+    y = x.sin()
+    if ⟦y.sum() > 3⟧:
+        return None
+    return torch.tensor(y.tolist())
+""",
+        "an operator gives tensors only",
+        seen=(("x", "float32 4"), ("y", "float32 4"), ("torch.tensor(y.tolist())", "float32 4")),
+    ),
+    Refusal(
+        "a number that the statements count on, beside a tensor that they change",
+        """\
+import torch
+
+
+def fn(x):
+    count = len(x) + 1
+    y = x * 2
+    if ⟦x.sum() > 3⟧:
+        count += 1
+        y += 1
+    return y, count
+""",
+        "count",
+        seen=(("x", "float32 4"), ("count", "int"), ("y", "float32 4")),
+    ),
+    Refusal(
         "a return from the loop",
         """\
 import torch

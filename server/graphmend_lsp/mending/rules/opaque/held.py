@@ -70,8 +70,8 @@ def _is_new(source: Source, run: Run, statements: Sequence[ast.stmt], value: ast
 def _is_fresh(source: Source, value: ast.expr) -> bool:
     """Whether an expression surely gives a new tensor, or a part of a new one that has no name."""
     while not (makes_tensor(source, value) or _chooses(source, value)):
-        if isinstance(value, ast.Subscript) and not isinstance(value.value, ast.Name):
-            value = value.value
+        if isinstance(value, ast.Subscript) and Kinds(source).of(value.value) == "tensor":
+            value = value.value  # an element of a list may be any tensor
             continue
         made = operator_called(source, value) if isinstance(value, ast.Call) else None
         part = made is not None and made.is_tensor and not made.effect

@@ -117,6 +117,9 @@ def _region(source: Source, place: Site, sources: Mapping[str, str], *, carry: b
     if not (run.gives or run.returns or filled):
         raise Refused("Code after the statements reads no tensor that they give.")
     takes, exchange = taken(source, run)
+    for one in takes:
+        if one.name in filled and one.annotation != "Tensor":
+            raise Refused(f"`{one.name}` is not known to be a tensor, which is what an operator fills.")
     known = known_elsewhere(source, function, run, inside)
     run = replace(run, gives=tuple(dict.fromkeys((*run.gives, *filled))))
     results = _results(source, function, run, inside)
@@ -320,7 +323,10 @@ def _results(
     if not all(parts):
         raise Refused("The statements return nothing.")
     if len({len(one) for one in parts}) > 1:
-        raise Refused("The statements return another number of values in another place.")
+        raise Refused("The statements return different numbers of values in different places.")
+    for value in (value for one in parts for value in one):
+        if Kinds(source).of(value) == "python":
+            raise Refused(f"The statements return `{source.code(value)}` in one place; an operator gives tensors only.")
     found: list[tuple[str, ValueFact | None]] = []
     for at, last in enumerate(parts[-1]):
         facts = [fact for one in parts if (fact := Seen(source).of(one[at])) is not None]

@@ -4,12 +4,13 @@ What it does
 ------------
 Statements that take tensors and give tensors (a loop as long as data says, gradients that are computed inside, a function of
 numpy) become one operator of the graph: a function that is called in their place, and that Dynamo does not look into. They are
-as few as hold the break, what is no tensor inside, and what it needs. ``like=`` says what the results look like; a parameter
-without an annotation is a tensor, and `any_size()` is a size that only values decide. A list or dict that the statements fill
-is made in the operator. So is a new tensor that they fill part by part, and ``like=`` makes it in the same way; one that the
-function made before, and that nothing else holds, is filled as a copy, which takes its place. Statements that only write
-numbers into tensors made just before become an operator that changes these. The operator stands directly after the function,
-in its class, where the statements keep their place in a diff; else at the top of the file.
+as few as hold the break, what is no tensor inside, and what it needs; where one of them returns, they go to the end of the
+function. ``like=`` says what the results look like; a parameter without an annotation is a tensor, and `any_size()` is a size
+that only values decide. A list or dict that the statements fill is made in the operator. So is a new tensor that they fill
+part by part, and ``like=`` makes it in the same way; one that the function made before, and that nothing else holds, is filled
+as a copy, which takes its place. Statements that only write numbers into tensors made just before become an operator that
+changes these. The operator stands directly after the function, in its class, where the statements keep their place in a diff;
+else at the top of the file.
 
 Why it costs
 ------------
