@@ -119,7 +119,7 @@ def test_a_result_that_asks_for_a_gradient_now_is_no_other_value() -> None:
     comparison = compared(side({"loss": t(1, 2)}), side({"loss": t(1, 2).requires_grad_()}))
     (difference,) = comparison.differences
     assert (difference["where"], difference["severity"]) == ("['loss']", "exception")
-    assert "zeros for None" in difference["detail"]
+    assert "zeros where the original gives None" in difference["detail"]
     assert comparison.outputs == "different"
 
 

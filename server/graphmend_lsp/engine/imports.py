@@ -193,11 +193,8 @@ def _named_in_all(text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=1024)
 def imports_of(text: str) -> tuple[tuple[int, str], ...]:
     """What a source may import, anywhere in it: (level, dotted name); names imported from a module as if they were modules."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(text.removeprefix("\ufeff"))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = parsed(text)
+    if tree is None:
         return ()
     found: dict[tuple[int, str], None] = {}
     for node in ast.walk(tree):
@@ -210,3 +207,13 @@ def imports_of(text: str) -> tuple[tuple[int, str], ...]:
                 if alias.name != "*":
                     found[(node.level, f"{module}.{alias.name}" if module else alias.name)] = None
     return tuple(one for one in found if one != (0, ""))
+
+
+def parsed(text: str) -> ast.Module | None:
+    """The syntax tree of a source; None where it has none."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text.removeprefix("\ufeff"))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None

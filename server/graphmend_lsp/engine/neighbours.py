@@ -5,12 +5,11 @@ from __future__ import annotations
 import ast
 import os
 import re
-import warnings
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from graphmend_lsp.engine.files import Sources
-from graphmend_lsp.engine.imports import import_root, imports_of
+from graphmend_lsp.engine.imports import import_root, imports_of, parsed
 
 _MOST = 40
 _HOPS = 4
@@ -71,15 +70,10 @@ def _above(path: str, level: int) -> str:
 @lru_cache(maxsize=256)
 def _taken(text: str) -> Mapping[str, tuple[int, str]]:
     """Where a module takes names from: (level, dotted name) by the name that it gives them."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(text.removeprefix("\ufeff"))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return {}
+    tree = parsed(text)
     return {
         one.asname or one.name: (statement.level, f"{statement.module}.{one.name}" if statement.module else one.name)
-        for statement in tree.body
+        for statement in (tree.body if tree is not None else ())
         if isinstance(statement, ast.ImportFrom)
         for one in statement.names
     }

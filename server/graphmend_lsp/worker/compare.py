@@ -21,9 +21,7 @@ Likeness = Literal["bit-equal", "close", "different", "not compared"]
 EffectsLikeness = Literal["equal", "moved", "different", "not compared"]
 Severity = Literal["close", "moved", "exception", "different"]
 ZEROS = "None became zeros, which an optimizer does not skip"
-GAINED = (
-    "the same values ask for a gradient (`requires_grad`), which they did not; a backward pass gives zeros for None"
-)
+GAINED = "the values are equal, but now require a gradient: a backward pass gives zeros where the original gives None"
 LOST = "None became NaN; the original also has a gradient that is not finite"
 MAX_DIFFERENCES = 8  # of one part in one call; the rest is a number
 

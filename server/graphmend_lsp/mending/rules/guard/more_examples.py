@@ -234,7 +234,7 @@ def fn(x):
         sys.exit()
     return y * 2
 """,
-        "ask each in an `if` of its own",
+        "write an `if` for each",
     ),
     Refusal(
         "what torch checks, with a message from elsewhere",

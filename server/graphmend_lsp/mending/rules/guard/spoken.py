@@ -71,11 +71,11 @@ def raise_saying(source: Source, function: Function, check: Spoken, sources: Map
     if isinstance(parts, str):
         return parts
     if parts.static or parts.shapes or len(parts.tensors) != 1:
-        return "Its condition is more than one question to a tensor; ask each in an `if` of its own."
+        return "Its condition combines several tests; write an `if` for each."
     if comments(source, *source.range(statement)):
         return "There are comments inside the check; move them above it first."
     if not all(is_one_line(source, one.call) for one in check.messages):
-        return "What it says cannot be written on one line."
+        return "A message in the check cannot be written on one line."
     for one in check.messages:
         if (problem := unsuited(source, one) or blames_caller(one)) is not None:
             return problem

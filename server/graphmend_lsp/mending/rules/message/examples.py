@@ -333,7 +333,7 @@ def fn(x):
         y = y + 1
     return y
 """,
-        "It stands under `if y.sum() < 0:`",
+        "The call stands under `if y.sum() < 0:`",
         outermost="fn",
         gb_id="GB0007",
     ),

@@ -45,29 +45,32 @@ __all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
 def propose(place: Place) -> tuple[Mend | Declined, ...]:
     """The message as an operator, where it stands or where a function is called that only says it; empty for no message."""
+    calls = (
+        one
+        for one in calls_around(place.request)
+        if message_of(one.source, one.request.sources, one.site.statement) is not None
+    )
     why: Refused | None = None
-    try:
-        mend = message_in_graph(RULE.name, place)
-    except Refused as refused:
-        mend, why = None, refused
-    if mend is None:
-        for call in calls_around(place.request):
-            if message_of(call.source, call.request.sources, call.site.statement) is None:
-                continue
-            around = call.source.parents.get(call.site.statement)
-            if isinstance(around, ast.If) and len(around.body) > 1 and Kinds(call.source).of(around.test) != "python":
-                why = Refused(
-                    f"It stands under `if {call.source.code(around.test)}:`; mend the graph break there first."
-                )
-                continue
-            try:
-                mend = message_in_graph(RULE.name, call)
-            except Refused as refused:
-                why = refused
-            place.source.rested.clear()
-            place.source.rested.update(call.source.rested)
-            if mend is not None:
-                break
-    if mend is None and why is not None:
+    for one in (place, *calls):
+        try:
+            if one is not place:
+                _refuse_branch(one)
+            mend = message_in_graph(RULE.name, one)
+        except Refused as refused:
+            why = refused
+            continue
+        if mend is not None:
+            if one is not place:  # it rests on what was seen there
+                place.source.rested.clear()
+                place.source.rested.update(one.source.rested)
+            return (mend,)
+    if why is not None:
         raise why
-    return () if mend is None else (mend,)
+    return ()
+
+
+def _refuse_branch(call: Place) -> None:
+    """Refuse a call in a branch that does more and breaks the graph: the mend of the branch takes the call with it."""
+    around = call.source.parents.get(call.site.statement)
+    if isinstance(around, ast.If) and len(around.body) > 1 and Kinds(call.source).of(around.test) != "python":
+        raise Refused(f"The call stands under `if {call.source.code(around.test)}:`; mend the graph break there first.")

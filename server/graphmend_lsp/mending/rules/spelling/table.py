@@ -65,6 +65,12 @@ _NUMBERS = (
     "[None]",
 )
 
+_LEGACY = {
+    "LongTensor": "int64", "IntTensor": "int32", "FloatTensor": "float32", "DoubleTensor": "float64", "BoolTensor": "bool",
+    "ByteTensor": "uint8",
+}  # fmt: skip
+"""Types of tensors from before there were dtypes, of which Dynamo makes none of sizes that data decides."""
+
 SPELLINGS: tuple[Spelling, ...] = (
     Spelling("pow(A, B)", "A ** B", such_as={"A": ("t", "2", "0.5"), "B": ("t", "2", "0.5", "-1", "0")}),
     Spelling("operator.inv(A)", "~A"),
@@ -85,41 +91,14 @@ SPELLINGS: tuple[Spelling, ...] = (
     Spelling("torch.result_type(A, B)", "(A * 1.5).dtype", where={"B": "fraction"}, only=_OF_TORCH),
     Spelling("torch.autograd.Variable(A)", "A.detach()", where={"A": "tensor"}),
     Spelling("torch.autograd.Variable(A, requires_grad=False)", "A.detach()", where={"A": "tensor"}),
-    Spelling(
-        "torch.LongTensor(A)",
-        'torch.tensor(A, dtype=torch.int64, device="cpu")',
-        where={"A": "list"},
-        such_as={"A": _NUMBERS},
-    ),
-    Spelling(
-        "torch.IntTensor(A)",
-        'torch.tensor(A, dtype=torch.int32, device="cpu")',
-        where={"A": "list"},
-        such_as={"A": _NUMBERS},
-    ),
-    Spelling(
-        "torch.FloatTensor(A)",
-        'torch.tensor(A, dtype=torch.float32, device="cpu")',
-        where={"A": "list"},
-        such_as={"A": _NUMBERS},
-    ),
-    Spelling(
-        "torch.DoubleTensor(A)",
-        'torch.tensor(A, dtype=torch.float64, device="cpu")',
-        where={"A": "list"},
-        such_as={"A": _NUMBERS},
-    ),
-    Spelling(
-        "torch.BoolTensor(A)",
-        'torch.tensor(A, dtype=torch.bool, device="cpu")',
-        where={"A": "list"},
-        such_as={"A": _NUMBERS},
-    ),
-    Spelling(
-        "torch.ByteTensor(A)",
-        'torch.tensor(A, dtype=torch.uint8, device="cpu")',
-        where={"A": "list"},
-        such_as={"A": _NUMBERS},
+    *(
+        Spelling(
+            f"torch.{name}(A)",
+            f'torch.tensor(A, dtype=torch.{dtype}, device="cpu")',
+            where={"A": "list"},
+            such_as={"A": _NUMBERS},
+        )
+        for name, dtype in _LEGACY.items()
     ),
     Spelling("torch.typename(A)", "A.type()", where={"A": "tensor"}),
     Spelling("numpy.ndim(A)", "A.ndim", only=_OF_TORCH),
