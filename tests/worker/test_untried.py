@@ -57,3 +57,13 @@ def test_a_compiled_probe_that_does_not_end_recompiles_nothing() -> None:
     """Its observation has no parts: the limit ended it before anything was seen."""
     ended = Observation("first call", {}, (), ENDLESS)
     assert _recompiles([ended], []) == 0
+
+
+def test_what_was_not_compiled_is_not_judged() -> None:
+    """Its first run differed, and the original differs from itself: without a failure it would be a program of no breaks."""
+    candidate = Candidate(id="0", texts={}, conditions=[], changed={})
+    own = trial(None, Recipe(0, own=True))
+    result = judged(candidate, Ran((own,)), Ran((own,)), [], NOTHING, {}, 0.0)
+    assert result["failure"] is not None and "did not compile" in result["failure"]["message"]
+    result = judged(candidate, Ran((own,)), Ran((own, replace(own, way="eager"))), [], NOTHING, {}, 0.0)
+    assert result["failure"] is None

@@ -34,7 +34,7 @@ __all__ = [
     "print_in_graph", "runs_deferred", "state_operator", "while_loop", "while_tracing",
 ]
 
-VERSION = 13
+VERSION = 14
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Never change what is in here: copies of other versions use it, too.
@@ -289,14 +289,16 @@ def _in_its_function(effect: Any) -> Any:
     return types.FunctionType(code, effect.__globals__, inside, effect.__defaults__, effect.__closure__)
 
 
-def _taken(value: Any, numbers: Any, tensors: Any) -> Any:
+def _taken(value: Any, numbers: Any, tensors: Any, detached: bool = True) -> Any:
     """What of a value is known while Python traces; the rest goes into `numbers` and `tensors`."""
     if isinstance(value, torch.Tensor):
-        tensors.append(value.detach())
+        tensors.append(value.detach() if detached else value)
         return ("tensor",)
     if isinstance(value, (list, tuple)):
         kind = "shape" if isinstance(value, torch.Size) else "list" if isinstance(value, list) else "tuple"
-        return (kind, [_taken(one, numbers, tensors) for one in value])
+        return (kind, [_taken(one, numbers, tensors, detached) for one in value])
+    if isinstance(value, dict):
+        return ("dict", [_taken(one, numbers, tensors, detached) for one in value.values()], list(value))
     if isinstance(value, int) and not isinstance(value, bool):
         numbers.append(value)
         return ("number",)
@@ -310,6 +312,8 @@ def _given(pattern: Any, numbers: Any, tensors: Any) -> Any:
     if kind == "constant":
         return rest[0]
     made = [_given(one, numbers, tensors) for one in rest[0]]
+    if kind == "dict":
+        return dict(zip(rest[1], made))
     return made if kind == "list" else tuple(made) if kind == "tuple" else torch.Size(made)
 
 
@@ -514,9 +518,10 @@ def captures(**settings: bool) -> Callable[[F], F]:
 def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = (), only: Any = ()) -> Callable[[F], Any]:
     """Make a function one operator of the graph, which runs uncompiled. Uncompiled code calls the function as it is.
 
-    It changes the parameters `changed` in place, or gives tensors like those that `like` gives for the arguments of its
-    parameters' names: of their shapes, dtypes and strides, and in memory of their own. What has no annotation is a tensor.
-    A size that only the values decide is `any_size()` there.
+    It changes the parameters `changed` in place, and gives tensors like those that `like` gives for the arguments of its
+    parameters' names: of their shapes, dtypes and strides, and in memory of their own; without `like` it has no gradient.
+    A size that only the values decide is `any_size()` there. What has no annotation is a tensor; what is annotated as `object`
+    holds what Python knows while it traces (numbers, texts, None), tensors, and lists, tuples and dicts of such.
     Its gradients are those of the function, which a backward pass runs again, with copies of the tensors as they were. Under
     autocast nothing is an operator; nor is it where an argument is of another type than its parameter says, or holds booleans
     or complex numbers and is none of the parameters `flags`: these make results of other dtypes; nor where a tensor is empty:
@@ -530,40 +535,114 @@ def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = (), on
         function.__annotations__ = {**said, **function.__annotations__}
         if like is None:
             return torch.library.custom_op(_named(function), mutates_args=changed, **_tags_of())(function)
-        taken, given = torch.library.infer_schema(function, mutates_args=()).rsplit(") -> ", 1)
-        taken = taken + (", " if len(taken) > 1 else "") + "bool gradients)"
+        nested = [at for at, name in enumerate(names) if function.__annotations__[name] in (object, "object")]
+        plain = [at for at in range(len(names)) if at not in nested]
+        places = [names.index(one) for one in changed]
+        taken, given = _schema(function, [names[at] for at in plain], [names[at] for at in nested], len(places))
+
+        def whole(arguments: Any) -> Any:
+            if not nested:
+                return list(arguments)
+            *own, name, numbers, tensors = arguments
+            values = dict(zip(plain, own))
+            values.update(zip(nested, _given(_shared["structures 1"][name], iter(numbers), iter(tensors))))
+            return [values[at] for at in range(len(names))]
 
         def alone(*arguments: Any) -> Any:
             with torch.set_grad_enabled(arguments[-1]):
-                return function(*arguments[:-1])
+                values = whole(arguments[:-1])
+                for at in places:
+                    values[at] = values[at].clone()
+                results = function(*values)
+                return _joined([values[at] for at in places], results)
 
         read = list(inspect.signature(like).parameters)
         read = [names.index(one) for one in read] if set(read) <= set(names) else range(len(names))
 
         def alike(*arguments: Any) -> Any:
-            return like(*[arguments[at] for at in read])
+            values = whole(arguments[:-1])
+            return _joined([values[at] for at in places], like(*[values[at] for at in read]))
 
-        made = _differentiable(_named(function), f"{taken} -> {given}", alone, alike)
-        parameters = [one.split(" ") for one in taken[1:].split(", ")[:-1]]
+        made = _differentiable(_named(function), f"{taken}bool gradients) -> {given}", alone, alike)
         fixed = dict(only)
-        kinds = [(kind, name in flags, fixed.get(name)) for kind, name in parameters]
+        types_of = [one.split(" ") for one in taken[1:].split(", ")[: len(plain)]]
+        kinds = [(at, kind, name in flags, fixed.get(name)) for at, (kind, name) in zip(plain, types_of)]
+        kinds += [(at, "", names[at] in flags, None) for at in nested]
 
         @functools.wraps(function)
         def call(*arguments: Any) -> Any:
             if not torch.compiler.is_compiling() and not vars(torch).get("_graphmend_operators"):
                 return function(*arguments)
-            for one, (kind, flagged, value) in zip(arguments, kinds):
+            for at, kind, flagged, value in kinds:
+                one = arguments[at]
                 if not _suits(one, kind, flagged) or (value is not None and one != value):
                     return function(*arguments)
                 if isinstance(one, torch.Tensor) and torch.is_autocast_enabled(one.device.type):
                     return function(*arguments)
+                if at in places and not _is_filled(one):
+                    return function(*arguments)
+            given = arguments
             if torch.is_grad_enabled():  # its backward pass needs them as they are now
                 arguments = tuple([_kept(one) for one in arguments])
-            return made(*arguments, torch.is_grad_enabled())
+            if nested:
+                numbers: Any = []
+                tensors: Any = []
+                pattern = ("list", [_taken(arguments[at], numbers, tensors, False) for at in nested])
+                arguments = (*[arguments[at] for at in plain], _structure(pattern), numbers, tensors)
+            results = made(*arguments, torch.is_grad_enabled())
+            if not places:
+                return results
+            results = list(_tensors(results))
+            for at in places:
+                given[at].copy_(results.pop(0))
+            return None if not results else results[0] if len(results) == 1 else tuple(results)
 
         return call
 
     return decorate
+
+
+def _is_filled(tensor: torch.Tensor) -> bool:
+    """Whether other elements may be copied into a tensor as a whole: not into a leaf, nor where elements share memory."""
+    if torch.is_grad_enabled() and tensor.requires_grad and tensor.is_leaf:
+        return False
+    return not any([step == 0 and size > 1 for step, size in zip(tensor.stride(), tensor.shape)])
+
+
+def _schema(function: Any, plain: Any, nested: Any, filled: int) -> Any:
+    """The start of the schema of an operator, open behind its parameters, and what it gives with as many tensors that it fills."""
+    signature = inspect.signature(function)
+    probe = types.FunctionType(function.__code__, function.__globals__, None, None, function.__closure__)
+    probe.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [signature.parameters[one].replace(annotation=function.__annotations__[one]) for one in plain],
+        return_annotation=function.__annotations__["return"],
+    )
+    taken, given = torch.library.infer_schema(probe, mutates_args=()).rsplit(") -> ", 1)
+    taken += ", " if plain else ""
+    if nested:
+        taken += "str structure, SymInt[] numbers, Tensor[] tensors, "
+    number = filled + given.count("Tensor")
+    return taken, given if not filled else "Tensor" if number == 1 else f"({', '.join(['Tensor'] * number)})"
+
+
+def _joined(filled: Any, results: Any) -> Any:
+    """The tensors that an operator fills and those that it gives; one alone as it is."""
+    if not filled:
+        return results
+    every = [*filled, *([] if results is None else _tensors([results]))]
+    return every[0] if len(every) == 1 else tuple(every)
+
+
+def _structure(pattern: Any) -> str:
+    """A name under which an operator finds how its arguments are put together."""
+    name = str(zlib.crc32(repr(pattern).encode()))
+    while repr(_shared["structures 1"].setdefault(name, pattern)) != repr(pattern):
+        name += "'"
+    return name
+
+
+_structure._dynamo_marked_constant = True  # type: ignore[attr-defined]
+_shared.setdefault("structures 1", {})
 
 
 class _Sizes(threading.local):
@@ -613,11 +692,16 @@ def _said(like: Callable[..., Any], arguments: Any, results: Any) -> Any:
     return _exchanged(first, sized) if len(sized) == len(_tensors(first)) else first
 
 
-_PLAIN = {"SymInt": int, "int": int, "float": float, "bool": bool, "str": str, "Device": torch.device, "ScalarType": torch.dtype}
+_PLAIN: Any = {"SymInt": int, "int": int, "float": float, "bool": bool, "str": str, "Device": torch.device, "ScalarType": torch.dtype}
 
 
 def _suits(value: Any, kind: str, flagged: bool) -> bool:
     """Whether a value is of that type of a schema, and not empty; booleans and complex numbers suit where it is `flagged`."""
+    if not kind:
+        numbers: Any = []
+        tensors: Any = []
+        _taken(value, numbers, tensors, False)
+        return all([_suits(one, "Tensor", flagged) for one in tensors])
     if kind in _PLAIN:
         return type(value) is _PLAIN[kind]
     if kind.endswith("[]"):
@@ -638,7 +722,11 @@ def _is_empty(tensor: torch.Tensor) -> bool:
 
 def _kept(value: Any) -> Any:
     """A value that later changes in place do not reach; parameters change behind a backward pass only."""
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, dict):
+        return {name: _kept(one) for name, one in value.items()}
+    if isinstance(value, tuple) and not isinstance(value, torch.Size):
+        return tuple([_kept(one) for one in value])
+    if isinstance(value, list):
         return [_kept(one) for one in value]
     return value.clone() if isinstance(value, torch.Tensor) and not isinstance(value, torch.nn.Parameter) else value
 
@@ -777,9 +865,9 @@ def _differentiable(name: str, schema: str, function: Callable[..., Any], like: 
         found = iter(of_gradient()(out, *arguments, flags))
         flag = iter(flags)
         result = []
-        for many, count in zip(listed, counts):
+        for many, count in zip(tensor_lists, counts):
             own = [next(found) if next(flag) else None for _ in range(count)]
-            result.append((own if many else own[0]) if own else None)
+            result.append(own if many else own[0] if own else None)
         return tuple(result)
 
     def of_gradient() -> Any:
@@ -791,6 +879,7 @@ def _differentiable(name: str, schema: str, function: Callable[..., Any], like: 
         return later["gradient"]
 
     later: Dict[str, Any] = {}
+    tensor_lists = ["Tensor[]" in one for one in schema.rsplit(") -> ", 1)[0].split(", ")]
     number = schema.count(" needed")
     made = torch.library.custom_op(name, run, mutates_args=(), schema=schema, **_tags_of())
     made.register_fake(fake)

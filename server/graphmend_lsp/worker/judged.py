@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from .compare import Comparison, Shown
 from .compare_trials import Programs, compare_trial, distinct
+from .failures import failure
 from .forced import failing_side, is_called
 from .places import key_of
 from .recipes import Recipe
@@ -129,9 +130,19 @@ def judged(
         probed=probed_kinds(uncompiled.recipes, uncompiled.observations) if uncompiled else [],
         untried=list(dict.fromkeys(untried)),
     )
+    if after is None and mended.failed is None and all(one["severity"] == "moved" for one in result["differences"]):
+        result["failure"] = _not_compiled()
     if (places := candidate.get("assumed")) is not None:
         result["exercised"], result["unmet"] = exercised(places, reference, uncompiled)
     return result
+
+
+def _not_compiled() -> FailureData:
+    """What is said of a mended program whose first run differed, as two runs of the original do, so that no other was made."""
+    message = "The original gives other results each time it runs, so GraphMend did not compile the mended program."
+    return failure(
+        "call", "cancelled", message, "Let the entry give the same results each time: set seeds, and fill new tensors."
+    )
 
 
 def _disordered(original: Ran, mended: Ran) -> list[Difference]:

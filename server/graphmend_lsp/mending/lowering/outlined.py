@@ -49,20 +49,22 @@ def unresumed(source: Source, place: Site) -> ast.stmt:
     return min(around, key=lambda one: source.range(one)[0])
 
 
-def run_of(source: Source, function: Function, run: list[ast.stmt], *, returns: bool = False) -> Run:
-    """Statements of one block as a function's body.
+def run_of(
+    source: Source, function: Function, run: list[ast.stmt], *, returns: bool = False, closed: bool = False
+) -> Run:
+    """Statements of one block as a function's body. `closed`: no function that they make lives on behind them.
 
     Raises:
         Refused: when they cannot be one.
     """
     for one in run:
-        _refuse(source, one, returns)
+        _refuse(source, one, returns, closed)
     if not all(source.starts_line(one) for one in run):
         raise Refused("The statements share a line with others; put each on its own line.")
     inside = {id(node) for one in run for node in ast.walk(one)}
     locals_ = _locals(source, function)
     stored = frozenset(name for one in run for name in assigned(one))
-    _refuse_shared(source, function, run, stored)
+    _refuse_shared(source, function, run, stored, closed)
     read = [name for name in sorted(stored) if _is_read(source, function, run, name, inside)]
     gives = () if returns else tuple(read)
     certain: set[str] = set()
@@ -75,8 +77,7 @@ def run_of(source: Source, function: Function, run: list[ast.stmt], *, returns: 
     takes += [name for name in gives if name not in certain and name not in takes]
     for name in takes:
         bound = _is_bound(source, function, name, run[0])
-        begin = source.range(run[0])[0]
-        maybe = any(name in assigned(one) and source.range(one)[0] < begin for one in function.body)
+        maybe = not bound and _may_be_bound(source, function, run, name, inside)
         if not bound and (maybe or not any(name in assigned(one) for one in run)):
             raise Refused(f"`{name}` may have no value before `{first_line(source, run[0])}`.")
     known = [name for name in takes if _is_bound(source, function, name, run[0])]
@@ -88,13 +89,18 @@ def run_of(source: Source, function: Function, run: list[ast.stmt], *, returns: 
     return Run(run[0], run[-1], _text(source, run), tuple(order), gives, returns, calls)
 
 
-def _refuse_shared(source: Source, function: Function, run: list[ast.stmt], stored: frozenset[str]) -> None:
+def _refuse_shared(
+    source: Source, function: Function, run: list[ast.stmt], stored: frozenset[str], closed: bool
+) -> None:
     """Refuse names that something else than these statements may change or read while they run."""
     top = function
     while (around := source.function(top)) is not None:
         top = around
     used = stored | {name for one in run for name in loaded(one)}
+    moved = {id(one) for statement in run for one in ast.walk(statement)} if closed else set()
     for node in ast.walk(top):
+        if id(node) in moved and not isinstance(node, (ast.Global, ast.Nonlocal)):
+            continue
         names = set(node.names) if isinstance(node, (ast.Global, ast.Nonlocal)) else set()
         if name := next(iter(sorted(names & (used if isinstance(node, ast.Nonlocal) else stored))), None):
             raise Refused(
@@ -106,6 +112,23 @@ def _refuse_shared(source: Source, function: Function, run: list[ast.stmt], stor
             names = set(loaded(node))
         if name := next(iter(sorted(names & stored)), None):
             raise Refused(f"`{name}` is read by a function inside `{function.name}`, which would not see it change.")
+
+
+def _may_be_bound(source: Source, function: Function, run: list[ast.stmt], name: str, inside: set[int]) -> bool:
+    """Whether something outside of the statements may give a name a value before they run."""
+    begin, turns = source.range(run[0])[0], _in_loop(source, function, run)
+    for one in ast.walk(function):
+        stored = isinstance(one, ast.Name) and one.id == name and not isinstance(one.ctx, ast.Load)
+        if not stored and name not in (
+            getattr(one, "name", None),
+            getattr(one, "asname", None),
+            getattr(one, "rest", None),
+        ):
+            continue
+        at = one if hasattr(one, "lineno") else source.parents[one]
+        if id(one) not in inside and one is not function and (turns or source.range(at)[0] < begin):
+            return True
+    return False
 
 
 def _locals(source: Source, function: Function) -> frozenset[str]:
@@ -165,13 +188,15 @@ def _augmented(statement: ast.stmt) -> frozenset[str]:
     )
 
 
-def _refuse(source: Source, statement: ast.stmt, returns: bool) -> None:
+def _refuse(source: Source, statement: ast.stmt, returns: bool, closed: bool) -> None:
     out = {id(one) for one in leaving(statement) if not (returns and isinstance(one, ast.Return))}
     for one in ast.walk(statement):
         if id(one) in out or isinstance(one, (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)):
             raise Refused(
                 f"`{first_line(source, one)}` leaves the statements, which a function of their own cannot do."
             )
+        if closed and isinstance(one, ast.FunctionDef) and not one.decorator_list:
+            continue
         if isinstance(
             one, (ast.Global, ast.Nonlocal, ast.FunctionDef, ast.ClassDef, ast.Delete, ast.Import, ast.ImportFrom)
         ):

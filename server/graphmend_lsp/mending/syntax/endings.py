@@ -16,10 +16,13 @@ def leaving(statement: ast.AST) -> list[ast.AST]:
     """Every ``return`` in a statement, and every ``break`` and ``continue`` of a loop around it."""
     inner = [one for one in ast.walk(statement) if isinstance(one, (ast.For, ast.While))]
     held = {id(node) for one in inner for line in one.body for node in ast.walk(line)}
+    functions = [one for one in ast.walk(statement) if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    own = {id(node) for one in functions for line in one.body for node in ast.walk(line)}
     return [
         one
         for one in ast.walk(statement)
-        if isinstance(one, ast.Return) or (isinstance(one, (ast.Break, ast.Continue)) and id(one) not in held)
+        if id(one) not in own
+        and (isinstance(one, ast.Return) or (isinstance(one, (ast.Break, ast.Continue)) and id(one) not in held))
     ]
 
 
@@ -63,6 +66,8 @@ def sets(source: Source, statement: ast.stmt) -> frozenset[str]:
         return _named(statement.subject) | (frozenset.intersection(*taken) if taken and _is_total(statement) else set())
     if isinstance(statement, ast.While):
         return _named(statement.test)
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return frozenset({statement.name})
     if hasattr(statement, "body") or isinstance(statement, (ast.Delete, ast.Assert)):  # an assertion may be left out
         return frozenset()
     maybe = {name for one in ast.walk(statement) if isinstance(one, ast.NamedExpr) for name in assigned(one.target)}

@@ -172,12 +172,6 @@ REFUSALS = (
         "may catch the exception",
     ),
     _refusal(
-        "a tensor that has another name",
-        "    out[~inside] =",
-        "    kept = [out]\n    out[~inside] =",
-        "is stored in what others may hold",
-    ),
-    _refusal(
         "a function that changes what it is given",
         "shift(table, limit)",
         "shift(rows[None], limit)",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
+from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.rules.opaque.taken import Handed
 from graphmend_lsp.mending.syntax.source import Source, assigned
 
@@ -33,3 +34,22 @@ def fixing(
         if handed and len(handed) == len(own):
             found[test] = handed
     return found
+
+
+def deciding(source: Source, statements: Sequence[ast.stmt], flags: Collection[str] = ()) -> list[ast.expr]:
+    """What may decide by data in statements, but for checks: on each side other tensors may have a gradient."""
+    kinds = Kinds(source)
+    bound = {name for one in statements for name in assigned(one)}
+    found = [
+        one
+        for statement in statements
+        for one in ast.walk(statement)
+        if isinstance(one, (ast.If, ast.While, ast.IfExp))
+        and kinds.of(one.test) != "python"
+        and not (isinstance(one.test, ast.Name) and one.test.id in flags and one.test.id not in bound)
+    ]
+    return [one.test for one in found if not _only_raises(one)]
+
+
+def _only_raises(one: ast.If | ast.While | ast.IfExp) -> bool:
+    return isinstance(one, ast.If) and not one.orelse and all(isinstance(each, ast.Raise) for each in one.body)

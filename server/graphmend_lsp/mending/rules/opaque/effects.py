@@ -13,6 +13,10 @@ from graphmend_lsp.mending.facts.bindings import last_value, module_constant, op
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.purity import hazards
 from graphmend_lsp.mending.facts.seen import Seen
+from graphmend_lsp.mending.rules.opaque.callee import argument, default, defined
+from graphmend_lsp.mending.rules.opaque.containers import makes_container
+from graphmend_lsp.mending.rules.opaque.decided import deciding
+from graphmend_lsp.mending.rules.opaque.filled import OTHER_SHAPE
 from graphmend_lsp.mending.syntax.endings import sets
 from graphmend_lsp.mending.syntax.formatting import first_line
 from graphmend_lsp.mending.syntax.imports import binding, dotted, is_builtin
@@ -25,8 +29,6 @@ _PURE = frozenset((
     "abs", "all", "any", "bool", "complex", "dict", "divmod", "enumerate", "filter", "float", "frozenset", "int", "len", "list",
     "map", "max", "min", "pow", "range", "reversed", "round", "set", "slice", "sorted", "sum", "tuple", "zip",
 ))  # fmt: skip
-_CONTAINERS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp)
-_MAKERS = ("list", "dict", "set")
 _TELLING = ("repr", "str", "format", "type", "vars", "dir", "id")
 _PURE_PACKAGES = ("math.", "operator.", "itertools.", "copy.", "functools.reduce", "numpy.")
 _IMPURE = ("numpy.random", "numpy.save", "numpy.load", "numpy.set", "numpy.seterr", "numpy.fromfile", "numpy.memmap", "numpy.put",
@@ -39,6 +41,10 @@ _OF_OWN = frozenset(
     ("append", "extend", "insert", "update", "pop", "setdefault", "add", "sort", "register_hook", "discard")
 )
 _ARRAYS = frozenset(("astype", "copy", "tobytes", "join", "split", "replace", "index", "title", "values", "popitem"))
+_READING = frozenset(
+    ("get", "keys", "items", "values", "count", "index", "copy", "union", "intersection", "difference", "issubset")
+)
+_CONTAINED = frozenset(("list", "tuple", "dict", "set", "str"))
 _DEEP = 3
 
 
@@ -141,6 +147,29 @@ class Judge:
         """Whether a name may hold a container that the statements have made, whose elements others may hold."""
         return any(makes_container(self.source, value) for value in self._values(name.id) if value is not None)
 
+    def _is_contained(self, node: ast.expr) -> bool:
+        """Whether a value is surely a list, tuple, dict, set or text."""
+        fact = Seen(self.source).of(node)
+        if fact is not None and _CONTAINED.issuperset(fact.kinds):
+            Seen(self.source).believe(node, f"of type {fact.kinds[0]}")
+            return True
+        return isinstance(node, ast.Name) and self._is_container(node)
+
+    def _holds_containers(self, name: ast.Name) -> bool:
+        """Whether a name surely holds a list of as many new containers, to which no other is added."""
+        values = list(self._values(name.id))
+        made = all(isinstance(one, ast.ListComp) and makes_container(self.source, one.elt) for one in values)
+        uses = [
+            self.source.parents.get(one)
+            for one in ast.walk(self.function)
+            if isinstance(one, ast.Name) and one.id == name.id
+        ]
+        kept = any(
+            isinstance(one, ast.Attribute) or (isinstance(one, ast.Subscript) and not isinstance(one.ctx, ast.Load))
+            for one in uses
+        )
+        return bool(values) and made and not kept
+
     def _is_number(self, node: ast.expr) -> bool:
         """Whether a value is surely no tensor."""
         fact = Seen(self.source).of(node)
@@ -164,7 +193,9 @@ class Judge:
 
     def _refuse_outer(self, name: ast.Name) -> None:
         """Refuse names from outside of the function whose values may change: what a graph does to them comes later."""
-        if name.id in local_names(self.function) or is_builtin(self.source, name, name.id):
+        if any(name.id in local_names(one) for one in self._functions_at(name)) or is_builtin(
+            self.source, name, name.id
+        ):
             return
         around = self.source.function(self.function)
         if around is not None and name.id in local_names(around):
@@ -174,6 +205,14 @@ class Judge:
         bound = any(name.id in assigned(one) for one in self._comprehensions())
         if not bound and not _is_constant(module_constant(self.source, name)):
             raise Refused(f"`{name.id}` comes from outside of the function, and what it holds may change.")
+
+    def _functions_at(self, node: ast.AST) -> Iterator[Function]:
+        """The functions around a node, from the innermost to the one that holds the statements."""
+        around = self.source.function(node)
+        while around is not None and around is not self.function:
+            yield around
+            around = self.source.function(around)
+        yield self.function
 
     def _comprehensions(self) -> Iterator[ast.AST]:
         for statement in self.statements:
@@ -194,18 +233,31 @@ class Judge:
         if isinstance(node.func, ast.Name):
             if any(is_builtin(self.source, node.func, one) for one in _PURE if one == node.func.id):
                 return True
-            return self._only_computes(node, self.source, self._definition(node.func.id))
+            return self._holds(node.func.id) or self._only_computes(node, self.source, self._definition(node.func.id))
         if isinstance(node.func, ast.Attribute):
             if isinstance(node.func.value, ast.Name) and node.func.value.id == "self":
                 return False
             method = node.func.attr
             changes = (method.endswith("_") and not method.endswith("__")) or method in _OF_OWN
-            return (changes and self._is_own(node.func.value)) or method in _ARRAYS or method == "backward"
+            root = node.func.value
+            if isinstance(root, ast.Name) and root.id in self.carried and method in OTHER_SHAPE:
+                return False
+            reads = method in _READING and self._is_contained(root)
+            return (changes and self._is_own(root)) or reads or method in _ARRAYS or method == "backward"
         if isinstance(node.func, ast.Subscript) and isinstance(node.func.value, ast.Name):
             table = last_value(self.source, node.func.value.id, self.source.statement(node) or self.statements[0])
             parts = table.elts if isinstance(table, (ast.List, ast.Tuple)) else []
             return bool(parts) and all(self._is_pure(one) for one in parts)
         return False
+
+    def _holds(self, name: str) -> bool:
+        """Whether a name surely is a function among the statements, whose body is judged as they are."""
+        nodes = [one for one in ast.walk(self.function) if isinstance(one, (ast.FunctionDef, ast.Name))]
+        made = [one for one in nodes if getattr(one, "name", "") == name]
+        bound = any(isinstance(one, ast.Name) and one.id == name and not isinstance(one.ctx, ast.Load) for one in nodes)
+        if len(made) != 1 or bound or name in parameters(self.function):
+            return False
+        return any(made[0] is one for statement in self.statements for one in ast.walk(statement))
 
     def _is_own_change(self, value: ast.expr) -> bool:
         """Whether an expression whose value nobody uses is a text, or a change of what the statements have made."""
@@ -230,9 +282,7 @@ class Judge:
             isinstance(one, (ast.Global, ast.Nonlocal, ast.Yield, ast.YieldFrom, ast.Await)) for one in ast.walk(made)
         ):
             return False
-        flags = [
-            name for name in parameters(made) if self._is_plain(_argument(call, made, name) or _default(made, name))
-        ]
+        flags = [name for name in parameters(made) if self._is_plain(argument(call, made, name) or default(made, name))]
         inner = Judge(
             source, made, made.body, self.depth + 1, self.sources, raises=self.raises, tests=self.tests, flags=flags
         )
@@ -242,7 +292,7 @@ class Judge:
             return False
         self.tests.extend((source.path, source.span(one)) for one in deciding(source, made.body, flags))
         return all(
-            given is not None and self._is_own(given) for given in (_argument(call, made, one) for one in inner.changed)
+            given is not None and self._is_own(given) for given in (argument(call, made, one) for one in inner.changed)
         )
 
     def _is_plain(self, given: ast.expr | None) -> bool:
@@ -259,15 +309,15 @@ class Judge:
         source = read(paths[0], self.sources[paths[0]]) if module and len(paths) == 1 else None
         if not isinstance(source, Source):
             return None, None
-        return source, _defined(source, last)
+        return source, defined(source, last)
 
     def _definition(self, name: str) -> ast.FunctionDef | None:
-        return _defined(self.source, name)
+        return defined(self.source, name)
 
     def _is_own(self, node: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
         """Whether a value is surely made by these statements, or a view of such a tensor, and nothing else holds it."""
         if isinstance(node, ast.Name):
-            if node.id in seen:
+            if node.id in seen or node.id in self.carried:
                 return True  # of what else the name is made of, the others tell
             values = list(self._values(node.id))
             return bool(values) and all(value is not None and self._makes(value, seen | {node.id}) for value in values)
@@ -327,6 +377,8 @@ class Judge:
         if not isinstance(part, (ast.Attribute, ast.Subscript)) or dotted(self.source, part) is not None:
             return False
         root: ast.expr = part.value
+        if part is value and isinstance(root, ast.Name) and self._holds_containers(root):
+            return True
         return (
             isinstance(root, ast.Name)
             and not self._is_container(root)
@@ -335,61 +387,9 @@ class Judge:
         )
 
 
-def makes_container(source: Source, value: ast.expr) -> bool:
-    """Whether an expression makes a list, a dict or a set: written out, or ``list()``."""
-    made = value.func if isinstance(value, ast.Call) else None
-    return isinstance(value, _CONTAINERS) or (
-        made is not None and any(is_builtin(source, made, one) for one in _MAKERS)
-    )
-
-
 def _is_constant(value: ast.expr | None) -> bool:
     if isinstance(value, ast.Tuple):
         return all(_is_constant(one) for one in value.elts)
     if isinstance(value, ast.UnaryOp):
         return _is_constant(value.operand)
     return isinstance(value, ast.Constant)
-
-
-def deciding(source: Source, statements: Sequence[ast.stmt], flags: Collection[str] = ()) -> list[ast.expr]:
-    """What may decide by data in statements, but for checks: on each side other tensors may have a gradient."""
-    kinds = Kinds(source)
-    bound = {name for one in statements for name in assigned(one)}
-    found = [
-        one
-        for statement in statements
-        for one in ast.walk(statement)
-        if isinstance(one, (ast.If, ast.While, ast.IfExp))
-        and kinds.of(one.test) != "python"
-        and not (isinstance(one.test, ast.Name) and one.test.id in flags and one.test.id not in bound)
-    ]
-    return [one.test for one in found if not _only_raises(one)]
-
-
-def _only_raises(one: ast.If | ast.While | ast.IfExp) -> bool:
-    return isinstance(one, ast.If) and not one.orelse and all(isinstance(each, ast.Raise) for each in one.body)
-
-
-def _defined(source: Source, name: str) -> ast.FunctionDef | None:
-    """The function of a file that a name surely is."""
-    made = [one for one in source.tree.body if name in assigned(one) or getattr(one, "name", "") == name]
-    return made[0] if len(made) == 1 and isinstance(made[0], ast.FunctionDef) else None
-
-
-def _argument(call: ast.Call, made: ast.FunctionDef, name: str) -> ast.expr | None:
-    """What a call gives a parameter; None where the text does not say."""
-    if any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords):
-        return None
-    names = [one.arg for one in (*made.args.posonlyargs, *made.args.args)]
-    at = names.index(name) if name in names else len(call.args)
-    if at < len(call.args):
-        return call.args[at]
-    return next((one.value for one in call.keywords if one.arg == name), None)
-
-
-def _default(made: ast.FunctionDef, name: str) -> ast.expr | None:
-    """What a parameter holds where a call does not give it."""
-    a = made.args
-    named = zip([*a.posonlyargs, *a.args][::-1], a.defaults[::-1], strict=False)
-    pairs = [*named, *zip(a.kwonlyargs, a.kw_defaults, strict=True)]
-    return next((default for arg, default in pairs if arg.arg == name), None)

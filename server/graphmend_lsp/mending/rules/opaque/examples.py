@@ -610,20 +610,6 @@ def fn(x, lengths: torch.LongTensor):
         gb_id="GB0124",
     ),
     Refusal(
-        "the caller's tensor",
-        """\
-import torch
-
-
-def fn(out: torch.LongTensor, lengths: torch.LongTensor):
-    for row, count in enumerate(⟦lengths.tolist()⟧):
-        out[row, :count] = 1
-    return out * 2
-""",
-        "`out` is the caller's tensor",
-        gb_id="GB0124",
-    ),
-    Refusal(
         "a tensor that is known by another name",
         """\
 import torch
@@ -771,38 +757,6 @@ def fn(x):
     return y.cos()
 """,
         "may do more than give a value",
-        gb_id="GB0007",
-        seen=(("x", "float32 4"), ("y", "float32 4")),
-    ),
-    Refusal(
-        "a change of what is handed in",
-        """\
-import torch
-
-
-def fn(x):
-    y = x.view(4)
-    while ⟦y.sum() < 100⟧:
-        y.mul_(2)
-    return y.cos()
-""",
-        "may do more than give a value",
-        gb_id="GB0007",
-        seen=(("x", "float32 4"), ("y", "float32 4")),
-    ),
-    Refusal(
-        "a sum in place",
-        """\
-import torch
-
-
-def fn(x):
-    y = x.view(4)
-    while ⟦y.sum() < 100⟧:
-        y += 2
-    return y.cos()
-""",
-        "changes in place what others may hold",
         gb_id="GB0007",
         seen=(("x", "float32 4"), ("y", "float32 4")),
     ),

@@ -18,7 +18,7 @@ from graphmend_lsp.mending.syntax.source import Source, assigned
 _MADE = frozenset(("zeros", "ones", "full", "empty"))
 _LIKE = frozenset(("zeros_like", "ones_like", "full_like", "empty_like"))
 _NEW = frozenset(("new_zeros", "new_ones", "new_full", "new_empty"))
-_OTHER_SHAPE = frozenset((
+OTHER_SHAPE = frozenset((
     "resize_", "resize_as_", "set_", "t_", "transpose_", "swapaxes_", "swapdims_", "squeeze_", "unsqueeze_", "as_strided_",
     "requires_grad_",
 ))  # fmt: skip
@@ -135,4 +135,4 @@ def _makes(source: Source, value: ast.expr, tensors: Collection[str], numbers: C
 
 def _reshapes(node: ast.AST) -> bool:
     """Whether a node may give some tensor another shape: by a method, or by its ``data``."""
-    return isinstance(node, ast.Attribute) and (node.attr in _OTHER_SHAPE or isinstance(node.ctx, (ast.Store, ast.Del)))
+    return isinstance(node, ast.Attribute) and (node.attr in OTHER_SHAPE or isinstance(node.ctx, (ast.Store, ast.Del)))

@@ -17,14 +17,15 @@ from graphmend_lsp.mending.facts.effects import changed_by
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.lowering.outlined import Run, run_of, unresumed
-from graphmend_lsp.mending.rules.opaque.carried import carried, unsized
-from graphmend_lsp.mending.rules.opaque.decided import conditions, fixing
-from graphmend_lsp.mending.rules.opaque.effects import Judge, deciding, makes_container
+from graphmend_lsp.mending.rules.opaque.carried import carried, changed, overlapping, unsized
+from graphmend_lsp.mending.rules.opaque.containers import makes_container
+from graphmend_lsp.mending.rules.opaque.decided import conditions, deciding, fixing
+from graphmend_lsp.mending.rules.opaque.effects import Judge
 from graphmend_lsp.mending.rules.opaque.filled import made_as, made_in_front
 from graphmend_lsp.mending.rules.opaque.held import known_elsewhere, returned, returns_of
 from graphmend_lsp.mending.rules.opaque.like import ANY_SIZE, like
 from graphmend_lsp.mending.rules.opaque.sizes import feeding, follows_data, is_sized_by_data
-from graphmend_lsp.mending.rules.opaque.taken import NUMBERS, Handed, annotation_of, first_load, taken
+from graphmend_lsp.mending.rules.opaque.taken import NUMBERS, STRUCTURE, Handed, annotation_of, first_load, taken
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.endings import sets, surely_leaves
 from graphmend_lsp.mending.syntax.formatting import first_line
@@ -46,7 +47,8 @@ class Region:
     `known` is a result that may be a tensor that there is already, where that may be seen; "" for none.
     `sized` is what may give other sizes for other data. `raises` is a statement that may raise; "" for none. `alike` says that
     the results surely look as `like` says. `only` are flags and texts that the operator takes with the value of the run alone,
-    since they decide in the statements, with the texts of these values.
+    since they decide in the statements, with the texts of these values. `fills` are names of what it changes in place, of which
+    `shared` says what may be a part of it; "" for nothing.
     """
 
     first: ast.stmt
@@ -62,6 +64,8 @@ class Region:
     raises: str
     alike: bool
     only: tuple[tuple[str, str], ...]
+    fills: tuple[str, ...] = ()
+    shared: str = ""
 
     @property
     def is_open(self) -> bool:
@@ -96,7 +100,18 @@ def region_at(source: Source, place: Site, sources: Mapping[str, str]) -> Region
     return found
 
 
-def _region(source: Source, place: Site, sources: Mapping[str, str], *, carry: bool) -> Region:
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """Statements that may be an operator: `filled` are names of tensors that they fill as copies, `fills` of those in place."""
+
+    run: Run
+    inside: Sequence[ast.stmt]
+    filled: tuple[str, ...]
+    fills: tuple[str, ...]
+    judge: Judge
+
+
+def _judged(source: Source, place: Site, sources: Mapping[str, str], carry: bool) -> _Judged:
     function = place.function
     assert function is not None
     holder = unresumed(source, place)
@@ -112,14 +127,27 @@ def _region(source: Source, place: Site, sources: Mapping[str, str], *, carry: b
     filled = carried(source, inside) if carry and not run.returns else ()
     if carry and not filled:
         raise _FillsNothingError("The statements fill no tensor that the function has made.")
-    judge = Judge(source, function, inside, sources=sources, carried=filled)
+    fills = tuple(
+        one for one in changed(source, inside) if annotation_of(source, first_load(source, run, one)) == "Tensor"
+    )
+    judge = Judge(source, function, inside, sources=sources, carried=(*filled, *fills))
     judge.refuse()
-    if not (run.gives or run.returns or filled):
+    run = replace(run, gives=tuple(one for one in run.gives if one not in fills))
+    if not (run.gives or run.returns or filled or fills):
         raise Refused("Code after the statements reads no tensor that they give.")
+    return _Judged(run, inside, filled, fills, judge)
+
+
+def _region(source: Source, place: Site, sources: Mapping[str, str], *, carry: bool) -> Region:
+    judged, function = _judged(source, place, sources, carry), place.function
+    run, inside, filled, fills = judged.run, judged.inside, judged.filled, judged.fills
+    assert function is not None
     takes, exchange = taken(source, run)
     for one in takes:
-        if one.name in filled and one.annotation != "Tensor":
+        if one.name in (*filled, *fills) and one.annotation != "Tensor":
             raise Refused(f"`{one.name}` is not known to be a tensor, which is what an operator fills.")
+    takes = tuple(replace(one, text=one.name) if one.name in fills else one for one in takes)
+    shared = overlapping(source, [one for one in takes if one.name in fills], takes, inside[0])
     known = known_elsewhere(source, function, run, inside)
     run = replace(run, gives=tuple(dict.fromkeys((*run.gives, *filled))))
     results = _results(source, function, run, inside)
@@ -140,6 +168,7 @@ def _region(source: Source, place: Site, sources: Mapping[str, str], *, carry: b
     ]
     tests = deciding(source, inside) if alike else conditions(inside)
     only = {} if alike else fixing(source, inside, {one.text: one for one in takes if one.constant is not None})
+    _refuse_deciding(source, [] if alike else conditions(inside), [one for one in takes if one.annotation == STRUCTURE])
     return Region(
         run.first,
         run.last,
@@ -148,13 +177,24 @@ def _region(source: Source, place: Site, sources: Mapping[str, str], *, carry: b
         run.gives,
         said,
         known,
-        (*((source.path, source.span(one)) for one in tests if one not in only), *judge.tests),
+        (*((source.path, source.span(one)) for one in tests if one not in only), *judged.judge.tests),
         run.returns,
         (guessed[0] if opened else sized) if guessed and sized else "",
-        next(iter(judge.raises), ""),
+        next(iter(judged.judge.raises), ""),
         alike,
         tuple(sorted({(one.name, repr(one.constant)) for each in only.values() for one in each})),
+        fills,
+        shared,
     )
+
+
+def _refuse_deciding(source: Source, tests: Sequence[ast.expr], structures: Sequence[Handed]) -> None:
+    """Refuse what decides which results there are, and is other than one flag or text."""
+    for test in tests:
+        if one := next((each for each in structures if each.text in source.code(test)), None):
+            raise Refused(
+                f"`{source.code(test)}` depends on what `{one.text}` holds, and decides what the results look like."
+            )
 
 
 def _grown(
@@ -211,7 +251,7 @@ def _run(source: Source, function: Function, block: Sequence[ast.stmt], first: i
         raise Refused(
             f"`{first_line(source, leaves[0])}` leaves the statements; an operator gives its values at its end."
         )
-    return run_of(source, function, run, returns=bool(leaves))
+    return run_of(source, function, run, returns=bool(leaves), closed=True)
 
 
 def _needed_behind(

@@ -8,9 +8,11 @@ as few as hold the break, what is no tensor inside, and what it needs; where one
 function. ``like=`` says what the results look like; a parameter without an annotation is a tensor, and `any_size()` is a size
 that only values decide. A list or dict that the statements fill is made in the operator. So is a new tensor that they fill
 part by part, and ``like=`` makes it in the same way; one that the function made before, and that nothing else holds, is filled
-as a copy, which takes its place. Statements that only write numbers into tensors made just before become an operator that
-changes these. The operator stands directly after the function, in its class, where the statements keep their place in a diff;
-else at the top of the file.
+as a copy, which takes its place. One that others may hold, as a caller's, is named in front of ``like=``: in a graph the operator
+gives its new elements, which are then copied into it. A parameter ``object`` takes what Python knows while it traces, and lists,
+tuples and dicts with tensors. Where the break is in a function that gives no tensors, its call is what becomes the operator.
+Statements that only write numbers into tensors made just before become an operator that changes these. The operator stands
+directly after the function, in its class, where the statements keep their place in a diff; else at the top of the file.
 
 Why it costs
 ------------
@@ -24,9 +26,10 @@ so it is, with a graph break, for an argument of another type than a run showed,
 showed there (``flags=`` names those that a run showed), or where a flag that decides what the results look like has another value
 than in the run (``only=``). In a graph its results are in memory of their own; a result that looks
 otherwise than ``like=`` says is an error, never another value. The backward pass runs the statements again, with gradients; so
-do gradients of gradients. Which tensors have a gradient, and both sides of each condition, are compared. An operator that
-writes in tensors has no gradient: what is written must be made of sizes, constants, comparisons and whole numbers. CUDA graphs
-leave operators out.
+do gradients of gradients. Which tensors have a gradient, and both sides of each condition, are compared. An operator
+without ``like=`` has no gradient: what is written must be made of sizes, constants, comparisons and whole numbers. A tensor that
+others may hold, and that is a leaf with a gradient or has elements which share memory, is filled uncompiled, with a graph break;
+compiled, it counts as changed also where no element was. CUDA graphs leave operators out.
 
 When it is refused
 ------------------
@@ -39,18 +42,19 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from dataclasses import replace
 
 from graphmend_lsp.mending.facts.caught import catching
 from graphmend_lsp.mending.facts.effects import effect_of
 from graphmend_lsp.mending.facts.stored_before import stored_before
 from graphmend_lsp.mending.rule import SUPPORT, Request
-from graphmend_lsp.mending.rules.opaque import RULE, carried_examples, examples
+from graphmend_lsp.mending.rules.opaque import RULE, carried_examples, changed_examples, examples
 from graphmend_lsp.mending.rules.opaque.like import ANY_SIZE
 from graphmend_lsp.mending.rules.opaque.region import Region, region_at
 from graphmend_lsp.mending.rules.opaque.run import Run, lines_of, run_at
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.beside import Spot, spot_for
-from graphmend_lsp.mending.syntax.break_site import Place
+from graphmend_lsp.mending.syntax.break_site import Place, calls_around
 from graphmend_lsp.mending.syntax.formatting import layout, line_limit
 from graphmend_lsp.mending.syntax.imports import spell
 from graphmend_lsp.mending.syntax.operator_names import qualified
@@ -61,8 +65,8 @@ from graphmend_lsp.model import Assumption, Declined, Mend, TextEdit
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
-EXAMPLES = (*examples.EXAMPLES, *carried_examples.EXAMPLES)
-REFUSALS = (*examples.REFUSALS, *carried_examples.REFUSALS)
+EXAMPLES = (*examples.EXAMPLES, *carried_examples.EXAMPLES, *changed_examples.EXAMPLES)
+REFUSALS = (*examples.REFUSALS, *carried_examples.REFUSALS, *changed_examples.REFUSALS)
 _WRITES = frozenset({"GB0036", "GB0124", "GB0170", "GB0033", "GB0109", "GB7000"})
 _DOC = '"""Runs uncompiled, as one operator of the graph."""'
 
@@ -82,13 +86,23 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
         run, why = None, refused
     if run is not None:
         return (_mend(place.request, source, place.function, run),)
-    try:
-        region = region_at(source, place.site, place.request.sources)
-        if region.raises:
-            _refuse_raised(place, place.function, region)
-    except Refused as refused:
-        raise (why or refused) from refused
-    return (_of_region(place.request, source, place.function, region),)
+    for one in (place, *(each for each in calls_around(place.request) if each.function is not place.function)):
+        if one.function is None or _is_operator(one.source, one.function):
+            continue
+        try:
+            region = region_at(one.source, one.site, place.request.sources)
+            if region.raises:
+                _refuse_raised(one, one.function, region)
+            mend = _of_region(one.request, one.source, one.function, region)
+        except Refused as refused:
+            why = why or refused
+            continue
+        if one is not place:  # it rests on what was seen there
+            source.rested.clear()
+            source.rested.update(one.source.rested)
+        return (replace(mend, span=place.request.site.span),)
+    assert why is not None
+    raise why
 
 
 def _refuse_raised(place: Place, function: Function, region: Region) -> None:
@@ -113,10 +127,10 @@ def _of_region(request: Request, source: Source, function: Function, region: Reg
     read = {one.id for text in said for one in ast.walk(ast.parse(text)) if isinstance(one, ast.Name)}
     parameters = ", ".join(one.name for one in region.takes if one.name in read)
     like = ", ".join(said).replace("torch.", f"{torch}.")
-    like = f"({like})" if len(said) > 1 else like
+    like = f"({like})" if len(said) != 1 else like
     annotated = [f"{one.name}: {_spelled(one.annotation, torch)}" for one in region.takes]
     results = [f"{torch}.Tensor"] * len(region.like)
-    given = results[0] if len(results) == 1 else f"tuple[{', '.join(results)}]"
+    given = results[0] if len(results) == 1 else f"tuple[{', '.join(results)}]" if results else "None"
     spot = spot_for(source, function, region.first, region.last)
     limit = line_limit(source) - len(spot.indent)
     flags = [one.name for one in region.takes if one.is_flags]
@@ -124,8 +138,9 @@ def _of_region(request: Request, source: Source, function: Function, region: Reg
     marked += (
         f", only={{{', '.join(f'{_quoted([one])}: {value}' for one, value in region.only)}}}" if region.only else ""
     )
-    mark = f"@{found[0]['operator']}(like=lambda{f' {parameters}' if parameters else ''}: {like}{marked})"
-    ending = [] if region.returns else [f"return {', '.join(region.gives)}"]
+    fills = f"{_quoted(region.fills)}, " if region.fills else ""
+    mark = f"@{found[0]['operator']}({fills}like=lambda{f' {parameters}' if parameters else ''}: {like}{marked})"
+    ending = [] if region.returns or not region.gives else [f"return {', '.join(region.gives)}"]
     lines = [
         *layout(mark, source.indent, limit),
         *_short_signature(source, name, annotated, limit, given),
@@ -133,7 +148,7 @@ def _of_region(request: Request, source: Source, function: Function, region: Reg
         *(source.indent + line if line else "" for line in (*region.lines, *ending)),
     ]
     call = f"{spot.called(name)}({', '.join(one.text for one in region.takes)})"
-    call = f"return {call}" if region.returns else f"{', '.join(region.gives)} = {call}"
+    call = f"return {call}" if region.returns else f"{', '.join(region.gives)} = {call}" if region.gives else call
     first, last = source.span(region.first).start.line, source.span(region.last).end.line
     where = f"line {first}" if first == last else f"lines {first} to {last}"
     runs, them = ("runs", "it") if first == last else ("run", "them")
@@ -174,6 +189,8 @@ def _cautions(region: Region) -> tuple[str, ...]:
     found = []
     if region.known:
         found.append(f"`{region.known}` may be a tensor that other code holds, too; compiled, it is a copy.")
+    if region.shared:
+        found.append(region.shared)
     if region.sized:
         found.append(f"`{region.sized}` may have another size for other data; compiled, that is an error.")
     return tuple(found)

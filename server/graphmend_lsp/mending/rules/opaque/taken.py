@@ -18,6 +18,9 @@ from graphmend_lsp.values import TensorFact, ValueFact
 
 NUMBERS = ("int", "float", "bool", "str", "torch.device", "torch.dtype")
 """What an operator takes beside tensors, as annotations."""
+STRUCTURE = "object"
+"""The annotation of what is made of tensors, numbers, texts and None, in lists, tuples and dicts."""
+_STRUCTURED = frozenset(("tensor", "bool", "int", "float", "str", "None", "list", "tuple", "dict"))
 _CUT = frozenset(name for name, one in {**METHODS, **ATTRIBUTES}.items() if not (one.carries_gradient or one.effect))
 """What is read of a tensor by these has no gradient of it."""
 
@@ -27,7 +30,7 @@ class Handed:
     """What the operator takes: its parameter, the annotation that torch reads, and the text that is handed to it.
 
     `is_flags` says that it holds booleans or complex numbers, in the text or in a run. `constant` is the one flag or text that it
-    was in every call; None where there is no such one.
+    was in every call; None where there is no such one. `node` is where the statements first read it.
     """
 
     name: str
@@ -36,6 +39,7 @@ class Handed:
     fact: TensorFact | None = None
     is_flags: bool = False
     constant: bool | str | None = None
+    node: ast.expr | None = None
 
 
 def annotation_of(source: Source, node: ast.expr) -> str | None:
@@ -44,14 +48,18 @@ def annotation_of(source: Source, node: ast.expr) -> str | None:
     if fact is not None:
         items = fact.items or ((fact.element,) if fact.element is not None else ())
         if fact.kinds in (("list",), ("tuple",)) and items and all(one.is_tensor for one in items):
-            return "list[Tensor]" if fact.kinds == ("list",) else None
+            return "list[Tensor]" if fact.kinds == ("list",) else STRUCTURE
         if fact.is_tensor:
             Seen(source).believe(node, "a tensor")
             return "Tensor"
         kind = _kind(fact)
         if kind is not None:
             Seen(source).believe(node, f"of type {kind}")
-        return kind
+            return kind
+        if _is_structure(fact):
+            Seen(source).believe(node, "made of tensors, numbers, texts and None")
+            return STRUCTURE
+        return None
     if Kinds(source).of(node) == "tensor":
         return "Tensor"
     statement = source.statement(node)
@@ -61,6 +69,15 @@ def annotation_of(source: Source, node: ast.expr) -> str | None:
         if isinstance(value, ast.Constant) and type(value.value) in (int, float, bool)
         else None
     )
+
+
+def _is_structure(fact: ValueFact) -> bool:
+    """Whether a value is one that `STRUCTURE` takes, with all that it holds."""
+    if not _STRUCTURED.issuperset(fact.kinds):
+        return False
+    items = fact.items or ((fact.element,) if fact.element is not None else ())
+    holds = {"list", "tuple", "dict"}.intersection(fact.kinds)
+    return (bool(items) or not holds or fact.lengths == (0,)) and all(_is_structure(one) for one in items)
 
 
 def _kind(fact: ValueFact) -> str | None:
@@ -121,7 +138,7 @@ def taken(source: Source, run: Run) -> tuple[tuple[Handed, ...], dict[ast.AST, s
         )  # where nothing binds it, it is a result
         fact, flags = Seen(source).tensor(load), _holds_flags(source, load)
         text = f"{name}.detach()" if cut else name
-        found.append(Handed(name, annotation, text, fact, flags, constant_of(source, load)))
+        found.append(Handed(name, annotation, text, fact, flags, constant_of(source, load), load))
     for one in _loads(source, run):
         if not (isinstance(one, ast.Name) and one.id == "self"):
             continue
@@ -139,7 +156,7 @@ def taken(source: Source, run: Run) -> tuple[tuple[Handed, ...], dict[ast.AST, s
             free = attribute.attr not in used and all(attribute.attr != each.name for each in found)
             known = attribute.attr if free else source.fresh(attribute.attr, frozenset(each.name for each in found))
             fact, flags = Seen(source).tensor(attribute), _holds_flags(source, attribute)
-            found.append(Handed(known, annotation, text, fact, flags, constant_of(source, attribute)))
+            found.append(Handed(known, annotation, text, fact, flags, constant_of(source, attribute), attribute))
         exchange[attribute] = known
     if not any("Tensor" in one.annotation for one in found):
         raise Refused("The statements take no tensor; compute this outside of the compiled function.")
@@ -149,9 +166,15 @@ def taken(source: Source, run: Run) -> tuple[tuple[Handed, ...], dict[ast.AST, s
 def _holds_flags(source: Source, node: ast.expr) -> bool:
     """Whether a tensor, or one of a list, holds booleans or complex numbers, by the text or in a run."""
     fact = Seen(source).of(node) or _given(source, node)
-    items = (fact, *fact.items, *((fact.element,) if fact.element is not None else ())) if fact is not None else ()
+    items = _every(fact) if fact is not None else []
     dtypes = [dtype for one in items if one.tensor is not None for dtype in one.tensor.dtypes]
     return Kinds(source).is_bool(node) or any(one == "bool" or one.startswith("complex") for one in dtypes)
+
+
+def _every(fact: ValueFact) -> list[ValueFact]:
+    """A value and all that it holds."""
+    inner = (*fact.items, *((fact.element,) if fact.element is not None else ()))
+    return [fact, *(each for one in inner for each in _every(one))]
 
 
 def _is_cut(source: Source, node: ast.AST) -> bool:

@@ -1,0 +1,32 @@
+"""The function that a call in the statements of an operator calls, and what it gives its parameters. Pure reading."""
+
+from __future__ import annotations
+
+import ast
+
+from graphmend_lsp.mending.syntax.source import Source, assigned
+
+
+def defined(source: Source, name: str) -> ast.FunctionDef | None:
+    """The function of a file that a name surely is."""
+    made = [one for one in source.tree.body if name in assigned(one) or getattr(one, "name", "") == name]
+    return made[0] if len(made) == 1 and isinstance(made[0], ast.FunctionDef) else None
+
+
+def argument(call: ast.Call, made: ast.FunctionDef, name: str) -> ast.expr | None:
+    """What a call gives a parameter; None where the text does not say."""
+    if any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords):
+        return None
+    names = [one.arg for one in (*made.args.posonlyargs, *made.args.args)]
+    at = names.index(name) if name in names else len(call.args)
+    if at < len(call.args):
+        return call.args[at]
+    return next((one.value for one in call.keywords if one.arg == name), None)
+
+
+def default(made: ast.FunctionDef, name: str) -> ast.expr | None:
+    """What a parameter holds where a call does not give it."""
+    a = made.args
+    named = zip([*a.posonlyargs, *a.args][::-1], a.defaults[::-1], strict=False)
+    pairs = [*named, *zip(a.kwonlyargs, a.kw_defaults, strict=True)]
+    return next((default for arg, default in pairs if arg.arg == name), None)
