@@ -606,7 +606,7 @@ def fn(x, lengths: torch.LongTensor):
         out[row, :count] = x[row, :count]
     return out
 """,
-        "What is written in `out` may have a gradient",
+        "`x` is not known to be a tensor or a number",
         gb_id="GB0124",
     ),
     Refusal(
@@ -622,7 +622,7 @@ def fn(lengths: torch.LongTensor):
         out[row, :count] = first[0] + 1
     return out * 2
 """,
-        "may give `out` another name",
+        "draws random numbers",
         gb_id="GB0124",
     ),
     Refusal(
@@ -653,7 +653,7 @@ def fn(lengths: torch.LongTensor):
         print(row)
     return out * 2
 """,
-        "does more than write to a tensor",
+        "`print(row)` may do more than give a value",
         gb_id="GB0124",
     ),
     Refusal(
@@ -671,7 +671,7 @@ class Filler:
             out[row, :count] = 2 if self.value else 1
         return out * 2
 """,
-        "The statements read `self`",
+        "`self.value` is not known to be a tensor or a number",
         outermost="fill",
         gb_id="GB0124",
     ),
@@ -692,7 +692,7 @@ def fn(lengths: torch.LongTensor):
         out[row, :count] = value(row)
     return out * 2
 """,
-        "`value` may do more than compute",
+        "calls a function whose effects are not known",
         gb_id="GB0124",
     ),
     Refusal(
@@ -709,7 +709,7 @@ def fn(ids):
         out[i] = 1
     return out
 """,
-        "`return out` gives what data decides",
+        "`ids` is not known to be a tensor or a number",
         gb_id="GB0036",
     ),
     Refusal(

@@ -95,7 +95,7 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
                 _refuse_raised(one, one.function, region)
             mend = _of_region(one.request, one.source, one.function, region)
         except Refused as refused:
-            why = why or refused
+            why = refused if one is place else why or refused
             continue
         if one is not place:  # it rests on what was seen there
             source.rested.clear()
