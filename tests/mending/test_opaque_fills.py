@@ -127,3 +127,36 @@ def test_what_is_read_may_not_be_a_part_of_what_is_filled(line: str, said: str) 
     found = propose(site, {PATH: value}, ["opaque"], seen_in(value, seen))
     words = [text for one in found.mends for text in one.cautions] + [one.reason for one in found.declined]
     assert bool(words) == bool(said) and all(said in one for one in words), (found, words)
+
+
+_FILLING = """\
+import torch
+
+
+def fn(x, mask, ids):
+{lines}
+    return x * 2, y
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ("y = x * 2\nfor at in ⟦ids.tolist()⟧:\n    y[at][mask] = 1", "return y"),
+        ("for at in ⟦ids.tolist()⟧:\n    x[at][mask] = 1\ny = mask", '"x"'),
+        ("for at in ⟦ids.tolist()⟧:\n    x[at].zero_()\ny = mask", '"x"'),
+        ("for at in ⟦ids.tolist()⟧:\n    x[at].squeeze_()\ny = mask", None),
+        ("y = [x]\nfor at in ⟦ids.tolist()⟧:\n    y[0][at] = 1", None),
+        ('y = x * 2\nfor at in ⟦ids.tolist()⟧:\n    """A remark\nover lines"""\n    y[at] = 1', "return y"),
+        ("y = x * 2\nfor at in ⟦ids.tolist()⟧:\n    kept = at\n    y[kept] = 1\n    del kept", "return y"),
+        ("y = ⟦x[0][mask]⟧", "any_size()"),
+    ],
+)
+def test_parts_of_parts_are_filled(lines: str, said: str | None) -> None:
+    text = "".join(f"    {line}\n" for line in lines.split("\n")).rstrip("\n")
+    value, site = unmark(_FILLING.format(lines=text), None, "GB0033")
+    seen = (("x", "float32 4 3"), ("y", "float32 4 3"), ("mask", "bool 3"), ("ids", "int64 2"))
+    seen = seen if "y = ⟦" not in lines else (seen[0], ("y", "float32 2"), *seen[2:])
+    found = propose(site, {PATH: value}, ["opaque"], seen_in(value, seen))
+    texts = "".join(edit.text for one in found.mends for edit in one.edits)
+    assert (said in texts) if said else not found.mends, (found, texts)

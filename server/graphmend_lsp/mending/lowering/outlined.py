@@ -197,6 +197,8 @@ def _refuse(source: Source, statement: ast.stmt, returns: bool, closed: bool) ->
             )
         if closed and isinstance(one, ast.FunctionDef) and not one.decorator_list:
             continue
+        if closed and isinstance(one, ast.Delete) and all(isinstance(each, ast.Name) for each in one.targets):
+            continue
         if isinstance(
             one, (ast.Global, ast.Nonlocal, ast.FunctionDef, ast.ClassDef, ast.Delete, ast.Import, ast.ImportFrom)
         ):

@@ -112,11 +112,21 @@ def verbatim(source: Source, statement: ast.stmt) -> tuple[str, ...]:
     Raises:
         Refused: when a string goes over lines, whose white space must not move.
     """
-    if any(goes_over_lines(source, node) for node in ast.walk(statement)):
+    if any(goes_over_lines(source, node) and not _is_remark(source, node) for node in ast.walk(statement)):
         raise Refused("A string over several lines stands in a part that would move.")
     indent = source.indentation(statement)
     first, *rest = source.code(statement).replace("\r\n", "\n").split("\n")
     return (first, *(line.removeprefix(indent) for line in rest))
+
+
+def _is_remark(source: Source, node: ast.AST) -> bool:
+    """Whether a text is a statement by itself that is no documentation, so that nobody reads it."""
+    statement = source.parents.get(node)
+    if not isinstance(statement, ast.Expr) or not isinstance(node, ast.Constant):
+        return False
+    holder = source.parents.get(statement)
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    return not (isinstance(holder, documented) and holder.body[0] is statement)
 
 
 def goes_over_lines(source: Source, node: ast.AST) -> bool:

@@ -131,5 +131,9 @@ def _is_filling(node: ast.AST) -> bool:
         return isinstance(filled, ast.Name)
     if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
         return not isinstance(node.op, ast.MatMult)
-    part = node.target if isinstance(node, ast.AugAssign) else node
-    return isinstance(part, ast.Subscript) and isinstance(part.value, ast.Name) and isinstance(part.ctx, ast.Store)
+    part: ast.AST = node.target if isinstance(node, ast.AugAssign) else node
+    if not (isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store)):
+        return False
+    while isinstance(part, ast.Subscript):
+        part = part.value
+    return isinstance(part, ast.Name)

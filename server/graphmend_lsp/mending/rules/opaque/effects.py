@@ -134,14 +134,23 @@ class Judge:
         )
 
     def _refuse_store(self, target: ast.Attribute | ast.Subscript) -> None:
-        name = target.value.id if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) else ""
-        if name and isinstance(target.ctx, ast.Store) and self._may_fill(name):
+        root: ast.expr = target
+        while isinstance(root, ast.Subscript):
+            root = root.value
+        name = root.id if isinstance(target, ast.Subscript) and isinstance(root, ast.Name) else ""
+        deep = root is not target.value
+        stores = name and isinstance(target.ctx, ast.Store) and (self._is_tensor(root) or not deep)
+        if stores and (self._may_fill(name) or (deep and self._is_own(root))):
             return
         if not (isinstance(target.value, ast.Name) and self._is_own(target.value)):
             raise Refused(f"`{self.source.code(target)}` is stored in what others may hold.")
         change = self.source.parents.get(target)
         if isinstance(change, ast.AugAssign) and self._is_container(target.value) and not self._is_number(target):
             raise Refused(f"`{first_line(self.source, change)}` changes in place what others may hold.")
+
+    def _is_tensor(self, name: ast.expr) -> bool:
+        """Whether a name surely holds a tensor, whose parts are parts of its memory, or new."""
+        return isinstance(name, ast.Name) and not self._is_container(name) and Kinds(self.source).of(name) == "tensor"
 
     def _is_container(self, name: ast.Name) -> bool:
         """Whether a name may hold a container that the statements have made, whose elements others may hold."""
@@ -379,12 +388,7 @@ class Judge:
         root: ast.expr = part.value
         if part is value and isinstance(root, ast.Name) and self._holds_containers(root):
             return True
-        return (
-            isinstance(root, ast.Name)
-            and not self._is_container(root)
-            and Kinds(self.source).of(root) == "tensor"
-            and self._is_own(root, seen)
-        )
+        return isinstance(root, ast.Name) and self._is_tensor(root) and self._is_own(root, seen)
 
 
 def _is_constant(value: ast.expr | None) -> bool:

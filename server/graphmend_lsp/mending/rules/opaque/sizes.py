@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from graphmend_lsp.mending.facts.bindings import KEEPERS
 from graphmend_lsp.mending.facts.effects import changed_by
 from graphmend_lsp.mending.facts.kinds import Kinds
+from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Source, assigned, loaded
 
@@ -98,9 +99,15 @@ def _cuts(source: Source, one: ast.Subscript) -> bool:
                 return True
             if bounds and any(isinstance(each, (ast.While, ast.For)) for each in source.ancestors(one)):
                 return True
-        elif Kinds(source).is_bool(part):
+        elif Kinds(source).is_bool(part) or _was_mask(source, part):
             return True
     return False
+
+
+def _was_mask(source: Source, index: ast.expr) -> bool:
+    """Whether an index was a tensor of booleans in a run."""
+    fact = Seen(source).tensor(index)
+    return fact is not None and fact.dtypes == ("bool",)
 
 
 def is_fixed(source: Source, node: ast.expr, numbers: Collection[str] = (), *, tensors: bool = True) -> bool:
