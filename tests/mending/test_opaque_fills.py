@@ -46,6 +46,18 @@ def _named(scores: Any, ids: Any, bias: Any) -> Any:
     return more, kept.cos()
 
 
+@operator(like=lambda x: x, flags=("boxes",))
+def _raised(x, boxes: object):  # type: ignore[no-untyped-def]
+    for number, box in enumerate(boxes["of"]):
+        x = x + float(box.sum()) * (number + 1) * len(set(box.reshape(-1).tolist()))
+    return x
+
+
+def _of_arrays(scores: Any, ids: Any, _: Any = None) -> Any:
+    array = ids.numpy()
+    return _raised(scores.cos(), {"of": [array, array > 2]})
+
+
 def _calls() -> list[tuple[Any, tuple[Any, ...]]]:
     ids = torch.tensor([[0, 3, 3], [1, 4, 2]])
     scores, bias = torch.linspace(-2, 2, 10).reshape(2, 5), torch.linspace(0, 1, 5)
@@ -58,6 +70,7 @@ def _calls() -> list[tuple[Any, tuple[Any, ...]]]:
         (_given, (scores.t().contiguous().t(), ids)),
         (_named, (scores, ids, bias.clone().requires_grad_())),
         (_named, (scores, ids, bias)),
+        (_of_arrays, (leaf, ids)),
     ]
 
 

@@ -136,3 +136,20 @@ def test_what_compiled_code_alone_checks_may_raise_as_before(recipe: Recipe, mes
     new = trial("eager", raised=Raised("RuntimeError", message), recipes=(recipe,))
     comparison, _ = compare_trial(Programs([plain, old], [plain, new]), new)
     assert any(one["what"] == "exception" for one in comparison.differences) == differs
+
+
+@pytest.mark.parametrize(
+    ("plain", "old", "new", "equal"),
+    [
+        pytest.param((), (WARNING, WARNING), (WARNING,), True, id="one less of what only compiling says"),
+        pytest.param((), (WARNING,), (), True, id="none of what only compiling says"),
+        pytest.param((WARNING,), (WARNING,), (), False, id="none of what the program says"),
+        pytest.param((), (), (WARNING,), False, id="a new one"),
+        pytest.param((), (OUT,), (), False, id="no text that compiling says"),
+    ],
+)
+def test_a_warning_of_compiling_alone_may_go(plain: Any, old: Any, new: Any, equal: bool) -> None:
+    reference = trial(effects=(plain, (), ()))
+    programs = Programs((reference, trial("eager", output=ONE + 5e-7, effects=(old, (), ()))), ())
+    found, _ = compare_trial(programs, trial("eager", output=ONE + 5e-7, effects=(new, (), ())))
+    assert (not [one for one in found.differences if one["what"] in ("warning", "stdout")]) is equal

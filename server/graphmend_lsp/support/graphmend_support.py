@@ -19,6 +19,7 @@ import json
 import linecache
 import os
 import re
+import sys
 import threading
 import types
 import warnings
@@ -277,6 +278,9 @@ def call_in_graph(effect: Callable[..., object], *values: Any) -> None:
     _in_its_function(effect)(*values)
 
 
+_ndarray: Any = getattr(sys.modules.get("numpy"), "ndarray", ())
+
+
 def _in_its_function(effect: Any) -> Any:
     """A lambda under the name of the function that it stands in, which is what log records show."""
     if torch.compiler.is_compiling() or not isinstance(effect, types.FunctionType) or effect.__code__.co_name != "<lambda>":
@@ -297,6 +301,9 @@ def _taken(value: Any, numbers: Any, tensors: Any, detached: bool = True) -> Any
     if isinstance(value, (list, tuple)):
         kind = "shape" if isinstance(value, torch.Size) else "list" if isinstance(value, list) else "tuple"
         return (kind, [_taken(one, numbers, tensors, detached) for one in value])
+    if isinstance(value, _ndarray):
+        tensors.append(torch.from_numpy(value))
+        return ("array",)
     if isinstance(value, dict):
         return ("dict", [_taken(one, numbers, tensors, detached) for one in value.values()], list(value))
     if isinstance(value, int) and not isinstance(value, bool):
@@ -305,13 +312,15 @@ def _taken(value: Any, numbers: Any, tensors: Any, detached: bool = True) -> Any
     return ("constant", value)
 
 
-def _given(pattern: Any, numbers: Any, tensors: Any) -> Any:
+def _given(pattern: Any, numbers: Any, tensors: Any, arrays: bool = True) -> Any:
     kind, *rest = pattern
     if kind in ("tensor", "number"):
         return next(tensors if kind == "tensor" else numbers)
+    if kind == "array":
+        return next(tensors).numpy() if arrays else next(tensors)
     if kind == "constant":
         return rest[0]
-    made = [_given(one, numbers, tensors) for one in rest[0]]
+    made = [_given(one, numbers, tensors, arrays) for one in rest[0]]
     if kind == "dict":
         return dict(zip(rest[1], made))
     return made if kind == "list" else tuple(made) if kind == "tuple" else torch.Size(made)
@@ -521,7 +530,7 @@ def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = (), on
     It changes the parameters `changed` in place, and gives tensors like those that `like` gives for the arguments of its
     parameters' names: of their shapes, dtypes and strides, and in memory of their own; without `like` it has no gradient.
     A size that only the values decide is `any_size()` there. What has no annotation is a tensor; what is annotated as `object`
-    holds what Python knows while it traces (numbers, texts, None), tensors, and lists, tuples and dicts of such.
+    holds what Python knows while it traces (numbers, texts, None), tensors, arrays of numpy, and lists, tuples and dicts of such.
     Its gradients are those of the function, which a backward pass runs again, with copies of the tensors as they were. Under
     autocast nothing is an operator; nor is it where an argument is of another type than its parameter says, or holds booleans
     or complex numbers and is none of the parameters `flags`: these make results of other dtypes; nor where a tensor is empty:
@@ -540,12 +549,12 @@ def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = (), on
         places = [names.index(one) for one in changed]
         taken, given = _schema(function, [names[at] for at in plain], [names[at] for at in nested], len(places))
 
-        def whole(arguments: Any) -> Any:
+        def whole(arguments: Any, arrays: bool = True) -> Any:
             if not nested:
                 return list(arguments)
             *own, name, numbers, tensors = arguments
             values = dict(zip(plain, own))
-            values.update(zip(nested, _given(_shared["structures 1"][name], iter(numbers), iter(tensors))))
+            values.update(zip(nested, _given(_shared["structures 1"][name], iter(numbers), iter(tensors), arrays)))
             return [values[at] for at in range(len(names))]
 
         def alone(*arguments: Any) -> Any:
@@ -560,7 +569,7 @@ def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = (), on
         read = [names.index(one) for one in read] if set(read) <= set(names) else range(len(names))
 
         def alike(*arguments: Any) -> Any:
-            values = whole(arguments[:-1])
+            values = whole(arguments[:-1], False)
             return _joined([values[at] for at in places], like(*[values[at] for at in read]))
 
         made = _differentiable(_named(function), f"{taken}bool gradients) -> {given}", alone, alike)
@@ -865,9 +874,10 @@ def _differentiable(name: str, schema: str, function: Callable[..., Any], like: 
         found = iter(of_gradient()(out, *arguments, flags))
         flag = iter(flags)
         result = []
-        for many, count in zip(tensor_lists, counts):
+        for many, count, value in zip(tensor_lists, counts, ctx.arguments):
             own = [next(found) if next(flag) else None for _ in range(count)]
-            result.append(own if many else own[0] if own else None)
+            empty = isinstance(value, (list, tuple)) and not value  # which torch takes for a list of tensors
+            result.append(own if many or empty else own[0] if own else None)
         return tuple(result)
 
     def of_gradient() -> Any:

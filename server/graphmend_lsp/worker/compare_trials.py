@@ -186,6 +186,7 @@ def _with_like(programs: Programs, old: Trial, new: Trial) -> Pairs:
         label = f"{first.label}{CALLED[old.way]}"
         forgiving = _noisy(old.way)
         uncompiled = plain.get(recipe) or plain.get(gradient_of(recipe))
+        first = first if uncompiled is None else _without_new_warnings(first, uncompiled, second)
         one, other = Side(first, old.blobs), Side(second, new.blobs)
         as_before = _is_as_before(recipe, first, second)
         if uncompiled is not None and first.raised != uncompiled.raised and not as_before:
@@ -196,6 +197,19 @@ def _with_like(programs: Programs, old: Trial, new: Trial) -> Pairs:
         fails = recipe.raises and first.raised is not None and first.raised.stage == "backward"
         pairs.append(Pair(recipe, label, one, other, True, forgiving, refused=fails))
     return Pairs(tuple(pairs), tuple(told))
+
+
+def _without_new_warnings(old: Observation, plain: Observation, new: Observation) -> Observation:
+    """What the original did compiled, without warnings that it gives only there, and the mended program less often."""
+    known = {(one.about, one.text) for one in plain.effects if one.kind == "warning"}
+    left = Counter((one.about, one.text) for one in new.effects if one.kind == "warning")
+    kept = []
+    for one in old.effects:
+        said = (one.about, one.text)
+        if one.kind != "warning" or said in known or left[said] > 0:
+            kept.append(one)
+            left[said] -= one.kind == "warning"
+    return replace(old, effects=tuple(kept)) if len(kept) < len(old.effects) else old
 
 
 def _is_as_before(recipe: Recipe, first: Observation, second: Observation) -> bool:

@@ -166,7 +166,7 @@ def _of_known(node: ast.Call, name: str) -> Iterator[Hazard]:
             yield Hazard("raises", node, "may raise for values outside its domain")
     elif name.endswith(f"{SUPPORT}.check"):
         yield Hazard("raises", node, "raises when the check fails")
-    elif not name.startswith(("functools.reduce", "operator.")):
+    elif not name.startswith(("functools.reduce", "operator.", "typing.cast")):
         yield Hazard("effect", node, "calls a function whose effects are not known")
 
 

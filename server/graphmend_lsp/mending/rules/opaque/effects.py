@@ -14,7 +14,7 @@ from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.purity import hazards
 from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.rules.opaque.callee import argument, default, defined
-from graphmend_lsp.mending.rules.opaque.containers import makes_container
+from graphmend_lsp.mending.rules.opaque.containers import makes_array, makes_container
 from graphmend_lsp.mending.rules.opaque.decided import deciding
 from graphmend_lsp.mending.rules.opaque.filled import OTHER_SHAPE
 from graphmend_lsp.mending.syntax.endings import sets
@@ -363,7 +363,8 @@ class Judge:
         return False
 
     def _makes(self, value: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
-        if isinstance(value, (ast.BinOp, ast.Compare, ast.Constant)) or makes_container(self.source, value):
+        new = makes_container(self.source, value) or makes_array(self.source, value)
+        if new or isinstance(value, (ast.BinOp, ast.Compare, ast.Constant)):
             return True
         if isinstance(value, ast.UnaryOp):
             return not isinstance(value.op, ast.UAdd)

@@ -46,6 +46,7 @@ from dataclasses import replace
 
 from graphmend_lsp.mending.facts.caught import catching
 from graphmend_lsp.mending.facts.effects import effect_of
+from graphmend_lsp.mending.facts.elsewhere import Elsewhere
 from graphmend_lsp.mending.facts.stored_before import stored_before
 from graphmend_lsp.mending.rule import SUPPORT, Request
 from graphmend_lsp.mending.rules.opaque import RULE, carried_examples, changed_examples, examples
@@ -109,7 +110,7 @@ def _refuse_raised(place: Place, function: Function, region: Region) -> None:
     """Refuse statements that may raise where somebody may catch it, or a value is stored in front of them."""
     if (why := catching(place.request, place.source, function)) is not None:
         raise Refused(f"`{region.raises}` may raise. {why}")
-    if (line := stored_before(place.source, function, region.first)) is not None:
+    if (line := stored_before(place.source, function, region.first, Elsewhere(place.request.sources))) is not None:
         raise Refused(f"`{region.raises}` may raise, and what line {line} stores would be lost.")
 
 

@@ -19,7 +19,7 @@ from graphmend_lsp.values import TensorFact, ValueFact
 NUMBERS = ("int", "float", "bool", "str", "torch.device", "torch.dtype")
 """What an operator takes beside tensors, as annotations."""
 STRUCTURE = "object"
-"""The annotation of what is made of tensors, numbers, texts and None, in lists, tuples and dicts."""
+"""The annotation of what is made of tensors, arrays, numbers, texts and None, in lists, tuples and dicts."""
 _STRUCTURED = frozenset(("tensor", "bool", "int", "float", "str", "None", "list", "tuple", "dict"))
 _CUT = frozenset(name for name, one in {**METHODS, **ATTRIBUTES}.items() if not (one.carries_gradient or one.effect))
 """What is read of a tensor by these has no gradient of it."""
@@ -57,7 +57,7 @@ def annotation_of(source: Source, node: ast.expr) -> str | None:
             Seen(source).believe(node, f"of type {kind}")
             return kind
         if _is_structure(fact):
-            Seen(source).believe(node, "made of tensors, numbers, texts and None")
+            Seen(source).believe(node, "made of tensors, arrays, numbers, texts and None")
             return STRUCTURE
         return None
     if Kinds(source).of(node) == "tensor":
@@ -73,11 +73,17 @@ def annotation_of(source: Source, node: ast.expr) -> str | None:
 
 def _is_structure(fact: ValueFact) -> bool:
     """Whether a value is one that `STRUCTURE` takes, with all that it holds."""
+    if _is_array(fact):
+        return True
     if not _STRUCTURED.issuperset(fact.kinds):
         return False
     items = fact.items or ((fact.element,) if fact.element is not None else ())
     holds = {"list", "tuple", "dict"}.intersection(fact.kinds)
     return (bool(items) or not holds or fact.lengths == (0,)) and all(_is_structure(one) for one in items)
+
+
+def _is_array(fact: ValueFact) -> bool:
+    return fact.kinds == ("other",) and fact.classes == ("numpy.ndarray",)
 
 
 def _kind(fact: ValueFact) -> str | None:
@@ -146,17 +152,19 @@ def taken(source: Source, run: Run) -> tuple[tuple[Handed, ...], dict[ast.AST, s
         if not isinstance(attribute, ast.Attribute) or not isinstance(attribute.ctx, ast.Load):
             raise Refused("The statements hand on `self`, which an operator cannot take.")
         call = source.parents.get(attribute)
-        annotation = None if isinstance(call, ast.Call) and call.func is attribute else annotation_of(source, attribute)
+        is_called = isinstance(call, ast.Call) and call.func is attribute
+        annotation = None if is_called else annotation_of(source, attribute)
         text = source.code(attribute)
-        if annotation is None:
+        if annotation is None and (is_called or not any(each.text == text for each in found)):
             raise Refused(f"`{text}` is not known to be a tensor or a number, which is what an operator takes.")
         known = next((each.name for each in found if each.text == text), None)
-        if known is None:
+        if known is None and annotation is not None:
             used = {each.id for each in source.nodes if isinstance(each, ast.Name)}
             free = attribute.attr not in used and all(attribute.attr != each.name for each in found)
             known = attribute.attr if free else source.fresh(attribute.attr, frozenset(each.name for each in found))
             fact, flags = Seen(source).tensor(attribute), _holds_flags(source, attribute)
             found.append(Handed(known, annotation, text, fact, flags, constant_of(source, attribute), attribute))
+        assert known is not None
         exchange[attribute] = known
     if not any("Tensor" in one.annotation for one in found):
         raise Refused("The statements take no tensor; compute this outside of the compiled function.")
@@ -168,6 +176,8 @@ def _holds_flags(source: Source, node: ast.expr) -> bool:
     fact = Seen(source).of(node) or _given(source, node)
     items = _every(fact) if fact is not None else []
     dtypes = [dtype for one in items if one.tensor is not None for dtype in one.tensor.dtypes]
+    if any(map(_is_array, items)):
+        return True  # of which no run notes the dtype
     return Kinds(source).is_bool(node) or any(one == "bool" or one.startswith("complex") for one in dtypes)
 
 
