@@ -172,6 +172,19 @@ def graphmend_entry(): return f, torch.ones(2)
     assert [event.get("resuming", False) for event in result["events"]] == [False, True, False, True]
 
 
+def test_places_in_a_resumed_function_are_those_of_its_text(worker: Worker) -> None:
+    """Torch writes wrong lines into the code of a function that it resumes, behind a method that is looked up on another line."""
+    lines = [f"    x = said(x.mul(\n        {n}).add(1))\n" for n in range(2, 7)]
+    body = "import sys\ndef said(x):\n    print(x.shape)\n    return x\ndef f(x):\n" + "".join(lines) + "    return x\n"
+    body += "def graphmend_entry(): return f, torch.ones(2)\n"
+    result = analyse(worker, body)
+    frames = [frame for event in result["events"] for frame in event["frames"] if frame["function"] == "f"]
+    texts = dict.fromkeys(cut(HEAD + body, frame) for frame in frames)
+    expected = [f"said(x.mul(\n        {n}).add(1))" for n in range(2, 7)]
+    assert all(any(want in said for said in texts) for want in expected)
+    assert python_of(worker) < (3, 11) or list(texts) == expected
+
+
 def test_what_cannot_be_recorded_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     from torch._dynamo import symbolic_convert
 

@@ -31,6 +31,7 @@ HOOKS = {
     "torch._dynamo.output_graph": ("OutputGraph", "OutputGraph.call_user_compiler"),
 }
 _CANNOT_RESUME = "Encountered graph break that we cannot resume"
+_UNITS = 8  # of code, for which one entry of a table of lines may stand
 _FRAME_GIVEN_UP = "Failed to handle graph break gracefully"
 _Outcome = Literal["resumed", "rest skipped", "frame skipped", "raised", "refused"]
 
@@ -108,7 +109,7 @@ class Recorder:
 
     def install(self) -> None:
         """Tap torch._dynamo from now on, for as long as this process lives."""
-        from torch._dynamo import convert_frame, exc, guards, output_graph, symbolic_convert
+        from torch._dynamo import bytecode_transformation, convert_frame, exc, guards, output_graph, symbolic_convert
 
         for name in RAISING:
             if (cls := getattr(exc, name, None)) is not None:
@@ -117,6 +118,7 @@ class Recorder:
         self._tap_log(self._base)
         self._tap_compile(convert_frame, exc)
         self._tap_backend(output_graph.OutputGraph)
+        _keep_lines(bytecode_transformation)
         if hasattr(guards, "profile_guard_manager"):
             guards.profile_guard_manager = _no_latency  # a probe that is most of the time of compiling a small frame
 
@@ -311,3 +313,27 @@ def _start_of(code: CodeType) -> FrameData:
 
 def _no_latency(*_args: Any) -> float:
     return 0.0
+
+
+def _keep_lines(transformation: Any) -> None:
+    """Have Dynamo write the lines of the functions that it resumes as they are.
+
+    It counts the step to a line twice for an instruction of more than eight units, as that of a method, so that all places behind
+    are lines off (torch 2.13). A torch that is made otherwise stays as it is.
+    """
+    original = getattr(transformation, "linetable_311_writer", None)
+    if not callable(original):
+        return
+
+    def writer(first: int) -> Any:
+        table, update = original(first)
+
+        def update_in_steps(positions: Any, size: int) -> None:
+            while size > _UNITS:
+                update(positions, _UNITS)
+                size -= _UNITS
+            update(positions, size)
+
+        return table, update_in_steps
+
+    transformation.linetable_311_writer = writer

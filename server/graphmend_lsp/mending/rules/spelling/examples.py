@@ -10,6 +10,30 @@ calls = [(torch.arange(1.0, 5.0),), (-torch.arange(1.0, 5.0),)]
 
 EXAMPLES: tuple[Example, ...] = (
     Example(
+        "a Variable of what a run showed to be a tensor",
+        before="""\
+import torch
+from torch.autograd import Variable
+
+
+def fn(x):
+    state = ⟦Variable(x.data.new(x.size(0)).zero_())⟧
+    return state + x
+""",
+        after="""\
+import torch
+from torch.autograd import Variable
+
+
+def fn(x):
+    state = x.data.new(x.size(0)).zero_().detach()
+    return state + x
+""",
+        run="import torch\ncalls = [(torch.arange(4.0),), (torch.arange(3.0, requires_grad=True),)]",
+        gb_id="GB0007",
+        seen=(("x", "float32 4"), ("x.data.new(x.size(0)).zero_()", "float32 4")),
+    ),
+    Example(
         "a power",
         before="""\
 import torch

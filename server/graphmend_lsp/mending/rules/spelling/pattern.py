@@ -9,6 +9,7 @@ from functools import cache
 
 from graphmend_lsp.mending.facts.bindings import last_value
 from graphmend_lsp.mending.facts.kinds import Kinds
+from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.rules.spelling.table import Kind, Spelling
 from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin, spell
@@ -167,7 +168,7 @@ def _is(source: Source, node: ast.expr, kind: Kind) -> bool:
             isinstance(node, ast.Attribute) and _is(source, node.value, "plain")
         )
     if kind == "tensor":
-        return Kinds(source).of(node) == "tensor"
+        return Kinds(source).of(node) == "tensor" or _was_tensor(source, node)
     if kind in ("whole", "fraction"):
         value = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else node
         return isinstance(value, ast.Constant) and type(value.value) is (int if kind == "whole" else float)
@@ -179,6 +180,15 @@ def _is(source: Source, node: ast.expr, kind: Kind) -> bool:
         return isinstance(node, ast.List) and bool(node.elts) and all(_is(source, one, "tensor") for one in node.elts)
     made = _made(source, node)
     return isinstance(made, _MADE[kind]) or _is_called(source, made, kind)
+
+
+def _was_tensor(source: Source, node: ast.expr) -> bool:
+    """Whether an expression gave a tensor whenever a run evaluated it."""
+    fact = Seen(source).of(node)
+    if fact is None or not fact.is_tensor:
+        return False
+    Seen(source).believe(node, "a tensor")
+    return True
 
 
 def _made(source: Source, node: ast.expr) -> ast.expr | None:
