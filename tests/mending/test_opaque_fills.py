@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any
 
 import pytest
@@ -107,6 +108,24 @@ def test_what_cannot_be_copied_into_is_filled_as_it_was(case: str) -> None:
     else:
         one, other = torch.ones(1, 5).expand(2, 5), torch.ones(1, 5).expand(2, 5)
         assert torch.equal(_given(one, ids), compiled(other, ids)) and torch.equal(one, other)
+
+
+@operator(like=lambda x: x)
+def _looked_up(x, named: object):  # type: ignore[no-untyped-def]
+    return x * len(named["missing"]) + sum(x.tolist())
+
+
+def test_a_part_of_another_type_leaves_the_graph() -> None:
+    """Inside it would be a plain dict, which has no values of its own."""
+
+    def fn(x: Any) -> Any:
+        named: Any = defaultdict(lambda: [1, 2])
+        named["one"] = [x]
+        return _looked_up(x.sin(), named)
+
+    torch._dynamo.reset()
+    x = torch.arange(4.0)
+    assert torch.equal(torch.compile(fn, backend="eager")(x), fn(x))
 
 
 _PROGRAM = """\

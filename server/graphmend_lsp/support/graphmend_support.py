@@ -707,10 +707,7 @@ _PLAIN: Any = {"SymInt": int, "int": int, "float": float, "bool": bool, "str": s
 def _suits(value: Any, kind: str, flagged: bool) -> bool:
     """Whether a value is of that type of a schema, and not empty; booleans and complex numbers suit where it is `flagged`."""
     if not kind:
-        numbers: Any = []
-        tensors: Any = []
-        _taken(value, numbers, tensors, False)
-        return all([_suits(one, "Tensor", flagged) for one in tensors])
+        return _suits_structure(value, flagged)
     if kind in _PLAIN:
         return type(value) is _PLAIN[kind]
     if kind.endswith("[]"):
@@ -718,6 +715,22 @@ def _suits(value: Any, kind: str, flagged: bool) -> bool:
     if not isinstance(value, torch.Tensor) or _is_empty(value):
         return False
     return flagged or not (value.dtype == torch.bool or value.is_complex())
+
+
+def _suits_structure(value: Any, flagged: bool) -> bool:
+    """Whether an operator takes a value that is made of others: not where a part is of a type that it would not have inside."""
+    if isinstance(value, torch.Tensor):
+        return _suits(value, "Tensor", flagged)
+    if isinstance(value, _ndarray):
+        return value.ndim > 0 and value.size > 0
+    if type(value) is dict:
+        return all([type(one) in _KNOWN for one in value]) and all([_suits_structure(one, flagged) for one in value.values()])
+    if type(value) in (list, tuple, torch.Size):
+        return all([_suits_structure(one, flagged) for one in value])
+    return value is None or type(value) in _KNOWN
+
+
+_KNOWN = (int, float, bool, str, torch.device, torch.dtype)
 
 
 def _is_empty(tensor: torch.Tensor) -> bool:
