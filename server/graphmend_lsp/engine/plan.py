@@ -3,9 +3,6 @@
 Where no mend of a round (`rounds`) is good, those are made that gain nothing only because another break stands behind theirs, in
 the hope of a next round that gains; without one they are taken back, and what else is offered for their breaks is tried. The run
 that proves a round is the next round's analysis.
-
-A setting or a boundary that comes first may keep other mends away. Where breaks are left behind such a mend, the search is made
-once more with these last, and the better plan counts.
 """
 
 from __future__ import annotations
@@ -48,8 +45,6 @@ _PATIENCE = 4.0  # times the first runs: so long a search may verify nothing
 _LEAST_PATIENCE = 120.0  # seconds
 _DRAFTS = 2  # how many are verified as a whole, each with one round less than the last
 _Prove = Callable[..., Coroutine[Any, Any, Verdict | None]]
-_HASTY = LAST_RESORT | {"capture"}
-"""Rules whose mends may keep others away: they cover whole functions."""
 _ROUNDS_SHARE = 0.5  # of a time limit; the rest is for the proof of several rounds together
 _IN_VAIN = (
     "Another graph break keeps the whole function uncompiled, so a mend of this one gains nothing. Mend that one first."
@@ -86,21 +81,11 @@ async def mend_all(
             judged.spent = limit.spent
     before = report or await prover.report(request, runs)
     plan = await _to_fixpoint(prover, request, before, runs, frozenset(), on_progress, limit)
-    if not limit.over and _was_hasty(plan):
-        other = await _to_fixpoint(prover, request, before, runs, frozenset(), on_progress, limit, _HASTY)
-        plan = other if gains(cut(plan.after), cut(other.after)) else plan
     if limit.over or not (vain := _skipped(plan.after) & _mended(plan.before, plan.applied)):
         return plan
     # Functions that still run uncompiled as a whole need no mends but boundaries, if those do not help others.
     less = await _to_fixpoint(prover, request, before, runs, vain, on_progress, limit)
     return plan if limit.over or gains(cut(less.after), cut(plan.after)) else less
-
-
-def _was_hasty(plan: Plan) -> bool:
-    """Whether breaks are left of a plan with mends that may have kept others away, and others were offered."""
-    applied = {one.mend.rule for one in plan.applied}
-    offered = {one.mend.rule for finding in plan.before.findings for one in (*finding.candidates, *finding.behind)}
-    return bool(cut(plan.after).breaks and applied & _HASTY and offered - applied - _HASTY)
 
 
 def reached(plan: Plan) -> tuple[Key, ...]:
@@ -140,21 +125,16 @@ async def _to_fixpoint(
     leave: frozenset[Place],
     on_progress: OnProgress | None,
     limit: TimeLimit,
-    late: frozenset[str] = frozenset(),
 ) -> Plan:
-    """The plan of a search, which makes mends of the rules `late` when no other is left.
+    """The plan of a search; of several breaks first a draft, which is verified under inductor once, as a whole.
 
-    Of several breaks it is first a draft, which is verified under inductor once, as a whole. Where the draft is not safe there, a
-    shorter one may be, and the search goes on behind it. Else its rounds from the first on that needs inductor are made again,
-    each one with a verdict under inductor of its own.
+    Where the draft is not safe there, a shorter one may be, and the search goes on behind it. Else its rounds from the first on
+    that needs inductor are made again, each one with a verdict under inductor of its own.
     """
     prove = partial(_proven, prover, request, before, runs, on_progress)
     course = _Course([], [before], [runs])
     drafted = sum(finding.site.is_met for finding in before.findings) > 1
-    asked = replace(request, inductor="never") if drafted else request
-    if late:
-        await _search(prover, asked, course, leave, on_progress, limit, late=late)
-    await _search(prover, asked, course, leave, on_progress, limit)
+    await _search(prover, replace(request, inductor="never") if drafted else request, course, leave, on_progress, limit)
     verdict: Verdict | None = None
     first = next((at for at, step in enumerate(course.rounds) if _is_dear(step)), None) if drafted else None
     firm = 0
@@ -241,10 +221,8 @@ async def _search(
     on_progress: OnProgress | None,
     limit: TimeLimit,
     vain: Vain = frozenset(),
-    late: frozenset[str] = frozenset(),
 ) -> None:
-    """Go on with rounds where the course ends, until none is accepted or the time is over. What is `vain` is not made, nor what
-    the rules `late` offer."""
+    """Go on with rounds where the course ends, until none is accepted or the time is over. What is `vain` is not made."""
     rounds, reports, ran = course.rounds, course.reports, course.ran
     before = reports[0]
     texts = {**request.texts, **{path: text for one in rounds for path, text in one.texts.items()}}
@@ -253,7 +231,7 @@ async def _search(
     unnoted: frozenset[Place] = frozenset()  # functions of whose values less is known than a run would note
     while made < MAX_ROUNDS:
         now = replace(request, texts=texts)
-        offered = _without_rules(_to_mend(reports[-1], now, leave, vain), late)
+        offered = _to_mend(reports[-1], now, leave, vain)
         tell = _numbered(on_progress, made + 1, reports[-1])
         gained = _gained(request, reports, rounds)
         share = 1.0 if gained == 0 or (gained == 1 and _says_all(before, rounds[0])) else _ROUNDS_SHARE
@@ -374,23 +352,6 @@ def _to_mend(report: Report, request: CheckRequest, leave: frozenset[Place], vai
         return finding
 
     return replace(report, findings=tuple(map(offered, report.findings)))
-
-
-def _without_rules(report: Report, rules: frozenset[str]) -> Report:
-    """The report without what these rules offer."""
-    if not rules:
-        return report
-    return replace(
-        report,
-        findings=tuple(
-            replace(
-                finding,
-                candidates=tuple(one for one in finding.candidates if one.mend.rule not in rules),
-                behind=tuple(one for one in finding.behind if one.mend.rule not in rules),
-            )
-            for finding in report.findings
-        ),
-    )
 
 
 def _gained(request: CheckRequest, reports: Sequence[Report], rounds: Sequence[Round]) -> int:
