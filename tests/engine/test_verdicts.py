@@ -56,7 +56,7 @@ FAILED = {
         ({"outputs": "not compared"}, "unverified", "could be compared"),
         ({"unlike_sides": ["line 3: (4,) against ()"]}, "wrong", "the two sides differ"),
         ({"failure": FAILED}, "wrong", "invalid syntax"),
-        ({"failure": {**FAILED, "kind": "timeout"}}, "unverified", "failed"),
+        ({"failure": {**FAILED, "kind": "timeout"}}, "unverified", "comparison stopped"),
         ({"after": {"graphs": 2, "breaks": 1, "skipped_frames": 0, "skipped_rests": 0, "recompiles": 0, "refused": 0}}, "wrong", "the mend saves nothing"),
         ({"sides": [{"condition": CONDITION, "true": True, "false": True}]}, "safe", None),
         ({"sides": [{"condition": CONDITION, "true": True, "false": False}]}, "unsafe", "no call made `x.sum() > 0` False"),

@@ -50,7 +50,8 @@ def judge(
 
     if (failure := result["failure"]) is not None:
         stopped = failure["kind"] in ("timeout", "cancelled", "worker", "protocol")
-        lower("unverified" if stopped else "wrong", f"the mended program failed: {failure['message']}")
+        said = "the comparison stopped" if stopped else "the mended program failed"
+        lower("unverified" if stopped else "wrong", f"{said}: {failure['message']}")
     for words in result["unlike_sides"][:_SHOWN]:
         lower("wrong", f"the two sides differ: {words}")
     differences = [one for one in result["differences"] if "assumes" not in one]

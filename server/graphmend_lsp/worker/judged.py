@@ -139,9 +139,9 @@ def judged(
 
 def _not_compiled() -> FailureData:
     """What is said of a mended program whose first run differed, as two runs of the original do, so that no other was made."""
-    message = "The original gives other results each time it runs, so GraphMend did not compile the mended program."
+    message = "The original's results differ from run to run, so GraphMend did not compile the mended program."
     return failure(
-        "call", "cancelled", message, "Let the entry give the same results each time: set seeds, and fill new tensors."
+        "call", "cancelled", message, "Make the entry's results the same in every run: set seeds, and fill new tensors."
     )
 
 

@@ -3,7 +3,7 @@
 Four taps into torch._dynamo: (1) the exceptions that carry a break, where they are made, for exact places and the
 parts of the message; (2) `log_graph_break`, through which every committed break of a traced frame goes; (3) the
 compilation of a frame, for what is not logged there; (4) the call of the backend, for the graphs. Dynamo's behaviour
-does not change.
+does not change, but for the lines in the code that it makes, which a defect of torch gets wrong.
 Imports torch; a `Recorder` is installed once in a child process that ends soon.
 """
 

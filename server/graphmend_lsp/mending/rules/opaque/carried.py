@@ -70,7 +70,10 @@ def overlapping(source: Source, filled: Sequence[Handed], taken: Sequence[Handed
             if other is one or other.annotation in NUMBERS:
                 continue
             if one.fact is not None and other.fact is not None and not {*one.fact.dtypes} & {*other.fact.dtypes}:
-                continue  # views of a tensor have its dtype
+                for each in (one, other):  # views of a tensor have its dtype
+                    if each.node is not None and each.fact is not None:
+                        Seen(source).believe(each.node, f"a tensor of {' or '.join(each.fact.dtypes)}")
+                continue
             if is_own(source, other.name, at):
                 continue
             if (value := last_value(source, other.name, at)) is not None and makes_tensor(source, value):
@@ -78,7 +81,7 @@ def overlapping(source: Source, filled: Sequence[Handed], taken: Sequence[Handed
             common = _made_of(source, one.name, at) & _made_of(source, other.name, at)
             if common or (one.node and other.node and Seen(source).share_storage(one.node, other.node)):
                 raise Refused(f"`{other.text}` may be a part of `{one.name}`, which the statements change.")
-            return f"`{other.text}` may share memory with `{one.name}`, which changes; compiled, it does not see that."
+            return f"`{other.text}` may share memory with `{one.name}`, which changes; compiled, `{other.text}` stays as it was."
     return ""
 
 

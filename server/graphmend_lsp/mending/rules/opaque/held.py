@@ -10,6 +10,7 @@ from graphmend_lsp.mending.facts.effects import changed_by
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.lowering.outlined import Run
+from graphmend_lsp.mending.rules.opaque.sizes import was_mask
 from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned
 
@@ -97,8 +98,7 @@ def _chooses(source: Source, value: ast.expr) -> bool:
 
 
 def _was_bool(source: Source, node: ast.expr) -> bool:
-    fact = Seen(source).tensor(node)
-    if fact is None or fact.dtypes != ("bool",):
-        return False
-    Seen(source).believe(node, "a mask")
-    return True
+    if was_mask(source, node):
+        Seen(source).believe(node, "a mask")
+        return True
+    return False

@@ -99,12 +99,12 @@ def _cuts(source: Source, one: ast.Subscript) -> bool:
                 return True
             if bounds and any(isinstance(each, (ast.While, ast.For)) for each in source.ancestors(one)):
                 return True
-        elif Kinds(source).is_bool(part) or _was_mask(source, part):
+        elif Kinds(source).is_bool(part) or was_mask(source, part):
             return True
     return False
 
 
-def _was_mask(source: Source, index: ast.expr) -> bool:
+def was_mask(source: Source, index: ast.expr) -> bool:
     """Whether an index was a tensor of booleans in a run."""
     fact = Seen(source).tensor(index)
     return fact is not None and fact.dtypes == ("bool",)

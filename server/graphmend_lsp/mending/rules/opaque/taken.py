@@ -57,7 +57,7 @@ def annotation_of(source: Source, node: ast.expr) -> str | None:
             Seen(source).believe(node, f"of type {kind}")
             return kind
         if _is_structure(fact):
-            Seen(source).believe(node, "made of tensors, arrays, numbers, texts and None")
+            Seen(source).believe(node, _words(fact))
             return STRUCTURE
         return None
     if Kinds(source).of(node) == "tensor":
@@ -80,6 +80,13 @@ def _is_structure(fact: ValueFact) -> bool:
     items = fact.items or ((fact.element,) if fact.element is not None else ())
     holds = {"list", "tuple", "dict"}.intersection(fact.kinds)
     return (bool(items) or not holds or fact.lengths == (0,)) and all(_is_structure(one) for one in items)
+
+
+def _words(fact: ValueFact) -> str:
+    """What such a value was, behind "was"."""
+    if _is_array(fact):
+        return "a numpy array"
+    return "None" if fact.is_none else "made of tensors and Python values"
 
 
 def _is_array(fact: ValueFact) -> bool:
