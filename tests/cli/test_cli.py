@@ -337,7 +337,7 @@ def test_a_notebook_is_checked_and_mended_in_its_cells(tmp_path: Path) -> None:
     line = book.read_text().splitlines()[record["breaks"][0]["line"] - 1]
     assert line[record["breaks"][0]["column"] - 1 :].startswith("y.isnan().any()")
     done = graphmend("mend", "nb.ipynb", "--write", "--quiet", cwd=tmp_path)
-    assert "nb.ipynb:cell 2:8: safe" in done.stdout
+    assert "nb.ipynb:cell 2:8: safe" in done.stdout and "1 → 0 breaks, 2 → 1 graphs" in done.stdout
     after = ["".join(cell["source"]) for cell in json.loads(book.read_text())["cells"]]
     assert after[0].startswith(cells[0]) and "from graphmend_support import" in after[0]
     assert "raise ValueError" not in after[1]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import types
+
 import torch
 
-from graphmend_lsp.worker.observe import Subject, state_of
+from graphmend_lsp.worker.observe import Subject, find_modules, state_of
 from graphmend_lsp.worker.snapshot import Store
 
 
@@ -27,3 +29,25 @@ def test_a_compiled_module_has_the_state_of_the_module() -> None:
     model(torch.ones(2))
     after = state_of(subject, store)
     assert {name for name in after if after[name] != before.get(name)} == {"model.calls"}
+
+
+class Holding:
+    def __init__(self, model: torch.nn.Module) -> None:
+        self.model = torch.compile(model, backend="eager")
+        self.context = self.model.dynamo_ctx
+
+
+def test_what_torch_compile_keeps_for_itself_is_no_state() -> None:
+    """It holds addresses, which differ in two loads of one program; a difference ends a verdict before anything is compiled."""
+    store = Store()
+    states = []
+    for _ in range(2):
+        file = types.ModuleType("program")
+        model = torch.compile(Counting(), backend="eager")
+        vars(file).update(model=model, held=[Holding(Counting())])
+        states.append(state_of(Subject(model, find_modules(model), (file,)), store))
+    assert states[0] == states[1]
+    assert {"model.calls", "program.held[0].context"} <= set(states[0])
+    model(torch.ones(2))
+    after = state_of(Subject(model, find_modules(model), (file,)), store)
+    assert {name for name in after if after[name] != states[1].get(name)} == {"model.calls"}

@@ -63,7 +63,7 @@ def test_what_was_not_compiled_is_not_judged() -> None:
     """Its first run differed, and the original differs from itself: without a failure it would be a program of no breaks."""
     candidate = Candidate(id="0", texts={}, conditions=[], changed={})
     own = trial(None, Recipe(0, own=True))
-    result = judged(candidate, Ran((own,)), Ran((own,)), [], NOTHING, {}, 0.0)
+    result = judged(candidate, Ran((own,)), Ran((own,), differed=True), [], NOTHING, {}, 0.0)
     assert result["failure"] is not None and "did not compile" in result["failure"]["message"]
     result = judged(candidate, Ran((own,)), Ran((own, replace(own, way="eager"))), [], NOTHING, {}, 0.0)
     assert result["failure"] is None

@@ -41,6 +41,7 @@ class Case:
 
 
 IF = "def f(x):\n    if x.sum() > 0:\n        y = {a}\n    else:\n        y = {b}\n    return {result}\n"
+LOADED = "import uuid\nLOAD = [uuid.uuid4().hex]\n"
 WHERE = "def f(x):\n    y = torch.where(x.sum() > 0, {a}, {b})\n    return {result}\n"
 
 
@@ -152,6 +153,12 @@ EQUAL = [
         "both branches", "x + 1", "x - 1", counts=(2, 1), likeness={"gradients": "bit-equal", "state": "bit-equal"}
     ),
     branches("a 0-d result", "x.sum()", "x.mean()"),
+    Case(
+        "state that is another in each load",
+        LOADED + IF.format(a="x + 1", b="x - 1", result="y * 2"),
+        LOADED + WHERE.format(a="x + 1", b="x - 1", result="y * 2"),
+        counts=(2, 1),
+    ),
     branches("python numbers", "2.0", "0.5", "x * y"),
     Case(
         "double where",
@@ -503,6 +510,7 @@ def test_a_right_mend_differs_in_nothing(judge: Judge, case: Case) -> None:
     assert [each for each in one["differences"] if "assumes" not in each] == []
     assert one["unlike_sides"] == []
     assert one["outputs"] == "bit-equal"
+    assert one["after"]["graphs"] > 0
     assert [(side["true"], side["false"]) for side in one["sides"]] == [(True, True)] * len(case.conditions)
     for part, likeness in case.likeness.items():
         assert one[part] == likeness

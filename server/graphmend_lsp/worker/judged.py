@@ -31,7 +31,7 @@ class Ran:
 
     `dropped` are compiled probes that could not be run to an end, each in words with the reason.
     `beside` counts calls that were compared in float64 alone. `unshared`: nothing was run, because its ways cannot run in forks
-    of the process that built it.
+    of the process that built it. `differed`: its entry's calls differed from the original's, after which nothing was compiled.
     """
 
     trials: tuple[Trial, ...]
@@ -40,6 +40,7 @@ class Ran:
     dropped: tuple[str, ...] = ()
     beside: int = 0
     unshared: bool = False
+    differed: bool = False
 
     def way(self, way: Way) -> Trial | None:
         """The trial of that way, if it came to one."""
@@ -130,7 +131,7 @@ def judged(
         probed=probed_kinds(uncompiled.recipes, uncompiled.observations) if uncompiled else [],
         untried=list(dict.fromkeys(untried)),
     )
-    if after is None and mended.failed is None and all(one["severity"] == "moved" for one in result["differences"]):
+    if mended.differed and all(one["severity"] == "moved" for one in result["differences"]):
         result["failure"] = _not_compiled()
     if (places := candidate.get("assumed")) is not None:
         result["exercised"], result["unmet"] = exercised(places, reference, uncompiled)

@@ -160,8 +160,9 @@ def state_of(subject: Subject, store: Store) -> Snapshot:
             if key.startswith("__") or _TRACED.fullmatch(key) or not _is_data(value, subject.files):
                 continue
             if isinstance(value, torch.nn.Module):
-                if id(value) not in known:
-                    _module_state(out, f"{name}.{key}", value, store, seen, known)
+                module = value._orig_mod if _is_dynamos(value) else value
+                if id(module) not in known:
+                    _module_state(out, f"{name}.{key}", module, store, seen, known)
                 continue
             take_into(out, value, store, f"{name}.{key}", seen)
     return out
@@ -295,6 +296,8 @@ def _module_state(
 ) -> None:
     for prefix, part in module.named_modules(prefix=root):
         known.add(id(part))
+        if _is_dynamos(part):
+            continue
         for tensors in (part._parameters, part._buffers):
             for name, tensor in tensors.items():
                 if isinstance(tensor, torch.Tensor) and len(out) < MAX_NODES:
@@ -308,6 +311,11 @@ def _module_state(
                 out[f"{prefix}.{name}"] = store.plain(value)
             elif not _is_code(value):
                 take_into(out, value, store, f"{prefix}.{name}", seen)
+
+
+def _is_dynamos(module: torch.nn.Module) -> bool:
+    """Whether it is what torch.compile wraps a module in."""
+    return type(module).__module__.startswith("torch._dynamo.")
 
 
 def _is_code(value: Any) -> bool:

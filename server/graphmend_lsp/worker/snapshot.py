@@ -195,6 +195,10 @@ def items_of(value: Any) -> list[tuple[str, Any]] | None:
         return [(f"{{{index}}}", part) for index, part in enumerate(sorted(value, key=repr))]
     if isinstance(value, (*_PLAIN, float, complex, *_NAMED, enum.Enum, torch.Tensor, torch.nn.Module)):
         return None
+    if type(value).__module__.startswith(
+        "torch._dynamo."
+    ):  # what torch.compile keeps for itself, with addresses of objects
+        return None
     names = dict(vars(value)) if hasattr(value, "__dict__") else {}
     for kind in type(value).__mro__:
         slots = kind.__dict__.get("__slots__", ())

@@ -242,18 +242,20 @@ def plan(
     """
     params = origin.params
     subject, calls, listener = _prepare(origin, origin.get(), "uncompiled")
-    sides = watch_conditions(conditions, text_of)
+    sides, store = watch_conditions(conditions, text_of), Store(origin.folder)
+    start = state_of(subject, store)
     with without_compiling(subject.function):
         try:
             chosen, own, store = choose(
-                subject, calls, sides, listener, Store(origin.folder), params["limits"]["seconds"], places, lost
+                subject, calls, sides, listener, store, params["limits"]["seconds"], places, lost
             )
         except DeviceLostError as error:
             if error.recipe.own:
                 raise
             return error.recipe
     return Planned(
-        chosen, Trial("uncompiled", chosen.own, tuple(own), store.blobs, _NOTHING, sides=tuple(sides.data()))
+        chosen,
+        Trial("uncompiled", chosen.own, tuple(own), store.blobs, _NOTHING, sides=tuple(sides.data()), start=start),
     )
 
 

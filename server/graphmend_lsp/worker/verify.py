@@ -313,7 +313,7 @@ def _mended(request: Request, candidate: Candidate) -> Ran:
         return Ran((), failed=_out_of_time())
     first = _in_own_calls(request, candidate, origin, planned.plan.own)
     if first is not None and _is_wrong_already(planned, first):
-        return Ran((first,))
+        return Ran((first,), differed=True)
     return _with_uses(request, candidate, origin, _in_stages(request, candidate, origin, planned), planned)
 
 
@@ -328,7 +328,8 @@ def _before_the_plan(request: Request, candidate: Candidate, origin: Origin) -> 
     planned: Planned | None = heard(os.path.join(request.folder, PLAN), request.deadline)
     if planned is None:
         return Ran((), failed=_out_of_time()), None
-    return (Ran((first,)), None) if first is not None and _is_wrong_already(planned, first) else (ran, planned)
+    wrong = first is not None and _is_wrong_already(planned, first)
+    return (Ran((first,), differed=True), None) if first is not None and wrong else (ran, planned)
 
 
 def _as_planned(
