@@ -19,7 +19,8 @@ from graphmend_lsp.model import ASSUMPTIONS, AssumptionKind
 from graphmend_lsp.worker.compare import Side, compare_effects
 from graphmend_lsp.worker.compare_trials import Pair
 from graphmend_lsp.worker.effects import Effect, Listener
-from graphmend_lsp.worker.observe import Observation, Raised, Subject, find_modules
+from graphmend_lsp.worker.observe import Observation, Raised, Subject
+from graphmend_lsp.worker.parts import find_parts
 from graphmend_lsp.worker.performing import perform
 from graphmend_lsp.worker.probes import PROBES, Kept, limited, probed, probing, tried
 from graphmend_lsp.worker.probes.compiled import USES, compiled_uses
@@ -56,7 +57,7 @@ def shown(original: Program, mended: Program, call: tuple[Any, ...], words: str,
     for forward in (original, mended):
         torch.manual_seed(1)
         net = Net(forward)
-        subject = Subject(net, find_modules(net), ())
+        subject = Subject(net, find_parts(net).modules, ())
         assert PROBES[words].fits(subject, (call, {}))
         store = Store()
         seen = perform(subject, recipe, [(call, {})], [(call, {})], store, Listener(), kept=Kept(subject))
@@ -282,7 +283,7 @@ def test_every_probe_tests_a_kind_that_the_model_knows() -> None:
 @pytest.mark.parametrize("words", PROBES)
 def test_a_probe_leaves_the_program_as_it_was(words: str) -> None:
     net = Net(lambda self, x, ids: self.one(x) * self.scale + ids.sum())
-    subject = Subject(net, find_modules(net), ())
+    subject = Subject(net, find_parts(net).modules, ())
     before = take({**dict(net.state_dict()), "p": net.drop.p, "flag": net.flag, "train": net.drop.training}, Store())
     asked = [one.requires_grad for one in net.parameters()]
     with (
@@ -303,7 +304,7 @@ def test_the_state_that_a_program_was_loaded_with_is_put_back() -> None:
     net.things, net.queue, net.marks, net.text = [1], deque([2]), {3}, io.StringIO("said")
     held, file = net.things, types.ModuleType("program")
     file.settings = {"inner": {"value": 1}}
-    kept = Kept(Subject(net, find_modules(net), (file,)))
+    kept = Kept(Subject(net, find_parts(net).modules, (file,)))
     net.things.append(9), net.queue.clear(), net.marks.add(9), net.text.write("more")
     net.level.fill_(7)
     net.count, net.fresh, file.settings["inner"]["value"], file.other = 5, 1, 2, 3
@@ -471,7 +472,7 @@ def test_later_probes_find_what_deceives(original: Program, mended: Program, wor
 @pytest.mark.parametrize(("width", "rows"), [(8, 512), (40_000, 128)])
 def test_what_each_row_costs_is_counted_with_fewer_rows_where_rows_are_dear(width: int, rows: int) -> None:
     layer = nn.Linear(4, width)
-    subject = Subject(layer, find_modules(layer), ())
+    subject = Subject(layer, find_parts(layer).modules, ())
     with probed("with its operators counted and a large batch", subject, ((X,), {})) as (counted, (args, _)):
         operators, made = counted.function(*args)
     assert (operators, made) == (1, rows * width * 4)
@@ -484,7 +485,7 @@ def test_a_cast_leaves_what_is_no_buffer_as_the_module_does() -> None:
     real.table = real.level
     real.bfloat16()
     words = "with model and inputs cast to bfloat16"
-    with probed(words, Subject(net, find_modules(net), ()), ((X,), {})):
+    with probed(words, Subject(net, find_parts(net).modules, ()), ((X,), {})):
         seen = [one.dtype for one in (net.scale, net.level, net.table)]
     assert seen == [one.dtype for one in (real.scale, real.level, real.table)]
     assert net.table is net.level and net.level.dtype == torch.float32

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import types
+from typing import Any
 
+import pytest
 import torch
 
-from graphmend_lsp.worker.observe import Subject, find_modules, state_of
+from graphmend_lsp.support.graphmend_support import runs_deferred
+from graphmend_lsp.worker.observe import Subject, state_of
+from graphmend_lsp.worker.parts import find_parts
+from graphmend_lsp.worker.probes import Kept
 from graphmend_lsp.worker.snapshot import Store
 
 
@@ -45,9 +50,50 @@ def test_what_torch_compile_keeps_for_itself_is_no_state() -> None:
         file = types.ModuleType("program")
         model = torch.compile(Counting(), backend="eager")
         vars(file).update(model=model, held=[Holding(Counting())])
-        states.append(state_of(Subject(model, find_modules(model), (file,)), store))
+        states.append(state_of(Subject(model, find_parts(model).modules, (file,)), store))
     assert states[0] == states[1]
     assert {"model.calls", "program.held[0].context"} <= set(states[0])
     model(torch.ones(2))
-    after = state_of(Subject(model, find_modules(model), (file,)), store)
+    after = state_of(Subject(model, find_parts(model).modules, (file,)), store)
     assert {name for name in after if after[name] != states[1].get(name)} == {"model.calls"}
+
+
+class Trainer:
+    def __init__(self) -> None:
+        self.model = Counting()
+        self.steps = 0
+        self.noise = torch.Generator().manual_seed(0)
+
+    def step(self, x: torch.Tensor) -> torch.Tensor:
+        self.steps += 1
+        return self.model(x) + torch.rand(2, generator=self.noise)
+
+
+def closed(trainer: Trainer) -> Any:
+    count, seen = 0, []
+
+    @runs_deferred
+    def step(x: torch.Tensor) -> torch.Tensor:
+        nonlocal count
+        count += 1
+        seen.append(x)
+        return trainer.step(x)
+
+    return step
+
+
+OWN = {"model.calls", "self.steps", "self.noise"}
+CLOSED = {"model.calls", "trainer.steps", "trainer.noise", "count", "seen", "seen[0]"}
+
+
+@pytest.mark.parametrize(("function", "changes"), [(Trainer().step, OWN), (closed(Trainer()), CLOSED)])
+def test_what_an_object_and_a_closure_keep_is_state_and_put_back(function: Any, changes: set[str]) -> None:
+    """Also behind a wrapper that a mend puts around it, whose own cells are none of the program's."""
+    store, parts = Store(), find_parts(function)
+    subject = Subject(function, parts.modules, (), parts.held)
+    kept, before = Kept(subject), state_of(subject, store)
+    function(torch.ones(2))
+    after = state_of(subject, store)
+    assert {name for name in after if after[name] != before.get(name)} == changes
+    kept.put_back()
+    assert state_of(subject, store) == before

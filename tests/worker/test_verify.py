@@ -42,6 +42,40 @@ class Case:
 
 IF = "def f(x):\n    if x.sum() > 0:\n        y = {a}\n    else:\n        y = {b}\n    return {result}\n"
 LOADED = "import uuid\nLOAD = [uuid.uuid4().hex]\n"
+OBJECT = """
+import time
+
+
+class Step:
+    def __init__(self):
+        self.net, self.count, self.clock = nn.Linear(4, 4), 0, time.perf_counter()
+
+    def run(self, x):
+        {count}
+        {time}
+        x = self.net(x)
+{body}
+"""
+CLOSURE = """
+def closed():
+    net, count = nn.Linear(4, 4), 0
+
+    def run(x):
+        nonlocal count
+        {count}
+        x = net(x)
+{body}
+    return run
+"""
+COUNT, NONLOCAL, TIME = "self.count += 1", "count += 1", "self.clock = time.perf_counter()"
+
+
+def kept(program: str, before: bool, count: str, time: str = "pass") -> str:
+    """A method or a closure that keeps what it is told, with a break or without."""
+    body = (IF if before else WHERE).format(a="x + 1", b="x - 1", result="y * 2").removeprefix("def f(x):\n")
+    return program.format(body=textwrap.indent(body, "    "), count=count, time=time)
+
+
 WHERE = "def f(x):\n    y = torch.where(x.sum() > 0, {a}, {b})\n    return {result}\n"
 
 
@@ -154,6 +188,19 @@ EQUAL = [
     ),
     branches("a 0-d result", "x.sum()", "x.mean()"),
     Case(
+        "an object's state, with a time",
+        kept(OBJECT, True, COUNT, TIME),
+        kept(OBJECT, False, COUNT, TIME),
+        entry=f"Step().run, ({X},)",
+    ),
+    Case(
+        "a closure's state",
+        kept(CLOSURE, True, NONLOCAL),
+        kept(CLOSURE, False, NONLOCAL),
+        entry=f"closed(), ({X},)",
+        counts=(2, 1),
+    ),
+    Case(
         "state that is another in each load",
         LOADED + IF.format(a="x + 1", b="x - 1", result="y * 2"),
         LOADED + WHERE.format(a="x + 1", b="x - 1", result="y * 2"),
@@ -225,6 +272,34 @@ EQUAL = [
 ]
 
 UNEQUAL = [
+    Case(
+        "an object's counter",
+        kept(OBJECT, True, COUNT),
+        kept(OBJECT, False, "pass"),
+        entry=f"Step().run, ({X},)",
+        finds=(("state", "different", "int 1 became int 0"),),
+    ),
+    Case(
+        "a closure's counter",
+        kept(CLOSURE, True, NONLOCAL),
+        kept(CLOSURE, False, "pass"),
+        entry=f"closed(), ({X},)",
+        finds=(("state", "different", "int 1 became int 0"),),
+    ),
+    Case(
+        "gradients that its own backward pass leaves",
+        kept(CLOSURE, True, NONLOCAL).replace("return y * 2", "(y * 2).sum().backward()"),
+        kept(CLOSURE, False, NONLOCAL).replace("return y * 2", "(y * 3).sum().backward()"),
+        entry=f"closed(), ({X},)",
+        finds=(("gradient", "different", ""),),
+    ),
+    Case(
+        "gradients of an object's module",
+        kept(OBJECT, True, COUNT),
+        kept(OBJECT, False, COUNT).replace("self.net(x)", "self.net(x).detach()"),
+        entry=f"Step().run, ({X},)",
+        finds=(("gradient", "different", "missing"),),
+    ),
     Case(
         "NaN gradient",
         IF.format(a="x.sqrt()", b="x * 2", result="y"),

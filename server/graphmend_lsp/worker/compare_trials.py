@@ -121,7 +121,7 @@ def paired(programs: Programs, new: Trial) -> Pairs:
     if new.way != "uncompiled":
         repeated = _repeated(programs.references[0])
         seen, news = _without_repeats(seen, repeated), _without_repeats(news, repeated)
-    hidden = _chance(reference, new) | _made_by_compiling(new, programs.mended, seen)
+    hidden = _chance(reference, new) | programs.references[0].unsteady | _made_by_compiling(new, programs.mended, seen)
     seen, news = _without_state(seen, hidden), _without_state(news, hidden)
     compiled = new.way != "uncompiled"
     pairs = [
@@ -140,6 +140,17 @@ def changes_state(trial: Trial) -> bool:
     seen = zip(trial.recipes, trial.observations, strict=False)
     kept = [one for recipe, one in seen if not (recipe.probe or recipe.weights or recipe.mode)]
     return any(one.parts.get("state", {}) != kept[0].parts.get("state", {}) for one in kept[1:])
+
+
+def unsteady(one: Trial, other: Trial) -> frozenset[str]:
+    """Paths in the state that two uncompiled runs of one program leave otherwise: a time, an address, a count of objects."""
+    found: set[str] = set()
+    second = dict(zip(other.recipes, other.observations, strict=False))
+    for recipe, seen in zip(one.recipes, one.observations, strict=False):
+        if recipe.own and recipe in second:
+            before, after = (each.parts.get("state", {}) for each in (seen, second[recipe]))
+            found |= {path for path, leaf in before.items() if path in after and leaf != after[path]}
+    return frozenset(found)
 
 
 def _in_use(pair: Pair, new: Trial) -> list[Difference]:
@@ -179,7 +190,7 @@ def _with_like(programs: Programs, old: Trial, new: Trial) -> Pairs:
     plain = dict(zip(reference.recipes, reference.observations, strict=False))
     repeated = _repeated(reference)
     olds, news = _without_repeats(old.observations, repeated), _without_repeats(new.observations, repeated)
-    chance = _chance(old, new)
+    chance = _chance(old, new) | reference.unsteady
     olds = _without_state(olds, chance | _made_by_dynamo(old, programs.references))
     news = _without_state(news, chance | _made_by_dynamo(new, programs.mended))
     for recipe, first, second in zip(new.recipes, olds, news, strict=False):

@@ -14,8 +14,7 @@ import re
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -63,11 +62,23 @@ class Observation:
 
 @dataclass(frozen=True)
 class Subject:
-    """What is run: the function to call (compiled or not), its modules by name, the Python modules of the program."""
+    """What is run: the function to call (compiled or not), its modules by name, the Python modules of the program.
+
+    `held` are objects and cells of closures by name, in which the function keeps more (`parts`).
+    """
 
     function: Callable[..., Any]
     modules: Mapping[str, torch.nn.Module]
     files: tuple[types.ModuleType, ...]
+    held: Mapping[str, Any] = field(default_factory=dict)
+
+    def held_now(self) -> dict[str, Any]:
+        """What it holds at this moment, by name; cells that are empty are left out."""
+        found = {}
+        for name, one in self.held.items():
+            with contextlib.suppress(ValueError):
+                found[name] = one.cell_contents if isinstance(one, types.CellType) else one
+        return found
 
 
 def observe(
@@ -97,12 +108,11 @@ def observe(
         output = subject.function(*args, **kwargs)
         with unwatched():
             parts["output"] = take(output, store)
+            parts["gradient"] = _gradients(leaves, store)  # of the program's own backward pass
         stage = "backward"
         if _backward(output):
             with unwatched():
-                for name, leaf in leaves:
-                    if leaf.grad is not None:
-                        take_into(parts["gradient"], leaf.grad, store, name, {})
+                parts["gradient"] = _gradients(leaves, store)
     except (Exception, SystemExit) as error:  # `sys.exit` in a call is an exception like any other
         raised = _raised(error, stage)
     effects = listener.take()
@@ -148,7 +158,7 @@ def _knows_no_device() -> bool:
 
 
 def state_of(subject: Subject, store: Store) -> Snapshot:
-    """Parameters, buffers, flags and plain attributes of the modules; the plain data in the program's own globals."""
+    """Parameters, buffers, flags and plain attributes of the modules; the plain data in the program's own globals and objects."""
     out: Snapshot = {}
     seen: dict[int, str] = {}
     known: set[int] = set()
@@ -165,14 +175,10 @@ def state_of(subject: Subject, store: Store) -> Snapshot:
                     _module_state(out, f"{name}.{key}", module, store, seen, known)
                 continue
             take_into(out, value, store, f"{name}.{key}", seen)
+    for name, value in subject.held_now().items():
+        if not isinstance(value, torch.nn.Module):
+            take_into(out, value, store, name, seen)
     return out
-
-
-def find_modules(function: Any) -> dict[str, torch.nn.Module]:
-    """The modules that a callable runs: itself, its object, what it is a partial of, and what it closes over."""
-    found: dict[str, torch.nn.Module] = {}
-    _find_modules(function, "", found, set())
-    return found
 
 
 def fresh_calls(
@@ -245,6 +251,14 @@ def _leaves(subject: Subject, inputs: Any) -> list[tuple[str, torch.Tensor]]:
             if parameter.requires_grad and id(parameter) not in known:
                 known.add(id(parameter))
                 found.append((name, parameter))
+    return found
+
+
+def _gradients(leaves: Sequence[tuple[str, torch.Tensor]], store: Store) -> Snapshot:
+    found: Snapshot = {}
+    for name, leaf in leaves:
+        if leaf.grad is not None:
+            take_into(found, leaf.grad, store, name, {})
     return found
 
 
@@ -332,38 +346,3 @@ def _is_data(value: Any, files: Sequence[types.ModuleType]) -> bool:
     return kind.__module__ in ("builtins", "collections", "torch", "numpy", "torch.nn.parameter", "types") or any(
         kind.__module__ == file.__name__ for file in files
     )
-
-
-def _find_modules(value: Any, name: str, found: dict[str, torch.nn.Module], seen: set[int], depth: int = 0) -> None:
-    if id(value) in seen or depth > 4:
-        return
-    seen.add(id(value))
-
-    def into(part: Any, part_name: str) -> None:
-        _find_modules(part, part_name, found, seen, depth + 1)
-
-    if isinstance(value, torch.nn.Module):
-        inner = getattr(value, "_orig_mod", None)
-        if isinstance(inner, torch.nn.Module):
-            into(inner, name)
-        elif value not in found.values():
-            free = name or "model"
-            found[free if free not in found else f"{free}{len(found)}"] = value
-    elif isinstance(value, partial):
-        into(value.func, name)
-        for part in (*value.args, *value.keywords.values()):
-            into(part, f"{name}argument")
-    elif isinstance(value, types.MethodType):
-        into(value.__self__, name or "self")
-        into(value.__func__, name)
-    elif isinstance(value, types.FunctionType):
-        for original in (getattr(value, "_torchdynamo_orig_callable", None), getattr(value, "__wrapped__", None)):
-            into(original, name)
-        for cell_name, cell in zip(value.__code__.co_freevars, value.__closure__ or (), strict=False):
-            with contextlib.suppress(ValueError):  # an empty cell
-                into(cell.cell_contents, cell_name)
-        for global_name in value.__code__.co_names:
-            into(value.__globals__.get(global_name), global_name)
-    elif callable(value) and hasattr(value, "__dict__") and not isinstance(value, type):
-        for key, part in list(vars(value).items()):
-            into(part, key)

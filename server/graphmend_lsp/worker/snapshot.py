@@ -245,6 +245,11 @@ class _Walk:
         if isinstance(value, torch.nn.Module):
             self.out[path] = Leaf(f"module {type_name(value)}")
             return
+        if isinstance(value, torch.Generator):
+            self.out[path] = Leaf(
+                f"Generator {hashlib.sha1(raw_bytes(value.get_state()), usedforsecurity=False).hexdigest()}"
+            )
+            return
         if isinstance(value, (io.StringIO, io.BytesIO)) and not value.closed:
             self.out[path] = Leaf(f"{type_name(value)} {normalise(repr(value.getvalue()))}")
             return

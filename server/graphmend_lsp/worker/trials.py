@@ -29,8 +29,9 @@ from .failures import FailedError, failure
 from .float64 import Double, watched, widen_graph, widen_modules, widened
 from .forced import Forced
 from .lowered import compile_lowered
-from .observe import Observation, Subject, find_modules, fresh_calls, state_of
+from .observe import Observation, Subject, fresh_calls, state_of
 from .order import has_checks, raised_behind, watching
+from .parts import find_parts
 from .performing import COMPILED_SECONDS, DeviceLostError, perform
 from .places import SUPPORT, canonical, kind_of
 from .plan import Plan, choose
@@ -137,6 +138,7 @@ class Trial:
     digests of the lines that each call ran, where they were watched. `reached` are, of the `watched` places, those that each
     call ran, by number. `disordered`: what compiled code may do in front of a check that stands before it (`order`). `left`
     are the calls behind one that made a kernel fail, for another process to make. `compiled` counts graphs over all calls.
+    `unsteady` are paths in the state that another run of the same program left otherwise.
     """
 
     way: Way
@@ -157,6 +159,7 @@ class Trial:
     disordered: tuple[Difference, ...] = ()
     left: tuple[Recipe, ...] = ()
     compiled: int = 0
+    unsteady: frozenset[str] = frozenset()
 
     def followed_by(self, other: Trial) -> Trial:
         """This one with the calls that were left, which another process made."""
@@ -343,7 +346,7 @@ def run(
                 loaded.disordered.extend(raised_behind(made, observations, again))
         return Trial(
             way, made, tuple(observations), store.blobs, _NOTHING, sides=tuple(sides.data()),
-            unlike=tuple(wheres.unlike), start=start, modules=frozenset(subject.modules),
+            unlike=tuple(wheres.unlike), start=start, modules=frozenset((*subject.modules, *subject.held)),
             watched=tuple(places), reached=tuple(ran), disordered=tuple(loaded.disordered), left=left,
         )  # fmt: skip
     loaded.backend.way, loaded.backend.double = way, double
@@ -380,7 +383,8 @@ def run(
     counted = _counted(done, observations, recorder)
     return Trial(
         way, tuple(done), tuple(observations), store.blobs, *counted, start=start,
-        modules=frozenset(subject.modules), slow=slow, disordered=tuple(loaded.disordered), compiled=len(recorder.graphs),
+        modules=frozenset((*subject.modules, *subject.held)), slow=slow, disordered=tuple(loaded.disordered),
+        compiled=len(recorder.graphs),
     )  # fmt: skip
 
 
@@ -403,7 +407,7 @@ def trace(origin: Origin, recipes: Sequence[Recipe], double: Double) -> Trial:
             paths.append(path.digest)
     return Trial(
         "uncompiled", tuple(recipes), tuple(observations), store.blobs, _NOTHING, start=start,
-        modules=frozenset(subject.modules), paths=tuple(paths),
+        modules=frozenset((*subject.modules, *subject.held)), paths=tuple(paths),
     )  # fmt: skip
 
 
@@ -453,9 +457,10 @@ def _prepare(
     if way == "inductor":
         inductor.compile_here(vectors=not double)
     files = _own_modules(_imported(loaded, origin.built.imported if origin.built is not None else Imported()))
-    modules = find_modules(program.callable)
+    parts = find_parts(program.callable)
     function = uncompiled(program.callable) if way == "uncompiled" else compiled(program.callable, BACKEND)
-    return Subject(function, modules, files), [(call.args, call.kwargs) for call in program.calls], listener
+    subject = Subject(function, parts.modules, files, parts.held)
+    return subject, [(call.args, call.kwargs) for call in program.calls], listener
 
 
 def _with_copies(

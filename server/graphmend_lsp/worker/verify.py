@@ -16,7 +16,7 @@ from functools import partial
 from typing import TypeVar
 
 from .compare import Shown
-from .compare_trials import CALLED, Programs, changes_state
+from .compare_trials import CALLED, Programs, changes_state, unsteady
 from .enough import FLAG, Enough
 from .failures import FailedError, failure, failure_of
 from .float64 import Double
@@ -251,7 +251,8 @@ def _original_in_slot(request: Request, conditions: Sequence[Place]) -> Ran:
         everything = partial(
             run, origin, "uncompiled", chosen, conditions, None, recipes=calls, places=places, enough=enough
         )
-        trials = [_unbroken(request, everything)]
+        first = _unbroken(request, everything)
+        trials = [replace(first, unsteady=unsteady(planned.trial, first))]
         if changes_state(trials[0]):  # then what the shorter list shows depends on the calls it leaves out
             trials.append(_in_child(request, partial(run, origin, "uncompiled", chosen, (), None, chosen.lean())))
         _tell_seen(request, trials)
@@ -392,7 +393,7 @@ def _is_wrong_already(planned: Planned, seen: Trial) -> bool:
     """Whether the entry's own calls show a mended program to be wrong, so that it need not be compiled."""
     pairs = zip(planned.trial.observations, seen.observations, strict=False)
     raises = any(old.raised is None and new.raised is not None for old, new in pairs)
-    return raises or is_wrong((planned.trial,), (seen,))
+    return raises or is_wrong((planned.trial,), (seen,), state=False)
 
 
 def _is_only(request: Request) -> bool:

@@ -31,6 +31,8 @@ def _state(subject: Subject) -> dict[str, torch.Tensor]:
         for prefix, part in module.named_modules(prefix=root):
             named = {**part._parameters, **part._buffers, **vars(part)}
             found.update({f"{prefix}.{key}": one for key, one in named.items() if isinstance(one, torch.Tensor)})
+    for name, value in subject.held_now().items():
+        found.update({f"{name}{path}": one for path, one in tensors_of(value)})
     return found
 
 

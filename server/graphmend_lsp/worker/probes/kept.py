@@ -10,6 +10,7 @@ import io
 import types
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from operator import is_
 from typing import Any
 
@@ -24,7 +25,7 @@ _Dict = tuple[dict[Any, Any], dict[Any, Any], list[Any], list[Any]]  # it, its c
 
 
 class Kept:
-    """What modules, the program's globals and everything that they hold were when this was made.
+    """What modules, the program's globals and objects, and everything that they hold were when this was made.
 
     `is_back`: nothing has run since it was put back; whoever runs the program says so.
     """
@@ -41,6 +42,13 @@ class Kept:
                 if not name.startswith("__") and not isinstance(value, _LEAVES):
                     self._visit(value)
             self._keep_dict(vars(file))
+        for one in subject.held.values():
+            if isinstance(one, types.CellType):
+                with contextlib.suppress(ValueError):  # an empty cell
+                    self._undo.append(partial(setattr, one, "cell_contents", one.cell_contents))
+                    self._visit(one.cell_contents)
+            else:
+                self._visit(one)
 
     def put_back(self) -> None:
         """Make all of it what it was."""
@@ -85,6 +93,9 @@ class Kept:
             return list(one)
         if isinstance(one, (tuple, frozenset)):
             return list(one)
+        if isinstance(one, torch.Generator):
+            self._undo.append(partial(one.set_state, one.get_state()))
+            return []
         if isinstance(one, (io.StringIO, io.BytesIO)):
             self._undo.append(_rewriting(one, one.getvalue(), one.tell()))
             return []
