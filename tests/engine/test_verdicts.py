@@ -48,6 +48,7 @@ FAILED = {
         ({"differences": [{**difference("gradient", "close"), "rounded": True}]}, "unsafe", "equal in float64"),
         ({"differences": [difference("output", "different")]}, "wrong", "1 against 2"),
         ({"differences": [difference("gradient", "different")]}, "wrong", "gradient in call 1"),
+        ({"differences": [{**difference("gradient", "different"), "undecided": True}]}, "unverified", "1 against 2"),
         ({"differences": [difference("state", "different")]}, "wrong", "state"),
         ({"differences": [difference("exception", "exception")]}, "unsafe", "exception"),
         ({"differences": [difference("stdout", "different", "'a' against 'b'")]}, "unsafe", "stdout"),

@@ -157,3 +157,4 @@ def test_without_time_it_stays_different_and_says_so() -> None:
     comparison, _ = compare_trial(Programs([old], [new]), new, shown)
     assert [one["severity"] for one in comparison.differences] == ["different"]
     assert "the time limit left no time" in comparison.differences[0]["detail"]
+    assert comparison.differences[0].get("undecided") is True

@@ -549,7 +549,7 @@ Judge = Callable[[Case], dict[str, Any]]
 
 @pytest.fixture
 def judge(worker: Worker, tmp_path: Path) -> Judge:
-    def ask(case: Case, seconds: float = 60.0) -> dict[str, Any]:
+    def ask(case: Case, seconds: float = 60.0, broken: str = "") -> dict[str, Any]:
         file = str(tmp_path / "program.py")
         before = HEAD + case.before + TAIL.format(entry=case.entry)
         after = HEAD + case.after + TAIL.format(entry=case.entry)
@@ -560,6 +560,8 @@ def judge(worker: Worker, tmp_path: Path) -> Judge:
         params = analyse_params(
             file, text=before, roots=(str(tmp_path),), device="cpu", mode=case.mode, seconds=seconds
         )
+        if broken:
+            params["broken"] = [(file, 1 + before[: before.index(broken)].count("\n"))]
         return worker.result(worker.send("verify", {**params, "candidates": [candidate]}), 200)
 
     return ask
@@ -646,11 +648,14 @@ def f(x):
     ],
     ids=["in code that the mend only joins", "in the code of the mend", "where the graph broke"],
 )
+@pytest.mark.parametrize("known", [False, True])
 def test_a_dimension_that_becomes_constant_is_told_where_the_mend_makes_it_so(
-    judge: Judge, before: str, after: str, told: str
+    judge: Judge, before: str, after: str, told: str, known: bool
 ) -> None:
+    """Also where the break is known already, so that the original need not be compiled."""
     case = Case("", before, after, conditions=("x.sum() > 0",) if "x.sum() > 0" in before else ())
-    (one,) = judge(case)["candidates"]
+    broken = ("x.sum() > 0" if case.conditions else "x.int()") if known else ""
+    (one,) = judge(case, broken=broken)["candidates"]  # type: ignore[call-arg]
     assert one["failure"] is None and one["after"]["breaks"] == 0, one["events"]
     said = [each["detail"] for each in one["differences"] if each.get("assumes") == "constant-dimension"]
     assert len(said) == bool(told) and all("becomes constant at program.py:" in each and told in each for each in said)

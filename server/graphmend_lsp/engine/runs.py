@@ -73,6 +73,11 @@ class Run:
         )
 
 
+def broken(run: Run) -> list[tuple[str, int]]:
+    """The places, file and line (from 1), at which a run's graphs break."""
+    return sorted({(event["frames"][-1]["file"], event["frames"][-1]["line"]) for event in run.events})
+
+
 def cut_of(counts: CountsData) -> Counts:
     """How a program is cut, as the worker told it."""
     return Counts(

@@ -27,7 +27,7 @@ from graphmend_lsp.engine.plan import mend_all
 from graphmend_lsp.engine.programs import beside_of, candidate_of, combine, programs_of
 from graphmend_lsp.engine.project_texts import is_named_elsewhere
 from graphmend_lsp.engine.prove import Known, prove
-from graphmend_lsp.engine.runs import Key, Run, mended_run, run_of
+from graphmend_lsp.engine.runs import Key, Run, broken, mended_run, run_of
 from graphmend_lsp.engine.strip import Strips
 from graphmend_lsp.engine.together import stands_on, strangers
 from graphmend_lsp.engine.tree import AT_ONCE, client_of
@@ -473,6 +473,8 @@ class Session:
             device=request.device, mode=key[1], limits=self._limits(1 + len(candidates)),
             before=before.counts if before else None,
         )  # fmt: skip
+        if before is not None and before.ended:
+            params["broken"] = broken(before)
         if accepted is not None:
             params["accepted"] = sorted(accepted)
         if reached:

@@ -56,7 +56,7 @@ def judge(
         lower("wrong", f"the two sides differ: {words}")
     differences = [one for one in result["differences"] if "assumes" not in one]
     for one in [one for one in differences if one["severity"] == "different"][:_SHOWN]:
-        lower("unsafe" if _is_text(one) else "wrong", words_of(one))
+        lower("unverified" if one.get("undecided") else "unsafe" if _is_text(one) else "wrong", words_of(one))
     for one in _first(differences, "exception"):
         lower("unsafe", words_of(one))
     fused = [one for one in differences if one.get("fused")]

@@ -30,6 +30,7 @@ _TOLERANCES: dict[torch.dtype, tuple[float, float]] = {  # those of torch.testin
     torch.float64: (1e-7, 1e-7), torch.complex64: (1.3e-6, 1e-5), torch.complex128: (1e-7, 1e-7),
 }  # fmt: skip
 PARTS = ("output", "gradient", "input", "state", "random state")
+NO_TIME = "the time limit left no time for float64"
 Shown = str
 """What the same call in float64 showed of a difference: why that is more than rounding, or nothing but rounding: ""."""
 _EFFECTS: tuple[EffectsLikeness, ...] = ("not compared", "equal", "moved", "different")
@@ -375,8 +376,11 @@ def _in_float64(one: Difference, shown: Shown) -> Difference:
     """A difference beyond the bound, once the call was made again in float64."""
     if one["severity"] != "different":
         return one
+    told: Difference = {**one, "detail": f"{one['detail']}; {shown}"}
+    if shown == NO_TIME:
+        return {**told, "undecided": True}
     if shown:
-        return {**one, "detail": f"{one['detail']}; {shown}"}
+        return told
     return {**one, "severity": "close", "rounded": True}
 
 

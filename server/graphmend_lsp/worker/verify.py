@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
-from .compare import Shown
+from .compare import NO_TIME, Shown
 from .compare_trials import CALLED, Programs, changes_state, unsteady
 from .enough import FLAG, Enough
 from .failures import FailedError, failure, failure_of
@@ -118,6 +118,8 @@ def verify(params: VerifyParams, progress: Callable[[str], None], watch: Watch |
         if original.failed is not None:
             return VerifyResult(candidates=[], failure=original.failed)
         fused: dict[str, Mapping[Call, Shown]] = {}
+        if "broken" in params:  # then the original need not be compiled to know what is its own
+            mended = without_constants_of_its_own(params["texts"], candidates, original, mended, params["broken"])
         if "accepted" in params:  # what shows a candidate to be unsafe comes before what takes longest
             original = _with_compiled(request, candidates, original, mended, fused, progress)
             mended = without_constants_of_its_own(params["texts"], candidates, original, mended)
@@ -359,6 +361,8 @@ def _with_uses(request: Request, candidate: Candidate, origin: Origin, ran: Ran,
     """What ran, with the probes that have to be compiled."""
     if ran.failed is not None or planned is None:
         return ran
+    if request.params.get("alone") and gains_nothing(request.params.get("before"), ran.trials):
+        return ran
     chosen = planned.plan
     uses = compiled_uses(texts_changed(request.params["texts"], candidate["texts"]), chosen.probes)
     if not uses:
@@ -561,7 +565,7 @@ def _again(
         return known
     left = request.deadline - time.monotonic() - SPARED * request.params["limits"]["seconds"]
     if left < SHARE_OF_FLOAT64 * (time.monotonic() - started):
-        return {**known, **_each(doubts, "the time limit left no time for float64")}
+        return {**known, **_each(doubts, NO_TIME)}
     progress("running both in float64")
     texts = request.params["texts"]
     chosen = original.planned.plan

@@ -347,6 +347,7 @@ class _Known(_Sent, _Kept, total=False):
     alone: bool
     reached: bool  # leave out the candidates of whose `edited` functions the entry's own calls enter none
     accepted: list[str]  # the kinds of assumptions that may be broken; one that breaks others needs no inductor
+    broken: list[tuple[str, int]]  # the places, file and line (from 1), at which the original's graphs break
 
 
 class VerifyParams(_Known):
@@ -382,6 +383,7 @@ class CountsData(TypedDict):
 class _Marked(TypedDict, total=False):
     rounded: bool  # it is more than the bound for close, and shown to be rounding: the same in float64
     fused: bool  # it is rounding that only inductor shows, which fuses operators
+    undecided: bool  # no time was left for float64, which shows whether it is rounding
     assumes: str  # seen only in a use that the entry does not show: the kind of assumption that it breaks
 
 
