@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import torch
 
-from graphmend_lsp.support.graphmend_support import runs_deferred
 from graphmend_lsp.worker.observe import Subject, state_of
 from graphmend_lsp.worker.parts import find_parts
 from graphmend_lsp.worker.probes import Kept
@@ -69,17 +68,20 @@ class Trainer:
         return self.model(x) + torch.rand(2, generator=self.noise)
 
 
+SUPPORT: dict[str, Any] = {"__name__": "package.graphmend_support"}
+exec("def wrapped(function):\n    state = []\n    return lambda x: (state.append(x), function(x))[1]", SUPPORT)
+
+
 def closed(trainer: Trainer) -> Any:
     count, seen = 0, []
 
-    @runs_deferred
     def step(x: torch.Tensor) -> torch.Tensor:
         nonlocal count
         count += 1
         seen.append(x)
         return trainer.step(x)
 
-    return step
+    return SUPPORT["wrapped"](step)
 
 
 OWN = {"model.calls", "self.steps", "self.noise"}
