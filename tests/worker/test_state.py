@@ -84,6 +84,23 @@ def closed(trainer: Trainer) -> Any:
     return SUPPORT["wrapped"](step)
 
 
+def test_what_a_class_keeps_for_all_of_its_objects_is_state_and_put_back() -> None:
+    file = types.ModuleType("program")
+    exec(
+        "class Meter:\n    __slots__ = ()\n    count, seen = 0, []\n\ndef f(x):\n    Meter.count += 1\n    Meter.seen.append(x)",
+        vars(file),
+    )
+    function, store = vars(file)["f"], Store()
+    subject = Subject(function, {}, (file,))
+    kept, before = Kept(subject), state_of(subject, store)
+    function(1)
+    after = state_of(subject, store)
+    changed = {name for name in after if after[name] != before.get(name)}
+    assert changed == {f"program.Meter.{name}" for name in ("count", "seen", "seen[0]")}
+    kept.put_back()
+    assert state_of(subject, store) == before
+
+
 OWN = {"model.calls", "self.steps", "self.noise"}
 CLOSED = {"model.calls", "trainer.steps", "trainer.noise", "count", "seen", "seen[0]"}
 

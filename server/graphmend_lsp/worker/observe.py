@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import enum
 import functools
 import hashlib
 import random
@@ -167,6 +168,8 @@ def state_of(subject: Subject, store: Store) -> Snapshot:
     for file in subject.files:
         name = file.__name__.rsplit(".", 1)[-1]
         for key, value in list(vars(file).items()):
+            for word, one in class_data(value, file).items():
+                take_into(out, one, store, f"{name}.{key}.{word}", seen)
             if key.startswith("__") or _TRACED.fullmatch(key) or not _is_data(value, subject.files):
                 continue
             if isinstance(value, torch.nn.Module):
@@ -325,6 +328,14 @@ def _module_state(
                 out[f"{prefix}.{name}"] = store.plain(value)
             elif not _is_code(value):
                 take_into(out, value, store, f"{prefix}.{name}", seen)
+
+
+def class_data(value: Any, file: types.ModuleType) -> dict[str, Any]:
+    """The plain values and tensors that a class of that module keeps for all of its objects; empty for what is no such class."""
+    if not isinstance(value, type) or value.__module__ != file.__name__ or issubclass(value, enum.Enum):
+        return {}
+    kept = (*TEXTS, float, list, dict, set, torch.Tensor)
+    return {word: one for word, one in vars(value).items() if not word.startswith("__") and isinstance(one, kept)}
 
 
 def _is_dynamos(module: torch.nn.Module) -> bool:

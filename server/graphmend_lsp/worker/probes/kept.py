@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from ..exercised import unwatched
-from ..observe import Subject
+from ..observe import Subject, class_data
 
 _LEAVES = (str, bytes, int, float, complex, type(None), type, types.ModuleType, types.FunctionType, types.MethodType)
 _MOST = 20_000  # things that are looked at
@@ -41,6 +41,9 @@ class Kept:
             for name, value in list(vars(file).items()):
                 if not name.startswith("__") and not isinstance(value, _LEAVES):
                     self._visit(value)
+                for word, one in class_data(value, file).items():
+                    self._undo.append(partial(setattr, value, word, one))
+                    self._visit(one)
             self._keep_dict(vars(file))
         for one in subject.held.values():
             if isinstance(one, types.CellType):
