@@ -17,6 +17,15 @@ def penalise(scores, ids, by, rows):
                 scores[i, token] /= by
     return scores.softmax(-1)
 """
+_OPTIONS = (
+    _PENALISE.replace("by, rows):", "options):")
+    .replace("range(rows)", "range(options.size.rows)")
+    .replace("= by", "= options.by")
+)
+_SEEN_OPTIONS = (
+    ("scores", "float32 2 8"), ("ids", "int64 2 5"), ("options.by", "float"), ("options.size.rows", "int"),
+    ("options", "other"), ("options.size", "other"),
+)  # fmt: skip
 _SEEN = (("scores", "float32 2 8"), ("ids", "int64 2 5"), ("by", "float"), ("rows", "int"))
 _BANNED = """\
 import torch
@@ -94,6 +103,41 @@ calls = [(torch.linspace(-3, 3, 16).reshape(2, 8), ids, 1.5, 2), (torch.ones(2, 
         seen=_SEEN,
     ),
     Example(
+        "attributes of an argument",
+        before=_OPTIONS,
+        after='''\
+import torch
+
+from graphmend_support import operator
+
+
+def penalise(scores, ids, options):
+    _penalise_operator(ids.detach(), scores, options.size.rows, options.by)
+    return scores.softmax(-1)
+
+
+@operator("scores", like=lambda: ())
+def _penalise_operator(ids, scores, rows: int, by: float) -> None:
+    """Runs uncompiled, as one operator of the graph."""
+    for i in range(rows):
+        for token in set(ids[i].tolist()):
+            if scores[i, token] < 0:
+                scores[i, token] *= by
+            else:
+                scores[i, token] /= by
+''',
+        run="""\
+fn = penalise
+import torch
+from types import SimpleNamespace
+ids = torch.tensor([[3, 4, 5, 3, 4], [1, 2, 3, 4, 7]])
+options, other = (SimpleNamespace(by=by, size=SimpleNamespace(rows=rows)) for by, rows in ((1.5, 2), (0.5, 1)))
+calls = [(torch.linspace(-3, 3, 16).reshape(2, 8), ids, options), (torch.ones(2, 8, requires_grad=True) * 2, ids, other)]
+""",
+        gb_id="GB0033",
+        seen=_SEEN_OPTIONS,
+    ),
+    Example(
         "a call that gives lists, with what uses them",
         before=_BANNED,
         after=_BANNED.replace("⟦", "")
@@ -113,6 +157,34 @@ calls = [(torch.linspace(-3, 3, 16).reshape(2, 8), ids, None), (torch.ones(2, 8,
 )
 
 REFUSALS = (
+    Refusal(
+        "an argument that may be None",
+        _OPTIONS.replace("    for i", "    if options is None:\n        return scores\n    for i"),
+        "`options` is not known to be a tensor or a number",
+        gb_id="GB0033",
+        seen=_SEEN_OPTIONS,
+    ),
+    Refusal(
+        "an argument whose attribute may be None",
+        _OPTIONS.replace("range(options.size.rows)", "range(options.size.rows if options.size else 1)"),
+        "`options` is not known to be a tensor or a number",
+        gb_id="GB0033",
+        seen=_SEEN_OPTIONS,
+    ),
+    Refusal(
+        "an attribute that is read on one side only",
+        _OPTIONS.replace("/= options.by", "/= 2"),
+        "`options` is not known to be a tensor or a number",
+        gb_id="GB0033",
+        seen=_SEEN_OPTIONS,
+    ),
+    Refusal(
+        "a method of an argument",
+        _OPTIONS.replace("range(options.size.rows)", "range(options.rows())"),
+        "`options` is not known to be a tensor or a number",
+        gb_id="GB0033",
+        seen=_SEEN_OPTIONS,
+    ),
     Refusal(
         "what is read is a part of what is filled",
         _PENALISE.replace("    for i in range(rows):\n", "    ids = scores[:, 1:]\n    for i in range(rows):\n"),

@@ -28,7 +28,9 @@ def fixing(
     found = {}
     for test in conditions(statements):
         parts = [one for one in ast.walk(test) if isinstance(one, (ast.Name, ast.Attribute, ast.Call))]
-        own = [one for one in parts if not (isinstance(one, ast.Name) and one.id == "self")]
+        whole = [one for one in parts if isinstance(one, ast.Attribute) and source.code(one) in constant]
+        within = {id(each) for one in whole for each in ast.walk(one.value)}
+        own = [one for one in parts if id(one) not in within and not (isinstance(one, ast.Name) and one.id == "self")]
         known = [constant.get(source.code(one)) for one in own if source.code(one) not in bound]
         handed = [one for one in known if one is not None]
         if handed and len(handed) == len(own):

@@ -12,20 +12,26 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from graphmend_lsp.mending.facts.bindings import KEEPERS
-from graphmend_lsp.mending.facts.effects import changed_by
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.lowering.outlined import Run, run_of, unresumed
 from graphmend_lsp.mending.rules.opaque.carried import carried, changed, overlapping, unsized
-from graphmend_lsp.mending.rules.opaque.containers import makes_container
+from graphmend_lsp.mending.rules.opaque.containers import binds_container, fills_container
 from graphmend_lsp.mending.rules.opaque.decided import conditions, deciding, fixing
 from graphmend_lsp.mending.rules.opaque.effects import Judge
 from graphmend_lsp.mending.rules.opaque.filled import made_as, made_in_front
 from graphmend_lsp.mending.rules.opaque.held import known_elsewhere, returned, returns_of
 from graphmend_lsp.mending.rules.opaque.like import ANY_SIZE, like
 from graphmend_lsp.mending.rules.opaque.sizes import feeding, follows_data, is_sized_by_data
-from graphmend_lsp.mending.rules.opaque.taken import NUMBERS, STRUCTURE, Handed, annotation_of, first_load, taken
+from graphmend_lsp.mending.rules.opaque.taken import (
+    NUMBERS,
+    STRUCTURE,
+    Handed,
+    annotation_of,
+    first_load,
+    is_object,
+    taken,
+)
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.endings import sets, surely_leaves
 from graphmend_lsp.mending.syntax.formatting import first_line
@@ -277,30 +283,16 @@ def _needed_before(source: Source, run: Run, block: Sequence[ast.stmt], first: i
     found = first
     for name in run.takes:
         begun = [at for at in range(first) if name in assigned(block[at])]
-        if begun and _is_container(source, block[begun[-1]]) and _fills(block[first : last + 1], name):
+        if begun and binds_container(source, block[begun[-1]]) and fills_container(block[first : last + 1], name):
             found = min(found, begun[-1])
             continue
-        if name == "self" or annotation_of(source, first_load(source, run, name)) is not None:
+        if is_object(source, run, name) or annotation_of(source, first_load(source, run, name)) is not None:
             continue
         made = [at for at in range(first) if name in assigned(block[at])]
         if not made:
             raise Refused(f"`{name}` is not known to be a tensor or a number, which is what an operator takes.")
         found = min(found, made[-1])
     return found if found < first else None
-
-
-def _is_container(source: Source, made: ast.stmt) -> bool:
-    value = made.value if isinstance(made, (ast.Assign, ast.AnnAssign)) else None
-    return value is not None and makes_container(source, value)
-
-
-def _fills(statements: Sequence[ast.stmt], name: str) -> bool:
-    """Whether statements put something into the container of that name."""
-    nodes = [node for statement in statements for node in ast.walk(statement)]
-    kept = [one.value for one in nodes if isinstance(one, ast.Attribute) and one.attr in KEEPERS]
-    return any(name in changed_by(one) for one in nodes) or any(
-        isinstance(one, ast.Name) and one.id == name for one in kept
-    )
 
 
 def _is_no_result(source: Source, run: Run, name: str) -> str | None:

@@ -10,7 +10,8 @@ that only values decide. A list or dict that the statements fill is made in the 
 part by part, and ``like=`` makes it in the same way; one that the function made before, and that nothing else holds, is filled
 as a copy, which takes its place. One that others may hold, as a caller's, is named in front of ``like=``: in a graph the operator
 gives its new elements, which are then copied into it. A parameter ``object`` takes what Python knows while it traces, and lists,
-tuples and dicts with tensors. Where the break is in a function that gives no tensors, its call is what becomes the operator.
+tuples and dicts with tensors. Of ``self``, a configuration or another object it takes the attributes that the statements read.
+Where the break is in a function that gives no tensors, its call is what becomes the operator.
 Statements that only write numbers into tensors made just before become an operator that changes these. The operator stands
 directly after the function, in its class, where the statements keep their place in a diff; else at the top of the file.
 

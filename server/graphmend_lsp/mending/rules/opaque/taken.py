@@ -11,6 +11,7 @@ from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.operators import ATTRIBUTES, METHODS
 from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.lowering.outlined import Run
+from graphmend_lsp.mending.rules.opaque.always import reads_always
 from graphmend_lsp.mending.syntax.imports import is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, parameters
@@ -135,11 +136,12 @@ def _loads(source: Source, run: Run) -> Iterable[ast.expr]:
 
 
 def taken(source: Source, run: Run) -> tuple[tuple[Handed, ...], dict[ast.AST, str]]:
-    """What the operator takes, and the parameters that stand for attributes of ``self`` in its text."""
+    """What the operator takes, and the parameters that stand for attributes of ``self`` and of other objects in its text."""
     found: list[Handed] = []
     exchange: dict[ast.AST, str] = {}
+    objects = [name for name in run.takes if is_object(source, run, name)]
     for name in run.takes:
-        if name == "self":
+        if name in objects:
             continue
         load = first_load(source, run, name)
         annotation = annotation_of(source, load)
@@ -153,14 +155,19 @@ def taken(source: Source, run: Run) -> tuple[tuple[Handed, ...], dict[ast.AST, s
         text = f"{name}.detach()" if cut else name
         found.append(Handed(name, annotation, text, fact, flags, constant_of(source, load), load))
     for one in _loads(source, run):
-        if not (isinstance(one, ast.Name) and one.id == "self"):
+        if not (isinstance(one, ast.Name) and one.id in objects):
             continue
-        attribute = source.parents.get(one)
-        if not isinstance(attribute, ast.Attribute) or not isinstance(attribute.ctx, ast.Load):
-            raise Refused("The statements hand on `self`, which an operator cannot take.")
-        call = source.parents.get(attribute)
-        is_called = isinstance(call, ast.Call) and call.func is attribute
-        annotation = None if is_called else annotation_of(source, attribute)
+        attribute, annotation, is_called = _part_of(source, one)
+        if (
+            attribute is not None
+            and isinstance(attribute.value, ast.Attribute)
+            and not _is_read(source, run, attribute)
+        ):
+            raise Refused(
+                f"`{source.code(attribute)}` is read only where a condition holds, and need not be there else."
+            )
+        if attribute is None:
+            raise Refused(f"The statements hand on `{one.id}`, which an operator cannot take.")
         text = source.code(attribute)
         if annotation is None and (is_called or not any(each.text == text for each in found)):
             raise Refused(f"`{text}` is not known to be a tensor or a number, which is what an operator takes.")
@@ -176,6 +183,70 @@ def taken(source: Source, run: Run) -> tuple[tuple[Handed, ...], dict[ast.AST, s
     if not any("Tensor" in one.annotation for one in found):
         raise Refused("The statements take no tensor; compute this outside of the compiled function.")
     return tuple(found), exchange
+
+
+def is_object(source: Source, run: Run, name: str) -> bool:
+    """Whether a name holds an object of which the operator takes parts: ``self``, or one that is read for its attributes alone.
+
+    Not one that a test of the function asks for, or for whose attributes it asks: they need not be there.
+    """
+    if name == "self":
+        return True
+    loads = [one for one in _loads(source, run) if isinstance(one, ast.Name) and one.id == name]
+    if not loads or annotation_of(source, first_load(source, run, name)) is not None:
+        return False
+    if any(not isinstance(one.ctx, ast.Load) for one in loads):
+        return False
+    parts = [_part_of(source, one) for one in loads]
+    if any(annotation is None for _, annotation, _ in parts):
+        return False
+    found = [part for part, _, _ in parts if part is not None]
+    return not any(_is_asked(source, run, part.value) or not _is_read(source, run, part) for part in found)
+
+
+def _part_of(source: Source, name: ast.Name) -> tuple[ast.Attribute | None, str | None, bool]:
+    """The attribute of a name that an operator can take, its annotation, and whether it is called instead.
+
+    Of ``self.config.size`` that is the whole, where nothing asks for ``self.config``. Where there is none, the first attribute.
+    """
+    first: ast.Attribute | None = None
+    node, parent = name, source.parents.get(name)
+    while isinstance(parent, ast.Attribute) and isinstance(parent.ctx, ast.Load):
+        call = source.parents.get(parent)
+        if isinstance(call, ast.Call) and call.func is parent:
+            return first or parent, None, first is None
+        annotation = annotation_of(source, parent)
+        if annotation is not None and (first is None or not _is_asked(source, None, node)):
+            return parent, annotation, False
+        first = first or parent
+        node, parent = parent, source.parents.get(parent)  # type: ignore[assignment]
+    return first, None, False
+
+
+def _is_read(source: Source, run: Run, part: ast.Attribute) -> bool:
+    """Whether the statements read an attribute in any case, so that it is there whenever they run."""
+    text = source.code(part)
+    block = source.block(run.first)
+    inside = block[block.index(run.first) : block.index(run.last) + 1]
+    return reads_always(inside, lambda one: isinstance(one, ast.Attribute) and source.code(one) == text)
+
+
+def _is_asked(source: Source, run: Run | None, value: ast.expr) -> bool:
+    """Whether a test in the function asks for an object, as whether it is None, or which attributes it has."""
+    function = source.function(value if run is None else run.first)
+    text = source.code(value)
+    for one in ast.walk(function) if function is not None else ():
+        if not isinstance(one, (ast.Name, ast.Attribute)) or source.code(one) != text:
+            continue
+        parent = source.parents.get(one)
+        if isinstance(parent, (ast.Compare, ast.BoolOp, ast.UnaryOp)) or getattr(parent, "test", None) is one:
+            return True
+        if isinstance(parent, ast.Call) and any(is_builtin(source, parent.func, name) for name in _ASKING):
+            return True
+    return False
+
+
+_ASKING = ("hasattr", "getattr", "isinstance", "callable", "type")
 
 
 def _holds_flags(source: Source, node: ast.expr) -> bool:
