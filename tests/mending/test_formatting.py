@@ -6,8 +6,7 @@ import ast
 
 import pytest
 
-from graphmend_lsp.mending.syntax.formatting import goes_over_lines, verbatim
-from graphmend_lsp.mending.syntax.refused import Refused
+from graphmend_lsp.mending.syntax.formatting import dedented, goes_over_lines, verbatim
 from graphmend_lsp.mending.syntax.source import Source, read
 
 JOINED = 'def f(x):\n    if x:\n        raise ValueError(\n            "a {b}"\n            f"c {x} "\n            "d"\n        )\n'
@@ -44,5 +43,29 @@ def test_texts_that_python_joins_may_move() -> None:
     assert isinstance(source, Source)
     function = source.tree.body[0]
     assert isinstance(function, ast.FunctionDef)
-    with pytest.raises(Refused, match="over several lines"):
-        verbatim(source, function.body[0])
+    lines = verbatim(source, function.body[0])
+    assert any(one.endswith('"""d\n"""') for one in lines), "what a string holds stays as it is"
+
+
+STATEMENTS = [
+    'x = """a\n  b  \n"""\ny = 1  ',
+    'for one in range(3):\n    x = f"""{one}\n        c"""\n    y = (\n        2)',
+    "if True:\n    x = 'a\\\n         b'\ny = 3",
+    'x = ("a"\n     "b")\ny = """\n\n"""',
+]
+
+
+@pytest.mark.parametrize("indent", ["", "    ", "\t"])
+@pytest.mark.parametrize("statements", STATEMENTS)
+def test_statements_mean_the_same_at_another_indentation(indent: str, statements: str) -> None:
+    """Strings keep their white space, also where a line ends or begins inside of one."""
+    first, *rest = dedented(statements, "")
+    piece = "\n".join((first, *(f"{indent}{one}" for one in rest)))
+    moved = "if True:\n" + "\n".join(f"            {one}" for one in dedented(piece, indent))
+    assert values(moved) == values(statements)
+
+
+def values(text: str) -> dict[str, object]:
+    space: dict[str, object] = {}
+    exec(text, space)
+    return {name: space[name] for name in ("x", "y")}

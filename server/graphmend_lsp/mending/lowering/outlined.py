@@ -14,7 +14,7 @@ from graphmend_lsp.mending.facts.liveness import read_after_block
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.contexts import is_resumed
 from graphmend_lsp.mending.syntax.endings import leaving, sets
-from graphmend_lsp.mending.syntax.formatting import first_line, verbatim
+from graphmend_lsp.mending.syntax.formatting import dedented, first_line
 from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Site, Source, assigned, free_names, loaded, local_names
@@ -220,12 +220,8 @@ def text_of(source: Source, run: Run, inner: Run, call: str) -> tuple[str, ...]:
 
 def _text(source: Source, run: list[ast.stmt]) -> tuple[str, ...]:
     """The lines of the statements with the comments between them, without their indentation."""
-    for one in run:
-        verbatim(source, one)  # refuses strings over several lines
     return _dedented(source, run[0], source.text.value[source.range(run[0])[0] : source.range(run[-1])[1]])
 
 
 def _dedented(source: Source, first: ast.stmt, piece: str) -> tuple[str, ...]:
-    indent = edits.block_indentation(source, first)
-    start, *rest = piece.replace("\r\n", "\n").split("\n")
-    return (start, *(line.removeprefix(indent).rstrip() for line in rest))
+    return dedented(piece, edits.block_indentation(source, first))

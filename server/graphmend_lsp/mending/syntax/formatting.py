@@ -107,26 +107,47 @@ def first_line(source: Source, node: ast.AST) -> str:
 
 
 def verbatim(source: Source, statement: ast.stmt) -> tuple[str, ...]:
-    """The lines of a statement as written, without its own indentation.
+    """The lines of a statement as written, without its own indentation (`dedented`)."""
+    return dedented(source.code(statement), source.indentation(statement))
+
+
+def dedented(piece: str, indent: str) -> tuple[str, ...]:
+    """The lines of statements without their indentation, which the first does not have.
+
+    A line that begins inside a string stays as it is, in one item with the line before it: its white space is the string's.
+    """
+    lines = piece.replace("\r\n", "\n").split("\n")
+    inside = _inside_strings(f"if 1:\n{indent}{piece}", 1) if indent else _inside_strings(piece, 0)
+    found: list[str] = []
+    for number, line in enumerate(lines):
+        ended = line if number + 1 in inside else line.rstrip()
+        if number in inside:
+            found[-1] += f"\n{ended}"
+        else:
+            found.append(ended.removeprefix(indent))
+    return tuple(found)
+
+
+def _inside_strings(text: str, before: int) -> frozenset[int]:
+    """The lines that begin inside a string, counted from 0 behind as many as stand `before` the text.
 
     Raises:
-        Refused: when a string goes over lines, whose white space must not move.
+        Refused: when the text cannot be read token by token.
     """
-    if any(goes_over_lines(source, node) and not _is_remark(source, node) for node in ast.walk(statement)):
-        raise Refused("A string over several lines stands in a part that would move.")
-    indent = source.indentation(statement)
-    first, *rest = source.code(statement).replace("\r\n", "\n").split("\n")
-    return (first, *(line.removeprefix(indent) for line in rest))
-
-
-def _is_remark(source: Source, node: ast.AST) -> bool:
-    """Whether a text is a statement by itself that is no documentation, so that nobody reads it."""
-    statement = source.parents.get(node)
-    if not isinstance(statement, ast.Expr) or not isinstance(node, ast.Constant):
-        return False
-    holder = source.parents.get(statement)
-    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    return not (isinstance(holder, documented) and holder.body[0] is statement)
+    found: set[int] = set()
+    begun: list[int] = []
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            name = tokenize.tok_name[token.type]
+            if name == "STRING":
+                found |= {*range(token.start[0], token.end[0])}
+            if name == "FSTRING_START":
+                begun.append(token.start[0])
+            elif name == "FSTRING_END":
+                found |= {*range(begun.pop(), token.end[0])}
+    except (tokenize.TokenError, SyntaxError, IndexError):
+        raise Refused("A string over several lines stands in a part that would move.") from None
+    return frozenset(number - before for number in found)
 
 
 def goes_over_lines(source: Source, node: ast.AST) -> bool:

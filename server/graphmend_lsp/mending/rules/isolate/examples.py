@@ -51,6 +51,49 @@ def _fn_uncompiled(y):
         gb_id="GB0124",
     ),
     Example(
+        "a text over several lines",
+        before='''\
+import numpy as np
+import torch
+
+
+def fn(x):
+    y = x.sin()
+    if x.dim() == 1:
+        words = """from
+        {:.1f}
+  on""".format(np.percentile(⟦y.detach().numpy()⟧, 10))
+        count = words.index("on")
+    else:
+        count = 3
+    return y.cos() * count
+''',
+        after='''\
+import numpy as np
+import torch
+
+
+@torch.compiler.disable
+def _fn_uncompiled(y):
+    """Runs uncompiled, in one piece: TorchDynamo cannot trace it."""
+    words = """from
+        {:.1f}
+  on""".format(np.percentile(y.detach().numpy(), 10))
+    return words
+
+
+def fn(x):
+    y = x.sin()
+    if x.dim() == 1:
+        words = _fn_uncompiled(y)
+        count = words.index("on")
+    else:
+        count = 3
+    return y.cos() * count
+''',
+        gb_id="GB0124",
+    ),
+    Example(
         "a lock around a part",
         before="""\
 import threading

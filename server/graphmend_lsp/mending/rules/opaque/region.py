@@ -34,7 +34,7 @@ from graphmend_lsp.mending.rules.opaque.taken import (
 )
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.endings import sets, surely_leaves
-from graphmend_lsp.mending.syntax.formatting import first_line
+from graphmend_lsp.mending.syntax.formatting import dedented, first_line
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Site, Source, assigned, loaded
 from graphmend_lsp.model import Span
@@ -374,9 +374,7 @@ def _lines(source: Source, run: Run, exchange: dict[ast.AST, str]) -> tuple[str,
     for node in sorted(exchange, key=lambda one: -source.range(one)[0]):
         start, stop = source.range(node)
         piece = piece[: start - begin] + exchange[node] + piece[stop - begin :]
-    indent = edits.block_indentation(source, run.first)
-    first, *rest = piece.replace("\r\n", "\n").split("\n")
-    return (first, *(line.removeprefix(indent).rstrip() for line in rest))
+    return dedented(piece, edits.block_indentation(source, run.first))
 
 
 def _augmented(statement: ast.stmt) -> frozenset[str]:
