@@ -128,7 +128,8 @@ class Net(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         y = helper.choose(self.lin(x))
-        return y * len(helper.widths(x))
+        self.widths = helper.widths(x)
+        return y * len(self.widths)
 
 
 def graphmend_entry():
