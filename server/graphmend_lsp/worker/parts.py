@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import functools
 import types
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 MOST_DEPTH = 4  # steps from the callable: a bound object, its attribute, an item of that ...
 SUPPORT = "graphmend_support"  # the module that mended code imports, by its last name: a package may hold it
+MOST_THINGS = 10_000  # that are looked at
 MOST_ITEMS = 64  # of one container that are looked at
 _CODE = (type, types.ModuleType, types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial)
 
@@ -54,7 +56,8 @@ def find_parts(function: Any) -> Parts:
     held: dict[str, Any] = {}
     for one in _reached(function):
         if isinstance(one.thing, torch.nn.Module):
-            module = getattr(one.thing, "_orig_mod", one.thing)
+            inner = getattr(one.thing, "_orig_mod", None)
+            module = inner if isinstance(inner, torch.nn.Module) else one.thing
             if not any(module is known for known in modules.values()):
                 modules[_free(one.name or "model", modules)] = module
         elif not one.shared and (one.cell is not None or _is_object(one.thing)):
@@ -76,16 +79,16 @@ def _reached(function: Any) -> Iterator[Part]:
     import torch
 
     seen: set[int] = set()
-    queue = [(Part("", function), 0)]
-    while queue:
-        part, depth = queue.pop(0)
+    queue = deque([(Part("", function), 0)])
+    while queue and len(seen) < MOST_THINGS:
+        part, depth = queue.popleft()
         if id(part.thing) in seen and part.cell is None:
             continue
         known = id(part.thing) in seen
         seen.add(id(part.thing))
         yield part
         if not known and depth <= MOST_DEPTH and not isinstance(part.thing, torch.nn.Module):
-            queue += [(one, depth + 1) for one in _inside(part)]
+            queue.extend((one, depth + 1) for one in _inside(part))
 
 
 def _inside(part: Part) -> list[Part]:

@@ -179,6 +179,22 @@ REFUSALS = (
         seen=_SEEN_OPTIONS,
     ),
     Refusal(
+        "an attribute of the module's options that is read on one side only",
+        _OPTIONS.replace("def penalise(scores, ids, options)", "def penalise(self, scores, ids)")
+        .replace("range(options.size.rows)", "range(len(ids))")
+        .replace("*= options.by", "*= self.options.by")
+        .replace("/= options.by", "/= 2"),
+        "`self.options.by` is read only under a condition",
+        gb_id="GB0033",
+        seen=(
+            *_SEEN_OPTIONS[:1],
+            ("ids", "int64 2 5"),
+            ("self.options.by", "float"),
+            ("self.options", "other"),
+            ("self", "other"),
+        ),
+    ),
+    Refusal(
         "a method of an argument",
         _OPTIONS.replace("range(options.size.rows)", "range(options.rows())"),
         "`options` is not known to be a tensor or a number",

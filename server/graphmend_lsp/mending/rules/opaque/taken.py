@@ -163,9 +163,7 @@ def taken(source: Source, run: Run) -> tuple[tuple[Handed, ...], dict[ast.AST, s
             and isinstance(attribute.value, ast.Attribute)
             and not _is_read(source, run, attribute)
         ):
-            raise Refused(
-                f"`{source.code(attribute)}` is read only where a condition holds, and need not be there else."
-            )
+            raise Refused(f"`{source.code(attribute)}` is read only under a condition, and may be missing otherwise.")
         if attribute is None:
             raise Refused(f"The statements hand on `{one.id}`, which an operator cannot take.")
         text = source.code(attribute)
