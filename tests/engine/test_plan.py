@@ -65,7 +65,7 @@ class Words:
 
     `mends` say what each letter may become; ``x`` computes another result, ``u`` one that is close. ``i`` is a boundary: the
     break stays, and the frame is no longer lost. ``m`` is a message in a graph that may raise, ``b`` in a mend leaves a break, and
-    ``o`` has a condition of which no call ran one side. ``w`` is a setting for all, which no program bears, and ``z`` bears no ``a`` beside it.
+    ``o`` has a condition of which no call ran one side, ``v`` a caution. ``w`` is a setting for all, which no program bears, and ``z`` bears no ``a`` beside it.
     """
 
     text: str
@@ -100,6 +100,7 @@ class Words:
                         {"i": "isolate", "m": "message", "w": "capture"}.get(word, "where"),
                         inductor=word in self.dear,
                         conditions=((PATH, Span.of(number, at, number, at + 1)),) if word == "o" else (),
+                        cautions=("may differ",) if word == "v" else (),
                     )
                     for word in self.mends.get(line[at - 1], ())
                 ]
@@ -138,12 +139,23 @@ class Words:
             is_dear = request.inductor == ("whole" if texts else "programs") and any(one.inductor for one in mends)
             self.compiled += [new] if is_dear else []
             is_wrong = set("xw") & set(new) or set("az") <= set(new) or (is_dear and set(self.worse) & set(new))
-            results: Safety = "wrong" if is_wrong else "unsafe" if set("um" if texts else "umo") & set(new) else "safe"
+            results: Safety = (
+                "wrong" if is_wrong else "unsafe" if set("umv" if texts else "umvo") & set(new) else "safe"
+            )
             assumes = (Assumption("raised-between"),) if "m" in new else ()
             first, then = self.counts(old), self.counts(new)
             safety = results if gains(first, then) else "wrong"
             unreached = tuple((span, True) for one in mends for _, span in one.conditions)
-            judged = Verdict(safety, ("as told",), first, then, unreached=unreached, results=results, assumes=assumes)
+            judged = Verdict(
+                safety,
+                ("as told",),
+                first,
+                then,
+                effects="equal",
+                unreached=unreached,
+                results=results,
+                assumes=assumes,
+            )
             found.append((judged, Run()))
         return found, None
 
@@ -212,6 +224,30 @@ async def test_what_is_unsafe_is_mended_when_that_is_asked_for() -> None:
     assert (new, [one.safety for one in plan.applied]) == ("u\n", ["unsafe"])
 
 
+async def test_what_is_known_to_be_unsafe_is_not_verified_and_says_why() -> None:
+    new, plan, words = await mended("a\nb\nc\n", {"a": "o", "b": "v", "c": "3"})
+    assert new == "a\nb\n3\n" and not any("v" in one for _, one in words.asked)
+    unseen, cautious = (one for finding in plan.after.findings for one in finding.candidates)
+    assert unseen.verdict.reasons == ("no call made `a` True, so that side did not run",) and unseen.verdict.unreached
+    assert cautious.verdict.reasons == ("may differ",)
+    assert (unseen.safety, cautious.safety, cautious.verdict.calls) == ("unsafe", "unsafe", 0)
+    for text, after in (("v\n", "v\n"), ("o\n", "o\n")):
+        assert (await mended("a\n", {"a": text[0]}, unsafe=True))[0] == after
+
+
+async def test_what_was_unsafe_alone_is_not_judged_again_for_a_mend_of_another_function() -> None:
+    words = Words("a\nc\n", {"a": "u", "c": "3"})
+    await mend_all(cast(Any, words), CheckRequest((PATH,), {PATH: words.text}))
+    asked = [new.count("u") for _, new in words.asked]
+    assert asked[:4] == [1, 1, 0, 0]  # both, each alone, the one that is made
+    assert words.asked[-1] == ("a\n3\n", "u\n3\n")  # both stand in the module
+    functions = Words("def f():\n    a\n\n\ndef g():\n    c\n", {"a": "u", "c": "3"})
+    plan = await mend_all(cast(Any, functions), CheckRequest((PATH,), {PATH: functions.text}))
+    assert [new.count("u") for _, new in functions.asked] == [1, 1, 0, 0]
+    [left] = [one for finding in plan.after.findings for one in finding.candidates]
+    assert left.verdict is not None and left.safety == "unsafe"
+
+
 async def test_a_chain_whose_end_is_unsafe_is_taken_back_as_a_whole() -> None:
     new, plan, _ = await mended("ab\n", {"a": "1", "b": "u"})
     assert (new, plan.applied) == ("ab\n", ())
@@ -265,7 +301,9 @@ async def test_nothing_is_proven_twice() -> None:
         ({"a": "m", "c": "3"}, "a\n3\n", ["m\n3\n", "a\n3\n", "m\n3\n"]),  # without it; alone in a round of its own
         ({"a": "mb1", "c": "3"}, "1\n3\n", ["m\n3\n", "b\n3\n", "1\n3\n"]),  # not one that leaves its break
         ({"a": "o1", "c": "3"}, "1\n3\n", ["o\n3\n", "1\n3\n"]),
-        ({"a": "o", "c": "3"}, "a\n3\n", ["o\n3\n", "a\n3\n", "o\n3\n"]),
+        ({"a": "o", "c": "3"}, "a\n3\n", ["o\n3\n", "a\n3\n"]),  # no call will show that side
+        ({"a": "v", "c": "3"}, "a\n3\n", ["a\n3\n"]),  # what says itself that it may differ
+        ({"a": "v1", "c": "3"}, "1\n3\n", ["1\n3\n"]),
     ],
 )
 async def test_a_mend_that_leaves_something_open_makes_way(

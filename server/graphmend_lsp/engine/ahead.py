@@ -100,8 +100,8 @@ def _program(params: VerifyParams) -> str:
 
 
 def _question(params: VerifyParams, candidate: Candidate) -> str:
-    """All that a candidate's result depends on, but for its number and the time that there is."""
-    rest = {name: value for name, value in params.items() if name not in ("candidates", "limits")}
+    """All that a candidate's result depends on, but for its number, the time that there is, and what only saves a run."""
+    rest = {name: value for name, value in params.items() if name not in ("candidates", "limits", "broken")}
     return json.dumps([rest, {**candidate, "id": ""}], sort_keys=True)
 
 

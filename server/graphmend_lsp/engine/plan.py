@@ -17,9 +17,11 @@ from graphmend_lsp.engine.ahead import judged_so_far
 from graphmend_lsp.engine.breaks import is_within
 from graphmend_lsp.engine.choice import settle
 from graphmend_lsp.engine.config import CheckRequest, OnProgress
+from graphmend_lsp.engine.doubts import NOTHING, Doubts, put_back
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.noted_moved import moved
 from graphmend_lsp.engine.prove import Known
+from graphmend_lsp.engine.restored import restored
 from graphmend_lsp.engine.rounds import Place, Prover, Round, next_round, place_of_function, reaches, wanted_safety
 from graphmend_lsp.engine.runs import Key, Run
 from graphmend_lsp.engine.side_by_side import in_order
@@ -53,11 +55,15 @@ _IN_VAIN = (
 
 @dataclass
 class _Course:
-    """The rounds that were made, what there was before each one and after the last, and the runs that showed it."""
+    """The rounds that were made, what there was before each one and after the last, and the runs that showed it.
+
+    `doubts` are what all searches of a mend-all found against mends.
+    """
 
     rounds: list[Round]
     reports: list[Report]
     ran: list[Mapping[Key, Run]]
+    doubts: Doubts
 
 
 async def mend_all(
@@ -80,12 +86,34 @@ async def mend_all(
         if (judged := judged_so_far()) is not None:
             judged.spent = limit.spent
     before = report or await prover.report(request, runs)
-    plan = await _to_fixpoint(prover, request, before, runs, frozenset(), on_progress, limit)
+    doubts = Doubts(Sources(request.texts))
+    plan = await _to_fixpoint(prover, request, before, runs, doubts, frozenset(), on_progress, limit)
     if limit.over or not (vain := _skipped(plan.after) & _mended(plan.before, plan.applied)):
         return plan
+    if await _are_of_use(prover, request, plan, vain, on_progress, limit):
+        return plan
     # Functions that still run uncompiled as a whole need no mends but boundaries, if those do not help others.
-    less = await _to_fixpoint(prover, request, before, runs, vain, on_progress, limit)
+    less = await _to_fixpoint(prover, request, before, runs, doubts, vain, on_progress, limit)
     return plan if limit.over or gains(cut(less.after), cut(plan.after)) else less
+
+
+async def _are_of_use(
+    prover: Prover,
+    request: CheckRequest,
+    plan: Plan,
+    functions: frozenset[Place],
+    on_progress: OnProgress | None,
+    limit: TimeLimit,
+) -> bool:
+    """Whether a plan's program is cut less than it is with these functions as they were; False where that is not known."""
+    texts = restored(plan.old, plan.texts, functions)
+    if texts is None:
+        return False
+    now = replace(request, texts={**request.texts, **texts})
+    runs = await limit.within(prover.run(now, on_progress))
+    if runs is None or any(run.failure is not None for run in runs.values()):
+        return False
+    return gains(cut(await prover.report(now, runs)), cut(plan.after))
 
 
 def reached(plan: Plan) -> tuple[Key, ...]:
@@ -122,6 +150,7 @@ async def _to_fixpoint(
     request: CheckRequest,
     before: Report,
     runs: Mapping[Key, Run],
+    doubts: Doubts,
     leave: frozenset[Place],
     on_progress: OnProgress | None,
     limit: TimeLimit,
@@ -132,7 +161,7 @@ async def _to_fixpoint(
     that needs inductor are made again, each one with a verdict under inductor of its own.
     """
     prove = partial(_proven, prover, request, before, runs, on_progress)
-    course = _Course([], [before], [runs])
+    course = _Course([], [before], [runs], doubts)
     drafted = sum(finding.site.is_met for finding in before.findings) > 1
     await _search(prover, replace(request, inductor="never") if drafted else request, course, leave, on_progress, limit)
     verdict: Verdict | None = None
@@ -144,7 +173,7 @@ async def _to_fixpoint(
         made = (
             course.rounds[:kept] if verdict is None else [_with_verdict(one, verdict) for one in course.rounds[:kept]]
         )
-        course = _Course(made, course.reports[: kept + 1], course.ran[: kept + 1])
+        course = _Course(made, course.reports[: kept + 1], course.ran[: kept + 1], doubts)
         if verdict is None or vain:
             limit.go_on()
             if not limit.over:
@@ -231,19 +260,22 @@ async def _search(
     unnoted: frozenset[Place] = frozenset()  # functions of whose values less is known than a run would note
     while made < MAX_ROUNDS:
         now = replace(request, texts=texts)
-        offered = _to_mend(reports[-1], now, leave, vain)
+        offered, aside = _to_mend(reports[-1], now, leave, vain), NOTHING
+        if not request.unsafe:
+            offered, aside = course.doubts.set_aside(offered, Sources(texts))
         tell = _numbered(on_progress, made + 1, reports[-1])
         gained = _gained(request, reports, rounds)
+        in_hope = len(rounds) > gained
         share = 1.0 if gained == 0 or (gained == 1 and _says_all(before, rounds[0])) else _ROUNDS_SHARE
         said: Known = {}
         limit.verified = partial(_has_verified, request, reports, rounds, said)
-        work = next_round(prover, now, offered, ran[-1], tell, hopeless, said, again=again)
+        work = next_round(prover, now, offered, ran[-1], tell, hopeless, said, course.doubts, again=again, hoped=in_hope)
         is_idle = not any(one.candidates or one.behind for one in offered.findings if one.site.evidence == "dynamo")
         step = await (work if is_idle else limit.within(work, share))
         if step is None:
-            reports[-1] = _objected(reports[-1], said)
+            reports[-1] = put_back(_objected(offered, said), aside)
             break
-        reports[-1] = step.report
+        reports[-1] = put_back(step.report, aside)
         vain |= step.vain
         again = not step.accepted
         if step.accepted:

@@ -14,6 +14,7 @@ from typing import Protocol
 
 from graphmend_lsp.engine.choice import exchanged, first_of, is_whole, narrow_of, settle, taken
 from graphmend_lsp.engine.config import CheckRequest, OnFinding, OnProgress
+from graphmend_lsp.engine.doubts import Doubts
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.findings import unmet
 from graphmend_lsp.engine.programs import combine, programs_of
@@ -71,12 +72,15 @@ async def next_round(
     on_progress: OnProgress | None,
     hopeless: frozenset[Place],
     said: Known,
+    doubts: Doubts,
     *,
     again: bool,
+    hoped: bool = False,
 ) -> Round:
     """The next mends; none when nothing more can be mended. In functions that are `hopeless` none is made in hope.
 
-    What the entries say of single mends is put into `said` as it comes.
+    What the entries say of single mends is put into `said` as it comes, and what verdicts show against mends into `doubts`.
+    `hoped` says that the last round was made in hope: without something to mend that no round doubts, nothing came of it.
     `again` says that the report is proven, and that what can be made without hope and without a second choice was tried.
     """
     sources = Sources(request.texts)
@@ -91,6 +95,7 @@ async def next_round(
         if mends not in tried:
             tried[mends] = await _together(prover, request, now, mends, sources, runs, on_progress)
         verdict, after = tried[mends]
+        doubts.note(chosen, verdict, sources)
         known = {candidate.mend: candidate for candidate in chosen}
         accepted = tuple(
             replace(known[mends[0]], verdict=known[mends[0]].verdict or verdict) for mends in programs_of(mends)
@@ -115,7 +120,10 @@ async def next_round(
     wanted = wanted_safety(request)
     second = _second_choices(report)
     if not again:
-        chosen = [first_of(finding) for finding in real]
+        fresh = doubts.untried(real, sources)
+        if hoped and not fresh:
+            return Round(report)
+        chosen = [first_of(finding) for finding in fresh]
         is_dear = any(one.mend.inductor for one in chosen)
         cheap = [one for one in chosen if not (one.mend.inductor or one.mend.rule in LAST_RESORT)]
         if is_dear and cheap:  # inductor's verdict may take longer than there is time
@@ -126,23 +134,23 @@ async def next_round(
         if is_slow and len(kept := await of_use(prover, request, report, chosen)) < len(chosen):
             vain = in_vain(report, chosen, kept, sources)
             less = replace(report, findings=tuple(without(finding, vain, sources) for finding in report.findings))
-            made = await next_round(prover, request, less, runs, on_progress, hopeless, said, again=False)
+            made = await next_round(prover, request, less, runs, on_progress, hopeless, said, doubts, again=False)
             return replace(made, vain=made.vain | vain)
-        first = await together(report, chosen)
+        first = await together(report, chosen) if chosen else Round(report)
         if first.verdict is not None and first.verdict.safety == "safe":
-            if is_slow or is_whole(real, chosen, first.verdict):
+            if is_slow or is_whole(fresh, chosen, first.verdict):
                 return first
             return await of_use_alone(chosen, first)
         verdict = first.verdict
         for _ in range(_EXCHANGES):
-            chosen = exchanged(real, chosen, verdict)
+            chosen = exchanged(fresh, chosen, verdict)
             if not chosen:
                 break
             other = await together(report, chosen)
-            if is_whole(real, other.accepted, verdict := other.verdict):
+            if is_whole(fresh, other.accepted, verdict := other.verdict):
                 return other
         for boundaries in () if is_slow else (False, True):
-            narrow = [one for finding in real for one in narrow_of(finding, boundaries=boundaries)[:1]]
+            narrow = [one for finding in fresh for one in narrow_of(finding, boundaries=boundaries)[:1]]
             if len(programs_of(one.mend for one in narrow)) > 1:
                 other = await together(report, narrow)
                 if other.verdict is not None and other.verdict.safety == "safe":
@@ -157,6 +165,7 @@ async def next_round(
             report = await prover.prove(
                 request, report, on_progress=on_progress, runs=runs, said=said, safe_first=not request.unsafe
             )
+            doubts.remember(report, sources)
     met = [finding for finding in report.findings if finding.site.evidence == "dynamo"]
     best = [one for finding in met for one in taken(finding, wanted)]
     if not again and (step := await as_many(report, [one for one in best if one.mend not in second])):

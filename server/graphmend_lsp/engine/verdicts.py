@@ -81,7 +81,7 @@ def judge(
             if not seen:
                 unreached.append((span, value))
                 if not side.get("forced"):  # what differed when it was made to fail is told already
-                    lower("unsafe", f"no call made `{_shorten(text.slice(span))}` {value}, so that side did not run")
+                    lower("unsafe", unseen_side(text.slice(span), value))
                 safety = max(safety, "unsafe", key=_ORDER.index)
         if side.get("forced") and side["true"] and side["false"]:
             checked.append(
@@ -116,6 +116,11 @@ def judge(
         accepted=standing.accepted,
         unmet=standing.unmet,
     )
+
+
+def unseen_side(condition: str, value: bool) -> str:
+    """The reason for a condition that no call gave this value."""
+    return f"no call made `{_shorten(condition)}` {value}, so that side did not run"
 
 
 def believed(beliefs: Iterable[Belief]) -> tuple[str, ...]:
