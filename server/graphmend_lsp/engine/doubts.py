@@ -11,11 +11,13 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from graphmend_lsp.analysis.sites import function_span
+from graphmend_lsp.engine.declared import declared
 from graphmend_lsp.engine.files import Sources
-from graphmend_lsp.engine.programs import programs_of
+from graphmend_lsp.engine.programs import combine, programs_of
+from graphmend_lsp.engine.project_texts import is_named_elsewhere
 from graphmend_lsp.engine.verdicts import cut, unseen_side
 from graphmend_lsp.mending import LAST_RESORT, RISKS
-from graphmend_lsp.model import Candidate, Counts, Finding, Mend, Report, Span, Verdict
+from graphmend_lsp.model import Assumption, Candidate, Counts, Finding, Mend, Report, Span, Verdict
 from graphmend_lsp.text import Text, line_before
 
 Aside = Mapping[int, tuple[Candidate, ...]]  # candidates that are not verified, by the number of their finding
@@ -28,7 +30,8 @@ _Offer = tuple[
 
 @dataclass
 class Doubts:
-    """What the rounds of one mend-all found against mends. `first` are the texts that it began with.
+    """What the rounds of one mend-all found against mends. `first` are the texts that it began with,
+    `accepted` the kinds of assumptions that the user accepts for every entry.
 
     `_unseen` are conditions with the value that no call gave them. `_doubted` are mends that gained nothing by themselves, or
     took for granted what nothing showed in a program that was safe in all else: they may be good behind other mends.
@@ -36,6 +39,7 @@ class Doubts:
     """
 
     first: Sources
+    accepted: Collection[str] = ()
     _unseen: dict[_Side, bool] = field(default_factory=dict)
     _doubted: set[_Offer] = field(default_factory=set)
     _alone: dict[_Offer, tuple[str, Verdict]] = field(default_factory=dict)
@@ -98,24 +102,33 @@ class Doubts:
     def _against(self, candidate: Candidate, now: Counts, sources: Sources) -> Verdict | None:
         """Why it is unsafe whatever a verdict would say; None where it may be safe."""
         mend = candidate.mend
-        sides = {(path, span): self._unseen.get(self._side(path, span, sources)) for path, span in mend.conditions}
-        unseen = [(path, span, value) for (path, span), value in sides.items() if value is not None]
         function, verdict = self._alone.get(self._offer(mend, sources), ("", candidate.verdict))
         if function and function == _function(mend, sources):
             return verdict
-        if not (mend.cautions or unseen):
+        sides = {(path, span): self._unseen.get(self._side(path, span, sources)) for path, span in mend.conditions}
+        unseen = [(path, span, value) for (path, span), value in sides.items() if value is not None]
+        granted = self._granted(mend, sources)
+        if not (mend.cautions or unseen or granted):
             return None
         if candidate.verdict is not None:
             return candidate.verdict
+        assumed = [f"assumes that {one.words}" for one in granted]
         texts = [unseen_side(_text(sources, path).slice(span), value) for path, span, value in unseen]
         return Verdict(
             "unsafe",
-            (*texts, *mend.cautions, *mend.changes),
+            (*assumed, *texts, *mend.cautions, *mend.changes),
             now,
             now,
             unreached=tuple((span, value) for _, span, value in unseen),
             results="unsafe",
+            assumes=granted,
         )
+
+    def _granted(self, mend: Mend, sources: Sources) -> tuple[Assumption, ...]:
+        """What the mend takes for granted by what it writes, which no run shows and the user does not accept."""
+        texts = combine([mend], sources)[1]
+        written = declared({path: sources.get(path) or "" for path in texts}, texts, is_named_elsewhere)
+        return tuple(one for one in written if one.kind not in self.accepted)
 
     def _side(self, path: str, span: Span, sources: Sources) -> _Side:
         return path, self._line(path, span, sources), _text(sources, path).slice(span)

@@ -7,6 +7,7 @@ that proves a round is the next round's analysis.
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from graphmend_lsp.engine.breaks import is_within
 from graphmend_lsp.engine.choice import settle
 from graphmend_lsp.engine.config import CheckRequest, OnProgress
 from graphmend_lsp.engine.doubts import NOTHING, Doubts, put_back
+from graphmend_lsp.engine.entries import accepted_for
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.noted_moved import moved
 from graphmend_lsp.engine.prove import Known
@@ -86,7 +88,9 @@ async def mend_all(
         if (judged := judged_so_far()) is not None:
             judged.spent = limit.spent
     before = report or await prover.report(request, runs)
-    doubts = Doubts(Sources(request.texts))
+    files = {result.entry.file for result in before.entries}
+    accepted = [frozenset(await asyncio.to_thread(accepted_for, file)) for file in files]
+    doubts = Doubts(Sources(request.texts), frozenset.intersection(*accepted or [frozenset()]) | {*request.assume})
     plan = await _to_fixpoint(prover, request, before, runs, doubts, frozenset(), on_progress, limit)
     if limit.over or not (vain := _skipped(plan.after) & _mended(plan.before, plan.applied)):
         return plan
@@ -262,14 +266,16 @@ async def _search(
         now = replace(request, texts=texts)
         offered, aside = _to_mend(reports[-1], now, leave, vain), NOTHING
         if not request.unsafe:
-            offered, aside = course.doubts.set_aside(offered, Sources(texts))
+            offered, aside = await asyncio.to_thread(course.doubts.set_aside, offered, Sources(texts))
         tell = _numbered(on_progress, made + 1, reports[-1])
         gained = _gained(request, reports, rounds)
         in_hope = len(rounds) > gained
         share = 1.0 if gained == 0 or (gained == 1 and _says_all(before, rounds[0])) else _ROUNDS_SHARE
         said: Known = {}
         limit.verified = partial(_has_verified, request, reports, rounds, said)
-        work = next_round(prover, now, offered, ran[-1], tell, hopeless, said, course.doubts, again=again, hoped=in_hope)
+        work = next_round(
+            prover, now, offered, ran[-1], tell, hopeless, said, course.doubts, again=again, hoped=in_hope
+        )
         is_idle = not any(one.candidates or one.behind for one in offered.findings if one.site.evidence == "dynamo")
         step = await (work if is_idle else limit.within(work, share))
         if step is None:
