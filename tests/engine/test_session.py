@@ -282,6 +282,22 @@ async def test_what_one_rule_asks_of_inductor_says_nothing_about_another_rule(se
     assert "It did not end in 9 s." in said[2][0][0][0].reasons[0]
 
 
+@pytest.mark.parametrize(("again", "proven"), [("x\nb\n", [None, True]), ("y\nb\n", [None, None])])
+async def test_a_draft_of_one_round_is_compared_under_inductor_alone(
+    session: Session, again: str, proven: list[bool | None]
+) -> None:
+    """Its round was verified in every other way, as the same text; what several rounds make together was not."""
+    draft, dear = replace(REQUEST, inductor="never"), replace(mend(1, "x"), inductor=True)
+    sources = Sources({PATH: TEXT})
+    with judging(Judged()):
+        await session.verify(draft, (ENTRY, "eval"), [(dear,)], sources, None)
+        whole = replace(REQUEST, inductor="whole")
+        found, failure = await session.verify(whole, (ENTRY, "eval"), [(dear,)], sources, None, None, {PATH: again})
+    asked = [params for _, params in session._client.asked]  # type: ignore[attr-defined]
+    assert [params.get("proven") for params in asked] == proven and failure is None
+    assert found[0][0].safety == "safe" and found[0][0].calls == (8 if proven[1] else 4)
+
+
 @pytest.mark.parametrize(
     ("inductor", "whole", "asked"),
     [

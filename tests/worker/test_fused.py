@@ -42,7 +42,7 @@ decompositions[torch.ops.aten.tanh.default] = tanh
 
 
 def verdict(
-    workers: Workers, folder: Path, before: str, after: str, head: str = "", steps: list[str] | None = None
+    workers: Workers, folder: Path, before: str, after: str, head: str = "", steps: list[str] | None = None, **more: Any
 ) -> dict[str, Any]:
     steps = [] if steps is None else steps
     file = str(folder / "program.py")
@@ -57,7 +57,7 @@ def verdict(
         seconds=200.0,
     )
     worker = workers("all")
-    result = worker.result(worker.send("verify", {**params, "candidates": [candidate]}), 280)
+    result = worker.result(worker.send("verify", {**params, **more, "candidates": [candidate]}), 280)
     assert result["failure"] is None
     steps.extend(worker.progress)
     (found,) = result["candidates"]
@@ -93,6 +93,23 @@ def test_what_only_inductor_computes_otherwise_is_different(workers: Workers, tm
     found = verdict(workers, tmp_path, BROKEN, "", WRONG.format(factor))
     grave = [one for one in found["differences"] if one["severity"] == "different"]
     assert grave
+    assert all("inductor" in one["call"] for one in grave)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("head", ["", WRONG.format("1 + 1e-3")])
+def test_of_a_proven_program_only_what_inductor_compiles_is_compared(
+    workers: Workers, tmp_path: Path, head: str
+) -> None:
+    """It is uncompiled once more, which inductor is compared with, and no use of it is probed."""
+    steps: list[str] = []
+    whole = verdict(workers, tmp_path, BROKEN, "", head)
+    found = verdict(workers, tmp_path, BROKEN, "", head, steps, proven=True)
+    assert 0 < found["calls"] < whole["calls"] and set(found["probed"]) < set(whole["probed"])
+    assert found["events"] == found["graphs"] == []  # it was not compiled with another backend
+    assert "running the mended program compiled with inductor" in steps
+    grave, known = ([one for one in each["differences"] if one["severity"] == "different"] for each in (found, whole))
+    assert bool(grave) == bool(known) == bool(head)
     assert all("inductor" in one["call"] for one in grave)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from graphmend_lsp.worker.judged import Ran
 from graphmend_lsp.worker.observe import Observation
 from graphmend_lsp.worker.plan import Plan
 from graphmend_lsp.worker.recipes import Recipe
-from graphmend_lsp.worker.rounding import reason
+from graphmend_lsp.worker.rounding import _made_up_and_equal, reason
 from graphmend_lsp.worker.snapshot import Store, take
 from graphmend_lsp.worker.trials import Planned
 from graphmend_lsp.worker.verify import Request, _again
@@ -45,14 +46,16 @@ def program(dtype: torch.dtype, turned: bool, change: Change | None) -> Side:
     return Side(Observation("call 1", parts, (), None), store.blobs)
 
 
-def told(original: Change | None = None, mended: Change | None = None, strays: bool = False) -> str:
+def told(
+    original: Change | None = None, mended: Change | None = None, strays: bool = False, *, coarse: bool = False
+) -> str:
     """What float64 shows; in float32 they must differ by more than the bound."""
     plain, double = (
         Pair(Recipe(0), "call 1", program(dtype, False, original), program(dtype, True, mended), compiled=False)
         for dtype in (torch.float32, torch.float64)
     )
     assert "different" in {one["severity"] for one in plain.compare(Comparison()).differences}
-    return reason(plain, double, strays)
+    return reason(plain, double, strays, coarse=coarse)
 
 
 def larger(share: float, name: str) -> Change:
@@ -131,6 +134,31 @@ def test_what_is_not_shown_says_why(change: Change, words: str) -> None:
     both = words not in ("away, the other", "they differ too") or "rounded" in words
     said = told(change if both else None, change)
     assert words in said, said
+
+
+@pytest.mark.parametrize("name", ["much more in float32 only", "much rounding", "more in float32 only"])
+def test_values_that_float32_is_too_coarse_for_are_rounding_where_float64_gives_the_same(name: str) -> None:
+    change, words = REFUSED[name]
+    both = change if "only" not in name else None
+    assert words in told(both, change) and told(both, change, coarse=True) == ""
+
+
+@pytest.mark.parametrize("name", [one for one in REFUSED if "float32 only" not in one and one != "much rounding"])
+def test_what_differs_in_float64_is_told_of_coarse_values_too(name: str) -> None:
+    change, words = REFUSED[name]
+    both = words != "they differ too"
+    assert words in told(change if both else None, change, coarse=True)
+
+
+def test_only_made_up_calls_that_are_equal_uncompiled_may_be_coarse() -> None:
+    own, mixed, other, raising = Recipe(0, own=True), Recipe(0, "mixed"), Recipe(0, "zero"), Recipe(0, "one")
+    calls = (own, replace(mixed, gradients=True), other)
+    old, new = (trial(output=torch.ones(2), recipes=calls), trial(output=torch.ones(2), recipes=calls))
+    assert _made_up_and_equal(Programs([old], [new])) == {mixed, replace(mixed, gradients=True), other}
+    changed = trial(output=torch.zeros(2), recipes=calls[1:])
+    assert _made_up_and_equal(Programs([old], [changed])) == frozenset()
+    assert _made_up_and_equal(Programs([old], [trial(recipes=(raising,))])) == frozenset()
+    assert _made_up_and_equal(Programs([old], [])) == frozenset()
 
 
 def test_other_lines_prove_nothing() -> None:

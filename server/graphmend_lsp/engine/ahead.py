@@ -30,6 +30,7 @@ class Judged:
 
     spent: Callable[[], Failure | None] = lambda: None
     _results: dict[str, CandidateResult] = field(default_factory=dict)
+    _whole: dict[str, CandidateResult] = field(default_factory=dict)  # those without inductor, by the texts alone
     _failed: dict[frozenset[str], Failure] = field(default_factory=dict)
     _late: dict[str, list[Failure]] = field(default_factory=dict)
     _slow: dict[Key, list[tuple[frozenset[str], Failure]]] = field(default_factory=dict)
@@ -42,6 +43,10 @@ class Judged:
         return {
             number: {**self._results[one], "id": number} for number, one in asked.items() if one in self._results
         }, None
+
+    def without_inductor(self, params: VerifyParams, candidate: Candidate) -> CandidateResult | None:
+        """What is known of the same two programs in all ways but inductor's."""
+        return self._whole.get(_texts(params, candidate))
 
     def given_up(self, params: VerifyParams) -> Failure | None:
         """Why the entry is asked about no further mend: all time is `spent`, or so many requests in a row ended for their own."""
@@ -72,6 +77,11 @@ class Judged:
             late.append(failure)
         if failure is None:
             self._results |= {asked[number]: one for number, one in results.items() if one["failure"] is None}
+            self._whole |= {
+                _texts(params, one): results[one["id"]]
+                for one in params["candidates"]
+                if not one.get("inductor") and one["id"] in results and results[one["id"]]["failure"] is None
+            }
         elif failure.kind != "cancelled":
             self._failed[frozenset(asked.values())] = failure
 
@@ -103,6 +113,12 @@ def _question(params: VerifyParams, candidate: Candidate) -> str:
     """All that a candidate's result depends on, but for its number, the time that there is, and what only saves a run."""
     rest = {name: value for name, value in params.items() if name not in ("candidates", "limits", "broken")}
     return json.dumps([rest, {**candidate, "id": ""}], sort_keys=True)
+
+
+def _texts(params: VerifyParams, candidate: Candidate) -> str:
+    """The two programs that are compared, and how they are run."""
+    how = {name: params[name] for name in ("entry", "mode", "device", "roots", "texts")}
+    return json.dumps([how, candidate["texts"]], sort_keys=True)
 
 
 class Ahead:

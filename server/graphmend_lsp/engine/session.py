@@ -20,6 +20,7 @@ from graphmend_lsp.engine.entries import accepted_for, excused, keys_of, searche
 from graphmend_lsp.engine.explored import shown_runs, too_large
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.findings import entry_results, findings_of, read_ahead, scope_of
+from graphmend_lsp.engine.in_parts import is_first_part, joined
 from graphmend_lsp.engine.live import Live
 from graphmend_lsp.engine.measuring import measurement
 from graphmend_lsp.engine.mender import Mender
@@ -490,9 +491,23 @@ class Session:
             return known, failure
         if not whole and (failure := judged.given_up(params)) is not None:
             return {}, failure
-        results, failure = await self._measured(params, on_progress)
+        left = await self._by_inductor_alone(judged, params, on_progress) if whole else None
+        results, failure = left or await self._measured(params, on_progress)
         judged.keep(params, results, failure)
         return ({**known, **results}, None) if failure is None else ({}, failure)
+
+    async def _by_inductor_alone(
+        self, judged: Judged, params: VerifyParams, on_progress: OnProgress | None
+    ) -> tuple[dict[str, CandidateResult], Failure | None] | None:
+        """What the worker measured of an only candidate that is verified in all ways but inductor's; None of others."""
+        candidate = params["candidates"][0]
+        first = judged.without_inductor(params, candidate) if candidate.get("inductor") else None
+        if len(params["candidates"]) > 1 or first is None or not is_first_part(first):
+            return None
+        asked = VerifyParams(**{**params, "proven": True})
+        asked.pop("accepted", None)
+        results, failure = await self._measured(asked, on_progress)
+        return {number: joined(first, one) for number, one in results.items()}, failure
 
     async def _measured(
         self, params: VerifyParams, on_progress: OnProgress | None

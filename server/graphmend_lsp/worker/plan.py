@@ -141,15 +141,17 @@ def choose(
     seconds: float,
     places: Sequence[Place] = (),
     lost: Collection[Recipe] = (),
+    *,
+    probed: bool = True,
 ) -> tuple[Plan, list[Observation], Store]:
     """The plan, and what was seen in the entry's own calls on the way. Calls that run one of `places` are probed.
 
-    `lost` are calls that made a kernel fail: none like them is made.
+    `lost` are calls that made a kernel fail: none like them is made. Without `probed` no call is.
 
     Raises:
         DeviceLostError: another one did.
     """
-    return _Search(subject, calls, sides, listener, store, seconds, places, lost).run()
+    return _Search(subject, calls, sides, listener, store, seconds, places, lost).run(probed)
 
 
 def _kin(recipe: Recipe) -> Recipe:
@@ -197,7 +199,7 @@ class _Search:
         self.longest = 0.0  # seconds; the first call pays what is set up once
         self.latest = 0.0
 
-    def run(self) -> tuple[Plan, list[Observation], Store]:
+    def run(self, probed: bool) -> tuple[Plan, list[Observation], Store]:
         own = [self.as_given(base) for base in range(len(self.calls))]
         self.raising = {base for base, one in enumerate(own) if one.raised}
         if len(self.raising) == len(own):
@@ -235,7 +237,7 @@ class _Search:
             *self.made_unusual(bases),
             *self.refused,
         )
-        probes = self.probe(bases)
+        probes = self.probe(bases) if probed else ()
         untried = tuple(dict.fromkeys(self.untried))
         return Plan(tuple(self.recipes), frozenset(self.telling), None, late, probes, untried), own, self.store
 

@@ -14,7 +14,7 @@ It is rounding only where in float64
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -105,9 +105,16 @@ def needed(
 
 
 def judge(
-    programs: Programs, doubts: Mapping[Way, Sequence[Recipe]], original: Again, mended: Again
+    programs: Programs,
+    doubts: Mapping[Way, Sequence[Recipe]],
+    original: Again,
+    mended: Again,
+    coarse: Collection[Recipe] = (),
 ) -> dict[Call, Shown]:
-    """What float64 showed of each doubtful call: nothing but rounding (empty words), or why that is not shown."""
+    """What float64 showed of each doubtful call: nothing but rounding (empty words), or why that is not shown.
+
+    In calls that may be `coarse` it is enough that both give the same in float64, however far float32 is from it.
+    """
     double = Programs(original.double, mended.double)
     strays = _strays(original) | _strays(mended)
     shown: dict[Call, Shown] = {}
@@ -117,7 +124,9 @@ def judge(
         second = {pair.recipe: pair for pair in paired(double, trial).pairs}
         for recipe in doubts.get(trial.way, ()):
             if recipe in second:
-                shown[trial.way, recipe] = reason(first[recipe], second[recipe], recipe in strays)
+                shown[trial.way, recipe] = reason(
+                    first[recipe], second[recipe], recipe in strays, coarse=recipe in coarse
+                )
     return shown
 
 
@@ -128,18 +137,38 @@ def shown_by_inductor(
 
     `original` are, for each list of calls, its uncompiled trials, as it is and in float64; `mended` has that of inductor in
     float64 behind those two. What inductor made in float64 alone stands beside what ran uncompiled in float32.
+    Made-up values may be such that float32 is too coarse for the program. What both programs make of them uncompiled is equal to
+    the last bit; that inductor makes the same of them in float64 leaves nothing but its own rounding.
     """
     found: dict[Call, Shown] = {}
+    coarse = _made_up_and_equal(programs)
     fused = next(one for one in programs.mended if one.way == "inductor")
     others = [one for one in programs.mended if one.way == "uncompiled"]
     for (plain, double), (as_it_is, uncompiled, exact) in zip(original, mended, strict=True):
         again = Again(plain, (double,)), Again(as_it_is, (uncompiled, exact))
         both = Programs(programs.original, [*others, fused])
         doubts = [pair.recipe for pair in paired(both, fused).pairs if _doubt(pair)]
-        found |= judge(both, {"inductor": doubts}, *again)
+        found |= judge(both, {"inductor": doubts}, *again, coarse)
         both = Programs(programs.original, [*others, replace(as_it_is, way="inductor")])
         found |= judge(both, {"inductor": [one for one in exact.recipes if one not in fused.recipes]}, *again)
     return found
+
+
+def _made_up_and_equal(programs: Programs) -> frozenset[Recipe]:
+    """The calls with made-up values whose results are the same in both programs, uncompiled."""
+    mended = next((one for one in programs.mended if one.way == "uncompiled"), None)
+    if mended is None or not programs.references:
+        return frozenset()
+    original = programs.references[0]
+    seen = dict(zip(original.recipes, original.observations, strict=False))
+    same = [
+        recipe
+        for recipe, new in zip(mended.recipes, mended.observations, strict=False)
+        if not recipe.own
+        and (old := seen.get(recipe)) is not None
+        and all(old.parts.get(part) == new.parts.get(part) for part in RESULTS)
+    ]
+    return frozenset((*same, *(replace(one, gradients=False) for one in same)))  # a form that inductor compiles, too
 
 
 def _may_be_rounding(pair: Pair) -> bool:
@@ -176,8 +205,8 @@ def _strays(program: Again) -> set[Recipe]:
     return {recipe for recipe, path in plain.items() if paths.get(recipe) != path}
 
 
-def reason(plain: Pair, double: Pair, strays: bool) -> str:
-    """What float64 shows of one call; `strays`: other lines run there."""
+def reason(plain: Pair, double: Pair, strays: bool, *, coarse: bool = False) -> str:
+    """What float64 shows of one call; `strays`: other lines run there. `coarse`: float32 may be far from it."""
     for side in (double.original, double.mended):
         if side.seen.raised is not None:
             return f"in float64 it raises {side.seen.raised.type}, so the cause may not be rounding alone"
@@ -200,7 +229,7 @@ def reason(plain: Pair, double: Pair, strays: bool) -> str:
         largest = max((_largest(leaf, double.original) for leaf in gradients), default=0.0)
         for path in snapshots[0]:
             leaves = [snapshot[path] for snapshot in snapshots]
-            if words := _leaf_reason(leaves, _four(plain, double), largest):
+            if words := _leaf_reason(leaves, _four(plain, double), largest, coarse):
                 return f"{words} ({part} {path})".replace(" )", ")")
     return ""
 
@@ -209,7 +238,7 @@ def _four(plain: Pair, double: Pair) -> list[Side]:
     return [plain.original, plain.mended, double.original, double.mended]
 
 
-def _leaf_reason(leaves: Sequence[Leaf], sides: Sequence[Side], largest: float) -> str:
+def _leaf_reason(leaves: Sequence[Leaf], sides: Sequence[Side], largest: float, coarse: bool) -> str:
     """Why the difference at one place of the results is not shown to be rounding; empty when it is, or there is none."""
     texts = [leaf.text.replace("float32", "float64").replace("complex64", "complex128") for leaf in leaves]
     tensors = [_tensor(leaf, side) for leaf, side in zip(leaves, sides, strict=True)]
@@ -236,7 +265,7 @@ def _leaf_reason(leaves: Sequence[Leaf], sides: Sequence[Side], largest: float) 
     # Where float32 gives both the same by luck, how far it is from float64 tells how much these values are rounded.
     allowed = max(SHRINK * max(float(apart.max()), min(strayed)), FLOOR * scale)
     differ_too = f"in float64 they differ too, by {float(exactly.max()):.1e}: it is more than rounding"
-    if differs is not None and differs[0] != "close":
+    if differs is not None and differs[0] != "close" and not coarse:
         near = max(APART * scale, NOISE * largest)
         if float(apart.max()) > near and _norm((old - new) - (exact_old - exact_new)) <= NEAR * float(apart.max()):
             return differ_too

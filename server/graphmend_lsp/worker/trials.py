@@ -250,7 +250,15 @@ def plan(
     with without_compiling(subject.function):
         try:
             chosen, own, store = choose(
-                subject, calls, sides, listener, store, params["limits"]["seconds"], places, lost
+                subject,
+                calls,
+                sides,
+                listener,
+                store,
+                params["limits"]["seconds"],
+                places,
+                lost,
+                probed=not params.get("proven"),
             )
         except DeviceLostError as error:
             if error.recipe.own:

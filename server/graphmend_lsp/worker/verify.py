@@ -326,6 +326,7 @@ def _before_the_plan(request: Request, candidate: Candidate, origin: Origin) -> 
     own = tuple(Recipe(base, own=True) for base in range(len(origin.built.program.calls)))
     first = _in_own_calls(request, candidate, origin, own)
     ways: tuple[Way, ...] = ("eager", "aot_eager", "uncompiled")  # the longest first
+    ways = ("uncompiled",) if request.params.get("proven") else ways
     jobs = {way: partial(_as_planned, request, candidate, origin, way, first) for way in ways}
     ran = _ways(request, jobs)
     planned: Planned | None = heard(os.path.join(request.folder, PLAN), request.deadline)
@@ -428,6 +429,7 @@ def _in_stages(request: Request, candidate: Candidate, origin: Origin, planned: 
     stages: list[tuple[Way, ...]] = (
         [first, ("aot_eager",)] if several else [("eager", "aot_eager", "uncompiled")]
     )  # the longest first
+    stages = [("uncompiled",)] if request.params.get("proven") else stages
     ran = Ran(())
     for number, ways in enumerate(stages):
         if number and _is_settled(request, ran):
@@ -592,7 +594,7 @@ def _forced(
 
     Not asked of a mended program that is wrong, or gains nothing. What did not come to an end is left out.
     """
-    if original.planned is None or _is_decided(request, original, mended):
+    if original.planned is None or request.params.get("proven") or _is_decided(request, original, mended):
         return {}
     texts = request.params["texts"]
     known = {place["file"]: texts.get(place["file"]) or _text_of(place["file"]) for place in candidate["conditions"]}

@@ -347,6 +347,7 @@ class _Known(_Sent, _Kept, total=False):
     alone: bool
     reached: bool  # leave out the candidates of whose `edited` functions the entry's own calls enter none
     accepted: list[str]  # the kinds of assumptions that may be broken; one that breaks others needs no inductor
+    proven: bool  # the candidates are verified in all other ways: compare only what inductor compiles
     broken: list[tuple[str, int]]  # the places, file and line (from 1), at which the original's graphs break
 
 
