@@ -1,9 +1,11 @@
 """Mends put together into programs, and which lines they wrote."""
 
+from dataclasses import replace
+
 import pytest
 
 from graphmend_lsp.engine.files import Sources
-from graphmend_lsp.engine.programs import candidate_of, changed_lines, combine
+from graphmend_lsp.engine.programs import beside_of, candidate_of, changed_lines, combine
 from graphmend_lsp.model import Mend, Span, TextEdit
 
 PATH = "/p/a.py"
@@ -61,3 +63,12 @@ def test_a_candidate_carries_conditions_in_utf8_columns() -> None:
     candidate = candidate_of("0", [one], {PATH: "new"}, {"/p/b.py": "other"}, Sources({PATH: old}))
     assert candidate["texts"] == {PATH: "new", "/p/b.py": "other"}
     assert candidate["conditions"] == [{"file": PATH, "line": 1, "column": 10, "end_line": 1, "end_column": 15}]
+
+
+def test_a_candidate_says_whether_it_puts_operators_into_the_graph() -> None:
+    plain, lowered = mend(edit(2, 5, 2, 6, "8")), replace(mend(edit(2, 5, 2, 6, "8")), inductor=True)
+    sources = Sources({PATH: OLD})
+    for mends, says in (([plain], False), ([plain, lowered], True)):
+        found = candidate_of("0", mends, {PATH: "x\n"}, {}, sources)
+        assert (found["lowered"], found["inductor"]) == (says, says)
+        assert beside_of("0", mends, {PATH: "x\n"}, {})["lowered"] is says

@@ -91,7 +91,7 @@ def test_what_inductor_alone_rounds_is_told_of_a_safe_mend() -> None:
     verdict = judge(result(differences=[fused]), (MEND,), SOURCES)
     assert verdict.safety == "safe"
     assert verdict.reasons == (
-        "output in call 1: 1 against 2 (inductor rounds otherwise; equal in float64)",
+        "output in call 1: 1 against 2 (compiled code rounds otherwise; equal in float64)",
         "told",
     )
     both = [fused, {**difference("output", "close"), "rounded": True}]

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 import torch
 
 from graphmend_lsp.worker.compare_trials import Programs, compare_trial
 from graphmend_lsp.worker.effects import Effect
+from graphmend_lsp.worker.judged import Ran
 from graphmend_lsp.worker.observe import Observation, Raised
 from graphmend_lsp.worker.plan import Plan
 from graphmend_lsp.worker.recipes import Recipe
 from graphmend_lsp.worker.snapshot import Store, take
 from graphmend_lsp.worker.trials import Trial, Way
-from graphmend_lsp.worker.wire import CountsData
+from graphmend_lsp.worker.verify import _lowered
+from graphmend_lsp.worker.wire import Candidate, CountsData
 
 CALLS = (Recipe(0, own=True), Recipe(0, floats="negated"), Recipe(0, again=True))
 COUNTS = CountsData(graphs=0, breaks=0, skipped_frames=0, skipped_rests=0, recompiles=0, refused=0)
@@ -72,6 +75,24 @@ def test_what_differs_is_compared_with_the_original_run_that_way(new: Trial) -> 
     assert more
     comparison, more = compare_trial(Programs([PLAIN, new], [PLAIN, new]), new)
     assert (comparison.differences, more) == ([], False)
+
+
+@pytest.mark.parametrize("known", [(), (trial("aot_eager"),)])
+@pytest.mark.parametrize(("output", "likeness"), [(ONE + 5e-7, "bit-equal"), (ONE + 1, "different")])
+def test_what_a_backend_takes_apart_may_round_otherwise(known: Any, output: Any, likeness: str) -> None:
+    """An operator that was in no graph before: ``lstm`` becomes matrix products under aot_eager, as under inductor."""
+    new = replace(trial("aot_eager", output=output), lowered=True)
+    comparison, more = compare_trial(Programs([trial(), *known], [trial(), new]), new)
+    assert comparison.outputs == likeness and more is (not known and likeness == "different")
+    plain = replace(new, lowered=False)
+    assert compare_trial(Programs([trial(), trial("aot_eager")], [trial(), plain]), plain)[0].outputs != "bit-equal"
+
+
+def test_only_aot_eager_takes_apart_what_a_mend_puts_into_the_graph() -> None:
+    ran = Ran((trial(), trial("eager"), trial("aot_eager")))
+    marked = _lowered(ran, cast(Candidate, {"lowered": True}))
+    assert [one.lowered for one in marked.trials] == [False, False, True]
+    assert _lowered(ran, cast(Candidate, {})) is ran
 
 
 def test_what_differs_from_the_original_run_that_way_is_a_difference() -> None:

@@ -105,6 +105,7 @@ def beside_of(number: str, mends: Sequence[Mend], texts: dict[str, str], base: d
         changed={},
         edited=edited,
         inductor=any(one.inductor for one in mends),
+        lowered=any(one.inductor for one in mends),
     )
 
 
@@ -126,6 +127,7 @@ def candidate_of(
         conditions=list(places.values()),
         changed={path: changed_lines(sources.get(path) or "", one_import(those)) for path, those in edits.items()},
         inductor=any(mend.inductor for mend in mends),
+        lowered=any(mend.inductor for mend in mends),
     )
     if mends:
         candidate["assumed"] = [

@@ -396,7 +396,8 @@ class Session:
         ]
         for candidate, mends in zip(candidates, programs, strict=True):
             wanted = request.inductor == ("whole" if texts else "programs")
-            candidate["inductor"] = wanted and any(one.inductor for one in mends)
+            candidate["lowered"] = any(one.inductor for one in mends)
+            candidate["inductor"] = wanted and candidate["lowered"]
         _tell(on_progress, f"verifying {len(candidates)} mend{'s' * (len(candidates) != 1)} with {key[0].name}")
         whole = texts is not None
         only_safe = whole and not request.unsafe and any(one["inductor"] for one in candidates)

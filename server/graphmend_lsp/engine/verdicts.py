@@ -94,7 +94,7 @@ def judge(
         lower("unsafe", standing.told(assumption))
     reasons += [words_of(one) for one in _first(differences, "moved")]
     changes = [
-        *(f"{words_of(one)} (inductor rounds otherwise; equal in float64)" for one in fused[:1]),
+        *(f"{words_of(one)} (compiled code rounds otherwise; equal in float64)" for one in fused[:1]),
         *(change for mend in mends for change in mend.changes),
         *believed(one for mend in mends for one in mend.rests_on),
     ]

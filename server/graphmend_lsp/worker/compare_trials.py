@@ -98,7 +98,7 @@ def compare_trial(
             comparison.differences += [one for one in _in_use(pair, new) if (one["what"], one["where"]) not in known]
         else:
             pair.compare(comparison, (shown or {}).get((new.way, pair.recipe)))
-    if new.way == "inductor":
+    if new.way == "inductor" or new.lowered:
         comparison.differences = [
             {**one, "fused": True} if one.get("rounded") else one for one in comparison.differences
         ]
@@ -127,7 +127,7 @@ def paired(programs: Programs, new: Trial) -> Pairs:
     pairs = [
         Pair(
             recipe, f"{second.label}{CALLED[new.way]}", Side(first, reference.blobs), Side(second, new.blobs), compiled,
-            _unlike(new.way), refused=recipe.raises and first.raised is not None,
+            _unlike(new), refused=recipe.raises and first.raised is not None,
         )
         for recipe, first, second in zip(new.recipes, seen, news, strict=False)
     ]  # fmt: skip
@@ -195,7 +195,7 @@ def _with_like(programs: Programs, old: Trial, new: Trial) -> Pairs:
     news = _without_state(news, chance | _made_by_dynamo(new, programs.mended))
     for recipe, first, second in zip(new.recipes, olds, news, strict=False):
         label = f"{first.label}{CALLED[old.way]}"
-        forgiving = _noisy(old.way)
+        forgiving = _noisy(new)
         uncompiled = plain.get(recipe) or plain.get(gradient_of(recipe))
         first = first if uncompiled is None else _without_new_warnings(first, uncompiled, second)
         one, other = Side(first, old.blobs), Side(second, new.blobs)
@@ -249,18 +249,18 @@ def _uncompiled(programs: Programs, recipes: Sequence[Recipe]) -> tuple[Trial, t
     return full, tuple(known[recipe] for recipe in recipes if recipe in known)
 
 
-def _unlike(way: Way) -> tuple[str, ...]:
+def _unlike(trial: Trial) -> tuple[str, ...]:
     """The parts that come out close at best where the reference ran uncompiled."""
-    if way == "inductor":
+    if trial.way == "inductor" or trial.lowered:
         return PARTS
-    return ("gradient",) if way != "uncompiled" else ()
+    return ("gradient",) if trial.way != "uncompiled" else ()
 
 
-def _noisy(way: Way) -> tuple[str, ...]:
+def _noisy(trial: Trial) -> tuple[str, ...]:
     """The parts that come out close at best: aot_eager sums the gradients of one graph in another order, inductor fuses."""
-    if way == "inductor":
+    if trial.way == "inductor" or trial.lowered:
         return PARTS
-    return ("gradient",) if way == "aot_eager" else ()
+    return ("gradient",) if trial.way == "aot_eager" else ()
 
 
 def _repeated(trial: Trial) -> frozenset[Effect]:

@@ -138,7 +138,8 @@ class Trial:
     digests of the lines that each call ran, where they were watched. `reached` are, of the `watched` places, those that each
     call ran, by number. `disordered`: what compiled code may do in front of a check that stands before it (`order`). `left`
     are the calls behind one that made a kernel fail, for another process to make. `compiled` counts graphs over all calls.
-    `unsteady` are paths in the state that another run of the same program left otherwise.
+    `unsteady` are paths in the state that another run of the same program left otherwise. `lowered`: the backend may take
+    operators apart that were in no graph before, and round otherwise than they do.
     """
 
     way: Way
@@ -158,6 +159,7 @@ class Trial:
     reached: tuple[frozenset[int], ...] = ()
     disordered: tuple[Difference, ...] = ()
     left: tuple[Recipe, ...] = ()
+    lowered: bool = False
     compiled: int = 0
     unsteady: frozenset[str] = frozenset()
 

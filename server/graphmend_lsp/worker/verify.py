@@ -117,6 +117,7 @@ def verify(params: VerifyParams, progress: Callable[[str], None], watch: Watch |
             original, *mended = _all(request, conditions, candidates)
         if original.failed is not None:
             return VerifyResult(candidates=[], failure=original.failed)
+        mended = [_lowered(one, candidate) for one, candidate in zip(mended, candidates, strict=True)]
         fused: dict[str, Mapping[Call, Shown]] = {}
         if "broken" in params:  # then the original need not be compiled to know what is its own
             mended = without_constants_of_its_own(params["texts"], candidates, original, mended, params["broken"])
@@ -148,6 +149,13 @@ def verify(params: VerifyParams, progress: Callable[[str], None], watch: Watch |
             for candidate, one, float64, failed in zip(candidates, mended, shown, forced, strict=True)
         ]
     return VerifyResult(candidates=results, failure=None)
+
+
+def _lowered(ran: Ran, candidate: Candidate) -> Ran:
+    """What a mended program showed, with its trial under aot_eager marked where that takes new operators apart."""
+    if not candidate.get("lowered"):
+        return ran
+    return replace(ran, trials=tuple(replace(one, lowered=one.way == "aot_eager") for one in ran.trials))
 
 
 def _with_compiled(
