@@ -7,7 +7,8 @@ None.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned, parameters
 from graphmend_lsp.model import Belief
@@ -24,16 +25,41 @@ class Seen:
         """What an expression gave, or what was bound to a target or parameter. None: not evaluated, or not noted.
 
         A parameter that its function never binds anew, and a name that it binds once, is what it was bound to, also where no
-        call came.
+        call came, and in a text with braces, of whose parts nothing is noted.
         """
         if self.source.noted is None:
             return None
         try:
             found = self.source.noted.values.get(self.source.span(node))
-        except ValueError:
-            return None
+        except ValueError:  # in a text over several lines, where Python tells other places before 3.12
+            found = None
+        if found is None and isinstance(node, ast.Attribute):
+            return self._read_elsewhere(node)
         bound = self._only_binding(node) if found is None and isinstance(node, ast.Name) else None
         return found if bound is None else self.of(bound)
+
+    def _read_elsewhere(self, node: ast.Attribute) -> ValueFact | None:
+        """The kind, not the value, of what an attribute gave where its function reads it elsewhere and never stores it."""
+        function = self.source.function(node)
+        parts = [one for one in ast.walk(node) if isinstance(one, ast.expr)]
+        if function is None or self.source.noted is None or not isinstance(node.ctx, ast.Load):
+            return None
+        if not all(isinstance(one, (ast.Name, ast.Attribute)) for one in parts):
+            return None
+        names = {one.id for one in parts if isinstance(one, ast.Name)}
+        if any(name in assigned(one) for name in names for one in function.body):
+            return None
+        found: list[ValueFact] = []
+        for one in ast.walk(function):
+            if not isinstance(one, ast.Attribute) or one.attr != node.attr:
+                continue
+            if not isinstance(one.ctx, ast.Load):
+                return None
+            if self.source.function(one) is function and ast.dump(one) == ast.dump(node):
+                fact = self.source.noted.values.get(self.source.span(one))
+                found += [fact] if fact is not None else []
+        alike = found and all(one.kinds == found[0].kinds for one in found) and found[0].is_plain
+        return replace(found[0], constant=()) if alike else None
 
     def _only_binding(self, name: ast.Name) -> ast.arg | ast.Name | None:
         """The one place that binds a name in its function, or the parameter that it always is; None where there is none."""
@@ -42,7 +68,9 @@ class Seen:
         if function is None or statement is function or not isinstance(name.ctx, ast.Load):
             return None
         inner = (ast.Lambda, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-        if any(isinstance(one, inner) for one in self.source.ancestors(name)):
+        if any(
+            isinstance(one, inner) for one in takewhile(lambda one: one is not function, self.source.ancestors(name))
+        ):
             return None
         binding = [one for one in function.body if name.id in assigned(one)]
         if binding:
