@@ -141,6 +141,28 @@ def test_a_use_that_both_programs_refuse_alike_when_compiled_is_no_difference(ra
     assert bool([one for one in comparison.differences if "assumes" in one]) == differs
 
 
+ONCE = Effect("log", "no cache is returned", "models WARNING", "forward")
+
+
+@pytest.mark.parametrize(
+    ("said", "differs"),
+    [
+        (replace(ONCE, record="helper"), False),  # in its own process it is the first call
+        (Effect("log", "another text", "models WARNING", "forward"), True),
+    ],
+)
+def test_what_a_program_says_once_is_no_difference_in_a_use_that_only_the_original_refuses(
+    said: Effect, differs: bool
+) -> None:
+    probe = Recipe(0, probe="with its first dimension marked dynamic")
+    refused = Raised("ConstraintViolationError", "the first dimension is 4", (), "call")
+    plain = trial(recipes=(*CALLS, probe), effects=((ONCE,), (), (), ()))
+    old = trial("eager", raised=refused, recipes=(probe,), effects=((),))
+    new = trial("eager", recipes=(probe,), effects=((said,),))
+    comparison, _ = compare_trial(Programs([plain, old], [plain, new]), new)
+    assert bool([one for one in comparison.differences if "assumes" in one]) is differs
+
+
 @pytest.mark.parametrize(
     ("recipe", "message", "differs"),
     [

@@ -188,7 +188,7 @@ def _with_like(programs: Programs, old: Trial, new: Trial) -> Pairs:
     told: list[Difference] = []
     reference = programs.references[0]
     plain = dict(zip(reference.recipes, reference.observations, strict=False))
-    repeated = _repeated(reference)
+    repeated, once = _repeated(reference), _said_once(reference)
     olds, news = _without_repeats(old.observations, repeated), _without_repeats(new.observations, repeated)
     chance = _chance(old, new) | reference.unsteady
     olds = _without_state(olds, chance | _made_by_dynamo(old, programs.references))
@@ -203,6 +203,8 @@ def _with_like(programs: Programs, old: Trial, new: Trial) -> Pairs:
         if uncompiled is not None and first.raised != uncompiled.raised and not as_before:
             told.append(_unlike_itself(label, first, uncompiled))
             one, forgiving = Side(uncompiled, reference.blobs), PARTS
+            if recipe.probe:  # made in a process of its own
+                other = Side(_without_effects(second, once.difference(map(_words, uncompiled.effects))), new.blobs)
             if recipe not in plain:  # it was run with gradients only: effects and exception can be compared
                 one, other = _bare(one), _bare(other)
         fails = recipe.raises and first.raised is not None and first.raised.stage == "backward"
@@ -268,6 +270,22 @@ def _repeated(trial: Trial) -> frozenset[Effect]:
     seen = [one for recipe, one in zip(trial.recipes, trial.observations, strict=False) if not recipe.probe]
     heard = [one for each in seen for one in dict.fromkeys(each.effects) if one.kind == "warning"]
     return frozenset(one for one, times in Counter(heard).items() if times > 1)
+
+
+def _words(one: Effect) -> tuple[str, ...]:
+    """What an effect is, whoever wrote the record."""
+    return one.kind, one.about, one.text
+
+
+def _said_once(trial: Trial) -> frozenset[tuple[str, ...]]:
+    """What a program says in its first call and in none of several later ones: it does so in every process."""
+    seen = [one for recipe, one in zip(trial.recipes, trial.observations, strict=False) if not recipe.probe]
+    later = {_words(one) for each in seen[1:] for one in each.effects}
+    return frozenset(map(_words, seen[0].effects)) - later if len(seen) > 1 else frozenset()
+
+
+def _without_effects(observation: Observation, known: Collection[tuple[str, ...]]) -> Observation:
+    return replace(observation, effects=tuple(one for one in observation.effects if _words(one) not in known))
 
 
 def _without_repeats(observations: Sequence[Observation], repeated: Collection[Effect]) -> tuple[Observation, ...]:
