@@ -120,7 +120,7 @@ async def next_round(
     wanted = wanted_safety(request)
     second = _second_choices(report)
     if not again:
-        fresh = doubts.untried(real, sources)
+        fresh = real if request.unsafe else doubts.untried(real, sources)
         if hoped and not fresh:
             return Round(report)
         chosen = [first_of(finding) for finding in fresh]
