@@ -219,6 +219,33 @@ async def test_a_mend_that_gains_nothing_in_a_lost_function_says_so() -> None:
         assert (declined.rule, declined.reason.startswith(f"Another graph break {why}")) == ("where", True)
 
 
+@pytest.mark.parametrize("of_use", [True, False])
+async def test_mends_in_a_function_that_stays_lost_are_kept_where_they_are_of_use(of_use: bool) -> None:
+    """A run with the function as it was shows that; only where it is cut no more the search begins anew without them."""
+
+    class Functions(Words):
+        async def report(self, request: CheckRequest, runs: Mapping[Key, Run]) -> Report:
+            report = await super().report(request, runs)
+            lines = request.texts[PATH].splitlines()
+
+            def in_function(one: Finding) -> Finding:
+                before = lines[: one.site.span.start.line]
+                name = next(each for each in reversed(before) if each.startswith("def "))[4:-3]
+                chain = (Frame(PATH, name, one.site.span),)
+                return replace(one, site=replace(one.site, chain=chain))
+
+            return replace(report, findings=tuple(map(in_function, report.findings)))
+
+        def counts(self, text: str) -> Counts:
+            found = super().counts(text)
+            return found if of_use else Counts(3 + ("b" in text), 1 + ("b" in text), 1)
+
+    words = Functions("def g():\n    b\ndef h():\n    a\n    c\n", {"a": "1", "b": "2"})
+    plan = await mend_all(cast(Any, words), CheckRequest((PATH,), {PATH: words.text}))
+    assert plan.texts[PATH].split()[2] == "2" and plan.verdict is not None and plan.verdict.safety == "safe"
+    assert ("1" in plan.texts[PATH]) is of_use
+
+
 async def test_what_is_unsafe_is_mended_when_that_is_asked_for() -> None:
     new, plan, _ = await mended("a\n", {"a": "u"}, unsafe=True)
     assert (new, [one.safety for one in plan.applied]) == ("u\n", ["unsafe"])
