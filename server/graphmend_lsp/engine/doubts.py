@@ -15,7 +15,7 @@ from graphmend_lsp.engine.declared import declared
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.programs import combine, programs_of
 from graphmend_lsp.engine.project_texts import is_named_elsewhere
-from graphmend_lsp.engine.verdicts import cut, unseen_side
+from graphmend_lsp.engine.verdicts import cut, unseen_side, worst
 from graphmend_lsp.mending import LAST_RESORT, RISKS
 from graphmend_lsp.model import Assumption, Candidate, Counts, Finding, Mend, Report, Span, Verdict
 from graphmend_lsp.text import Text, line_before
@@ -44,15 +44,19 @@ class Doubts:
     _doubted: set[_Offer] = field(default_factory=set)
     _alone: dict[_Offer, tuple[str, Verdict]] = field(default_factory=dict)
 
-    def note(self, chosen: Collection[Candidate], verdict: Verdict | None, sources: Sources) -> None:
-        """Learn from the verdict on mends of these texts. One that gained nothing ended early: no call may show a side then."""
-        if verdict is None or not chosen:
+    def note(self, chosen: Collection[Candidate], judged: Sequence[Verdict], sources: Sources) -> None:
+        """Learn from what the entries said of mends of these texts.
+
+        One that gained nothing ended early: no call may show a side then. What one entry does not reach another may.
+        """
+        if not (judged and chosen):
             return
+        verdict = worst(judged)
         if verdict.safety == "wrong" != verdict.results and len(programs_of(one.mend for one in chosen)) == 1:
             self._doubted.update(self._offer(one.mend, sources) for one in chosen)
         if verdict.safety != "unsafe":
             return
-        values = dict(verdict.unreached)
+        values = dict(frozenset.intersection(*(frozenset(one.unreached) for one in judged)))
         mends = [one.mend for one in chosen]
         declared = {one for mend in mends for one in mend.assumes}
         found = {one.kind for one in verdict.assumes if one not in declared}  # by a run, not said by a rule
@@ -69,7 +73,7 @@ class Doubts:
         An unsafe one stays so while its function does; but not where it changes the order of effects, which others share.
         """
         for one in (one for finding in report.findings for one in finding.candidates):
-            self.note([one], one.verdict, sources)
+            self.note([one], [one.verdict] if one.verdict is not None else [], sources)
             if one.verdict is not None and one.verdict.safety == "unsafe" and one.verdict.effects in ("equal", "moved"):
                 self._alone[self._offer(one.mend, sources)] = (_function(one.mend, sources), one.verdict)
 

@@ -88,14 +88,15 @@ async def next_round(
     if not real and not again:
         return Round(report)
 
-    tried: dict[tuple[Mend, ...], tuple[Verdict | None, Mapping[Key, Run]]] = {}
+    tried: dict[tuple[Mend, ...], tuple[list[Verdict], Mapping[Key, Run]]] = {}
 
     async def together(now: Report, chosen: Sequence[Candidate]) -> Round:
         mends, texts = combine([candidate.mend for candidate in chosen], sources)
         if mends not in tried:
             tried[mends] = await _together(prover, request, now, mends, sources, runs, on_progress)
-        verdict, after = tried[mends]
-        doubts.note(chosen, verdict, sources)
+        judged, after = tried[mends]
+        verdict = worst(judged) if judged else None
+        doubts.note(chosen, judged, sources)
         known = {candidate.mend: candidate for candidate in chosen}
         accepted = tuple(
             replace(known[mends[0]], verdict=known[mends[0]].verdict or verdict) for mends in programs_of(mends)
@@ -201,8 +202,8 @@ async def _together(
     sources: Sources,
     runs: Mapping[Key, Run],
     on_progress: OnProgress | None,
-) -> tuple[Verdict | None, Mapping[Key, Run]]:
-    """The worst verdict over all entries that reach one of the mends, and the runs after it; none when one failed.
+) -> tuple[list[Verdict], Mapping[Key, Run]]:
+    """The verdicts of all entries that reach one of the mends, and the runs after it; none when one failed.
 
     Entries that did not meet the mends' breaks are asked about each mend alone, so that it is known which one they object to.
     The runs are empty when not all of them are known, so that the entries must be run again.
@@ -223,7 +224,7 @@ async def _together(
     keys = iter(met)
     async for told in in_order([partial(verdict, key) for key in met], prover.jobs):
         if told is None:
-            return None, {}
+            return [], {}
         judged.append(told[0])
         after[next(keys)] = told[1]
 
@@ -239,7 +240,7 @@ async def _together(
     async for verdicts in in_order([partial(beside, one) for one in report.entries], prover.jobs):
         judged += verdicts
     known = after.keys() == {(result.entry, result.mode) for result in report.entries}
-    return (worst(judged) if judged else None), after if known else {}
+    return judged, after if known else {}
 
 
 def reaches(report: Report, result: EntryResult, mends: Collection[Mend]) -> bool:
