@@ -97,6 +97,8 @@ def test_what_is_taken_for_granted_by_a_new_parameter_is_not_verified_unless_it_
     assert candidate.verdict.reasons[0] == "assumes that every caller and override of `f` accepts `limit`"
     assert candidate.verdict.assuming
     assert not Doubts(SOURCES, {"callers"}).set_aside(report(public), SOURCES)[1]
+    proven = Finding(site(2, 8), (Candidate(public, verdict("safe")),))  # with the settings of the entry that met it
+    assert not Doubts(SOURCES).set_aside(replace(report(), findings=(proven,)), SOURCES)[1]
 
 
 def test_what_gained_nothing_or_was_left_open_comes_behind_the_others() -> None:

@@ -23,9 +23,7 @@ from graphmend_lsp.text import Text, line_before
 Aside = Mapping[int, tuple[Candidate, ...]]  # candidates that are not verified, by the number of their finding
 NOTHING: Aside = MappingProxyType({})
 _Side = tuple[str, int, str]  # a file, a line of its first text, and the text of a condition that begins there
-_Offer = tuple[
-    str, int, str, str
-]  # a file, a line of its first text, a rule and the title of a mend that it offers there
+_Offer = tuple[str, int, str, str]  # a file, a line of its first text, a rule and the title of its mend there
 
 
 @dataclass
@@ -106,6 +104,8 @@ class Doubts:
     def _against(self, candidate: Candidate, now: Counts, sources: Sources) -> Verdict | None:
         """Why it is unsafe whatever a verdict would say; None where it may be safe."""
         mend = candidate.mend
+        if candidate.safety == "safe":  # a report that was verified before
+            return None
         function, verdict = self._alone.get(self._offer(mend, sources), ("", candidate.verdict))
         if function and function == _function(mend, sources):
             return verdict
