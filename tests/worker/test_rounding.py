@@ -155,6 +155,8 @@ def test_only_made_up_calls_that_are_equal_uncompiled_may_be_coarse() -> None:
     calls = (own, replace(mixed, gradients=True), other)
     old, new = (trial(output=torch.ones(2), recipes=calls), trial(output=torch.ones(2), recipes=calls))
     assert _made_up_and_equal(Programs([old], [new])) == {mixed, replace(mixed, gradients=True), other}
+    again = trial(output=torch.ones(2), recipes=(own, Recipe(0, again=True), Recipe(0, gradients=True)))
+    assert _made_up_and_equal(Programs([again], [again])) == frozenset()  # the entry's own values
     changed = trial(output=torch.zeros(2), recipes=calls[1:])
     assert _made_up_and_equal(Programs([old], [changed])) == frozenset()
     assert _made_up_and_equal(Programs([old], [trial(recipes=(raising,))])) == frozenset()

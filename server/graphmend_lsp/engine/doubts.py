@@ -56,8 +56,8 @@ class Doubts:
             return
         values = dict(frozenset.intersection(*(frozenset(one.unreached) for one in judged)))
         mends = [one.mend for one in chosen]
-        declared = {one for mend in mends for one in mend.assumes}
-        found = {one.kind for one in verdict.assumes if one not in declared}  # by a run, not said by a rule
+        said = {one for mend in mends for one in mend.assumes}
+        found = {one.kind for one in verdict.assumes if one not in said}  # by a run, not said by a rule
         for mend in mends:
             for path, span in mend.conditions:
                 if span in values:

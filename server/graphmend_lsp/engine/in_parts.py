@@ -18,12 +18,14 @@ def is_first_part(known: CandidateResult) -> bool:
 
 
 def joined(first: CandidateResult, second: CandidateResult) -> CandidateResult:
-    """The result of both; `second` is inductor's, which watches no conditions and makes no probes."""
+    """The result of both, as of a whole, which watches no conditions and places; `second` is inductor's, without probes."""
     differences = [*first["differences"], *(one for one in second["differences"] if one not in first["differences"])]
     found = CandidateResult(**{**first, **second})
-    for name in ("before", "after", "events", "graphs", "probed", "exercised", "unmet"):
+    for name in ("before", "after", "events", "graphs", "probed"):
         if name in first:
             found[name] = first[name]
+    found.pop("exercised", None)  # numbers of places of the first request
+    found.pop("unmet", None)
     found["differences"] = differences
     for name in ("outputs", "gradients", "state"):
         found[name] = max(first[name], second[name], key=_LIKENESS.index)  # type: ignore[literal-required]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import io
 from collections.abc import Collection, Iterator, Mapping
 
 Lines = tuple[int, int]  # the first line of a function, its decorators included, and the one behind it; both 0-based
@@ -20,7 +21,7 @@ def restored(
     for path, name in functions:
         if path not in old or path not in texts:
             return None
-        before, after = old[path].splitlines(keepends=True), texts[path].splitlines(keepends=True)
+        before, after = io.StringIO(old[path], "").readlines(), io.StringIO(texts[path], "").readlines()
         was, now = _lines_of(old[path], name), _lines_of(texts[path], name)
         if was is None or now is None:
             return None

@@ -164,7 +164,7 @@ def _made_up_and_equal(programs: Programs) -> frozenset[Recipe]:
     same = [
         recipe
         for recipe, new in zip(mended.recipes, mended.observations, strict=False)
-        if not recipe.own
+        if recipe.floats  # the values of the others are the entry's
         and (old := seen.get(recipe)) is not None
         and all(old.parts.get(part) == new.parts.get(part) for part in RESULTS)
     ]

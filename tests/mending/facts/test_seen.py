@@ -74,6 +74,7 @@ def test_an_attribute_has_the_kind_that_it_has_elsewhere_and_no_value(code: str)
         ("return x\n", "self = x\n        return x\n", NOTED),
         ("return x\n", "return x\n", {}),  # nothing is noted
         ("return x\n", "return x\n", {(5, "self.config.width"): TENSOR}),
+        ("return x\n", "return x\n", {(5, "self.config.width"): ValueFact(("None",), constant=(None,))}),
         ("return x\n", "y = self.config.width\n        return x\n", {**NOTED, (12, "self.config.width"): TENSOR}),
     ],
 )

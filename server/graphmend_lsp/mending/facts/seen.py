@@ -59,6 +59,7 @@ class Seen:
                 fact = self.source.noted.values.get(self.source.span(one))
                 found += [fact] if fact is not None else []
         alike = found and all(one.kinds == found[0].kinds for one in found) and found[0].is_plain
+        alike = alike and "None" not in found[0].kinds  # what is None at first is often set later
         return replace(found[0], constant=()) if alike else None
 
     def _only_binding(self, name: ast.Name) -> ast.arg | ast.Name | None:
