@@ -37,13 +37,16 @@ class Text:
         """How many lines there are (at least 1)."""
         return len(self.starts)
 
+    @cached_property
+    def _ends(self) -> tuple[int, ...]:
+        """The offset behind the last character of every line, its line end not counted."""
+        return (*(match.start() for match in _LINE_END.finditer(self.value)), len(self.value))
+
     def line(self, number: int) -> str:
         """The 1-based line without its line end; empty when the text has no such line."""
         if not 1 <= number <= len(self.starts):
             return ""
-        start = self.starts[number - 1]
-        match = _LINE_END.search(self.value, start)
-        return self.value[start : match.start() if match else len(self.value)]
+        return self.value[self.starts[number - 1] : self._ends[number - 1]]
 
     def offset(self, position: Position) -> int:
         """The offset of a position; columns past the end of the line mean its end, lines past the end the text's."""
@@ -51,7 +54,7 @@ class Text:
             return 0
         if position.line > len(self.starts):
             return len(self.value)
-        return self.starts[position.line - 1] + min(max(position.column - 1, 0), len(self.line(position.line)))
+        return min(self.starts[position.line - 1] + max(position.column - 1, 0), self._ends[position.line - 1])
 
     def position(self, offset: int) -> Position:
         """The position of an offset."""

@@ -10,6 +10,7 @@ import ast
 from graphmend_lsp.mending.facts.bindings import operator_called
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned, parameters
+from graphmend_lsp.mending.syntax.walk import walk
 
 _OVERLAPPING = ("expand", "expand_as", "broadcast_to", "unfold", "as_strided")
 """Of a new tensor, too, they give a tensor with elements that share memory with each other."""
@@ -50,7 +51,7 @@ def _name(source: Source, function: Function, name: str, seen: frozenset[str]) -
         if not (words in ("int", "bool") or words.rpartition(".")[2] in _WHOLE_TENSORS):
             return False
     found = False
-    for one in ast.walk(function):
+    for one in walk(function):
         value: ast.expr | None = None
         if isinstance(one, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.NamedExpr)):
             targets = one.targets if isinstance(one, ast.Assign) else [one.target]
@@ -84,7 +85,7 @@ def _inside(node: ast.AST, name: str) -> bool:
 
 def _stores(target: ast.expr, name: str) -> bool:
     """Whether a target binds a name, or writes by an index in what it holds."""
-    for one in ast.walk(target):
+    for one in walk(target):
         if isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store):
             return True
         if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store):

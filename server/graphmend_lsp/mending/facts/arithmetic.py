@@ -18,6 +18,7 @@ from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned
 from graphmend_lsp.mending.syntax.support import is_supported
+from graphmend_lsp.mending.syntax.walk import walk
 
 _READS = ("item", "tolist")
 _NUMBERS = (*_READS, "size", "numel", "dim", "nelement", "stride")
@@ -83,8 +84,8 @@ class Arithmetic:
         return next((one for one in tests if self._comes(one.test, names)), None)
 
     def _nodes(self) -> Iterator[ast.AST]:
-        later = {id(each) for one in ast.walk(self.function) if self._is_later(one) for each in ast.walk(one)}
-        return (one for one in ast.walk(self.function) if one not in self.apart and id(one) not in later)
+        later = {id(each) for one in walk(self.function) if self._is_later(one) for each in walk(one)}
+        return (one for one in walk(self.function) if one not in self.apart and id(one) not in later)
 
     def _is_later(self, node: ast.AST) -> bool:
         """Whether a node is the body of a lambda that a function of the support module calls uncompiled."""
@@ -136,7 +137,7 @@ class Arithmetic:
     def _names(self) -> frozenset[str]:
         """The names of this function that are given something that comes from such numbers."""
         names: frozenset[str] = frozenset()
-        statements = [one for one in ast.walk(self.function) if isinstance(one, ast.stmt) and one is not self.function]
+        statements = [one for one in walk(self.function) if isinstance(one, ast.stmt) and one is not self.function]
         while True:
             more = names
             for one in statements:
@@ -152,7 +153,7 @@ class Arithmetic:
             one in self.starts
             or (isinstance(one, ast.Name) and one.id in names)
             or (isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr in _READS)
-            for one in ast.walk(node)
+            for one in walk(node)
         )
 
     def _is_function(self, call: ast.Call) -> bool:
@@ -190,7 +191,7 @@ class Arithmetic:
 
     def _values(self, name: str) -> Iterator[ast.expr | None]:
         """What a name is given in this function; None for anything but a plain assignment."""
-        for one in ast.walk(self.function):
+        for one in walk(self.function):
             if isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store):
                 parent = self.source.parents.get(one)
                 yield parent.value if isinstance(parent, ast.Assign) else None

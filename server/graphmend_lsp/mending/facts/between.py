@@ -26,6 +26,7 @@ from graphmend_lsp.mending.facts.purity import (
 from graphmend_lsp.mending.syntax.branches import returns
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Assumption
 
 Act = Literal["trace", "change", "speech", "foreign speech"]
@@ -98,7 +99,7 @@ class Between:
         return last in _BARE or "Pool" in last or "Dropout" in last or "Loss" in last or "Pad" in last
 
     def _acting(self, node: ast.AST, act: Act, seen: frozenset[Function]) -> Iterator[ast.AST]:
-        for one in ast.walk(node):
+        for one in walk(node):
             said = act == "speech" and effect_of(self.source, one) is not None
             if said or (isinstance(one, ast.Call) and self._acts(one, act, seen)):
                 yield one
@@ -246,14 +247,14 @@ def values_of(owner: ast.ClassDef, attribute: str) -> list[ast.expr]:
     """What a class stores in an attribute of its own."""
     return [
         one.value
-        for one in ast.walk(owner)
+        for one in walk(owner)
         if isinstance(one, ast.Assign)
         and any(isinstance(t, ast.Attribute) and t.attr == attribute for t in one.targets)
     ]
 
 
 def _calls(side: list[ast.AST]) -> list[ast.Call]:
-    return [one for part in side for one in ast.walk(part) if isinstance(one, ast.Call)]
+    return [one for part in side for one in walk(part) if isinstance(one, ast.Call)]
 
 
 def is_own(called: ast.expr) -> bool:

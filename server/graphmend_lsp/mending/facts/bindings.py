@@ -17,6 +17,7 @@ from graphmend_lsp.mending.facts.operators import (
 from graphmend_lsp.mending.syntax.endings import sets
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Source, assigned, local_names, parameters
+from graphmend_lsp.mending.syntax.walk import walk
 
 KEEPERS = frozenset(("append", "extend", "add", "insert", "setdefault", "update", "register_buffer", "setattr"))
 
@@ -63,7 +64,7 @@ def is_fresh(source: Source, name: str, before: ast.stmt) -> bool:
         and isinstance(node.ctx, ast.Load)
         and (repeated or source.range(node)[0] < end)  # what is made of it behind is made of what it is then
         and is_kept(source, node)
-        for node in ast.walk(function)
+        for node in walk(function)
     )
 
 
@@ -152,7 +153,7 @@ def value_at(source: Source, name: ast.Name) -> ast.expr | None:
     at = source.statement(name)
     if at is None or isinstance(at, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return None
-    walrus = {node.target.id for node in ast.walk(at) if isinstance(node, ast.NamedExpr)}
+    walrus = {node.target.id for node in walk(at) if isinstance(node, ast.NamedExpr)}
     if name.id in walrus or (isinstance(at, ast.While) and name.id in assigned(at)):
         return None
     while one is not at:
@@ -161,7 +162,7 @@ def value_at(source: Source, name: ast.Name) -> ast.expr | None:
         one = source.parents[one]
     function = source.function(at)
     if function is None or any(
-        isinstance(node, (ast.Global, ast.Nonlocal)) and name.id in node.names for node in ast.walk(function)
+        isinstance(node, (ast.Global, ast.Nonlocal)) and name.id in node.names for node in walk(function)
     ):
         return None
     while one is not function:
@@ -172,7 +173,7 @@ def value_at(source: Source, name: ast.Name) -> ast.expr | None:
                     plain = isinstance(statement, ast.Assign) and all(
                         isinstance(target, ast.Name) for target in statement.targets
                     )
-                    simple = plain and not any(isinstance(node, ast.NamedExpr) for node in ast.walk(statement))
+                    simple = plain and not any(isinstance(node, ast.NamedExpr) for node in walk(statement))
                     return statement.value if simple and isinstance(statement, ast.Assign) else None
         one = source.parents[one]
         around = isinstance(one, (ast.For, ast.AsyncFor, ast.While, ast.Try, ast.With, ast.AsyncWith, ast.Match))
@@ -215,7 +216,7 @@ def own_is_none(source: Source, name: str, at: ast.stmt) -> bool:
     """Whether the class gives ``self.name`` no value at all or None."""
     owner = source.owner(at)
     values: list[ast.expr | None] = []
-    for node in ast.walk(owner) if owner is not None else ():
+    for node in walk(owner) if owner is not None else ():
         if isinstance(node, ast.Assign) and any(ast.unparse(target) == f"self.{name}" for target in node.targets):
             inside = source.statement(node) is at or at in source.ancestors(node)
             values += [] if inside else [node.value]

@@ -11,6 +11,7 @@ from typing import Literal
 from graphmend_lsp.mending.facts.purity import hazards
 from graphmend_lsp.mending.syntax.imports import binding, dotted
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned, parameters
+from graphmend_lsp.mending.syntax.walk import walk
 
 Kind = Literal["python", "numpy", "torch", "system", "clock"]
 
@@ -52,7 +53,7 @@ def needs(source: Source, function: Function, call: ast.Call) -> str | None:
     """The first thing a call reads that is not there when the function starts, or that may be a tensor."""
     stored = frozenset(name for statement in function.body for name in assigned(statement))
     for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
-        for one in ast.walk(argument):
+        for one in walk(argument):
             if isinstance(one, ast.Call):
                 return source.code(one)
             if isinstance(one, ast.Name) and (
@@ -64,7 +65,7 @@ def needs(source: Source, function: Function, call: ast.Call) -> str | None:
 
 def may_draw(source: Source, statement: ast.stmt, kind: Kind, call: ast.Call) -> ast.Call | None:
     """The first call in a statement that may use the generator (or, for the system, may change what the call reads)."""
-    for one in ast.walk(statement):
+    for one in walk(statement):
         if not isinstance(one, ast.Call) or one is call:
             continue
         name = dotted(source, one.func)

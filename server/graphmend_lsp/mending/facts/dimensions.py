@@ -12,6 +12,7 @@ from graphmend_lsp.mending.facts.operators import names_that
 from graphmend_lsp.mending.facts.purity import TENSOR_METHODS
 from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.source import Source, assigned, parameters
+from graphmend_lsp.mending.syntax.walk import walk
 
 _SHAPING = frozenset(("view", "reshape", "new_zeros", "new_ones", "new_empty", "expand", "permute"))
 _MAKING = frozenset(("zeros", "ones", "empty", "rand", "randn"))
@@ -50,16 +51,16 @@ def has_dimensions(source: Source, node: ast.expr) -> bool:
 def _of_name(source: Source, name: ast.Name, at: ast.stmt, depth: int) -> int | None:
     value = last_value(source, name.id, at)
     loops = [one for one in source.ancestors(at) if isinstance(one, (ast.For, ast.While))]
-    if any(name.id in assigned(one) and not any(part is value for part in ast.walk(one)) for one in loops):
+    if any(name.id in assigned(one) and not any(part is value for part in walk(one)) for one in loops):
         return None  # a turn before may have left another tensor
     if value is not None:
         return dimensions(source, value, source.statement(value) or at, depth + 1)
     function = source.function(at)
     if function is None or name.id not in parameters(function):
         return None
-    if any(isinstance(one, ast.Name) and one.id == name.id and not _loads(one) for one in ast.walk(function)):
+    if any(isinstance(one, ast.Name) and one.id == name.id and not _loads(one) for one in walk(function)):
         return None
-    for one in ast.walk(function):
+    for one in walk(function):
         if isinstance(one, ast.Assign) and _is_shape_of(one.value, name.id) and isinstance(one.targets[0], ast.Tuple):
             names = one.targets[0].elts
             return len(names) if not any(isinstance(part, ast.Starred) for part in names) else None
@@ -141,10 +142,10 @@ def counts(source: Source, node: ast.expr) -> bool:
     function = source.function(node)
     if not isinstance(node, ast.Name) or function is None:
         return False
-    bound = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == node.id and not _loads(one)]
+    bound = [one for one in walk(function) if isinstance(one, ast.Name) and one.id == node.id and not _loads(one)]
     loops = [
         one
-        for one in ast.walk(function)
+        for one in walk(function)
         if isinstance(one, ast.For)
         and (one.target in bound or (isinstance(one.target, ast.Tuple) and one.target.elts[0] in bound))
     ]

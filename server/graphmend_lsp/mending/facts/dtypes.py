@@ -12,6 +12,7 @@ from graphmend_lsp.mending.facts.operators import Operator, operator_of_ast
 from graphmend_lsp.mending.facts.values_of_names import ValuesOfNames
 from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.source import parameters
+from graphmend_lsp.mending.syntax.walk import walk
 
 DtypeClass = Literal["bool", "narrow", "int64", "floating"]
 """``narrow``: an integer dtype other than int64. ``floating``: also complex, where an operand is."""
@@ -82,7 +83,7 @@ class Dtypes(ValuesOfNames):
 
     def widens_integers(self, node: ast.expr) -> bool:
         """Whether an expression may be of int64 where what it is computed from is of a narrower integer dtype."""
-        calls = (one for part in self.chain(node) for one in ast.walk(part) if isinstance(one, ast.Call))
+        calls = (one for part in self.chain(node) for one in walk(part) if isinstance(one, ast.Call))
         return not self.is_floating(node) and any(
             one is not None and one.dtype in ("wide", "int64") for one in map(self.operator, calls)
         )
@@ -159,12 +160,12 @@ class Dtypes(ValuesOfNames):
             return False
         bound = [
             one
-            for one in ast.walk(function)
+            for one in walk(function)
             if isinstance(one, ast.Name) and one.id == node.id and not isinstance(one.ctx, ast.Load)
         ]
         if len(bound) + (node.id in parameters(function)) != 1:
             return False
-        for one in ast.walk(function):
+        for one in walk(function):
             operator = self.operator(one) if isinstance(one, ast.Call) else None
             if operator is not None and operator.floats and operator.form in ("reduction", "scan"):
                 assert isinstance(one, ast.Call)

@@ -12,6 +12,7 @@ from typing import Literal
 
 from graphmend_lsp.mending.syntax.imports import binding, dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Function, Source, local_names, parameters
+from graphmend_lsp.mending.syntax.walk import walk
 
 Kind = Literal["print", "write", "log", "warn"]
 
@@ -105,7 +106,7 @@ def is_logger(source: Source, receiver: ast.expr) -> bool:
     if isinstance(receiver, ast.Attribute) and isinstance(receiver.value, ast.Name):
         owner = source.owner(receiver)
         if owner is not None and receiver.value.id in ("self", "cls", owner.name):
-            for node in ast.walk(owner):
+            for node in walk(owner):
                 if isinstance(node, (ast.Assign, ast.AnnAssign)):
                     for target, value in _assignments(node):
                         own = target.attr if isinstance(target, ast.Attribute) else getattr(target, "id", None)
@@ -217,11 +218,11 @@ def _static_attribute(source: Source, node: ast.Attribute) -> bool:
     if not (isinstance(node.value, ast.Name) and node.value.id == "self" and owner is not None):
         return False
     scalars = False
-    for one in ast.walk(owner):
+    for one in walk(owner):
         if isinstance(one, (ast.Assign, ast.AnnAssign)):
             for target, value in _assignments(one):
                 if isinstance(target, ast.Attribute) and target.attr == node.attr:
-                    if any(isinstance(part, ast.Call) for part in ast.walk(value)):
+                    if any(isinstance(part, ast.Call) for part in walk(value)):
                         return False
                     scalars = True
     return scalars or node.attr == "training"
@@ -256,8 +257,7 @@ def _holds_tensor(source: Source, name: str) -> bool:
         isinstance(target, ast.Name)
         and target.id == name
         and any(
-            isinstance(one, ast.Call) and (dotted(source, one.func) or "").startswith("torch.")
-            for one in ast.walk(value)
+            isinstance(one, ast.Call) and (dotted(source, one.func) or "").startswith("torch.") for one in walk(value)
         )
         for statement in source.tree.body
         for target, value in _assignments(statement)
@@ -282,7 +282,7 @@ def scalar_parameter(function: Function, name: str) -> bool:
     for one in (*positional, *a.kwonlyargs):
         if one.arg == name:
             if one.annotation is not None:
-                names = {n.id for n in ast.walk(one.annotation) if isinstance(n, ast.Name)}
+                names = {n.id for n in walk(one.annotation) if isinstance(n, ast.Name)}
                 return bool(names & _SCALARS) and names <= _SCALARS | {"Optional", "Union"}
             default = defaults.get(name)
             return isinstance(default, ast.Constant) and default.value is not None
@@ -305,9 +305,7 @@ def _makes_logger(value: ast.expr) -> bool:
 
 
 def _binds(target: ast.expr, name: str) -> bool:
-    return any(
-        isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store) for one in ast.walk(target)
-    )
+    return any(isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store) for one in walk(target))
 
 
 def _imported_relatively(source: Source, name: str) -> bool:

@@ -16,6 +16,7 @@ from graphmend_lsp.mending.facts.own import is_own
 from graphmend_lsp.mending.facts.purity import hazards
 from graphmend_lsp.mending.syntax.imports import is_bound
 from graphmend_lsp.mending.syntax.source import Source, Unreadable, assigned, local_names, parameters, read
+from graphmend_lsp.mending.syntax.walk import walk
 
 _DEEP = 4
 
@@ -32,8 +33,8 @@ class Elsewhere:
         if found is None or not deep:
             return False
         file, function = found
-        left = {id(one) for each in own_nodes(function) if isinstance(each, ast.Raise) for one in ast.walk(each)}
-        left |= {id(one) for each in _not_run(function, call) for one in ast.walk(each)}
+        left = {id(one) for each in own_nodes(function) if isinstance(each, ast.Raise) for one in walk(each)}
+        left |= {id(one) for each in _not_run(function, call) for one in walk(each)}
         return all(id(one) in left or self._is_quiet(file, function, one, deep - 1) for one in own_nodes(function))
 
     def _is_quiet(self, source: Source, function: ast.FunctionDef, node: ast.AST, deep: int) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 
 from graphmend_lsp.mending.syntax.source import Function, Source
+from graphmend_lsp.mending.syntax.walk import walk
 
 _ASKING = frozenset(("self", "torch", "bool", "int", "float"))
 
@@ -17,12 +18,12 @@ def advice(source: Source, branch: ast.AST, function: Function) -> str | None:
     """What to do by hand where a branch tests a tensor of the module's and sets it itself; None where it does not."""
     if not isinstance(branch, ast.If):
         return None
-    if any(isinstance(one, ast.Name) and one.id not in _ASKING for one in ast.walk(branch.test)):
+    if any(isinstance(one, ast.Name) and one.id not in _ASKING for one in walk(branch.test)):
         return None  # it asks how the state compares with this call's values, not whether it is there
-    tested = [name for one in ast.walk(branch.test) if (name := _own(one)) is not None]
+    tested = [name for one in walk(branch.test) if (name := _own(one)) is not None]
     behind = source.range(branch)[0]
     for name in tested:
-        if any(_writes(node, name) for node in ast.walk(function) if _is_behind(source, node, behind)):
+        if any(_writes(node, name) for node in walk(function) if _is_behind(source, node, behind)):
             return (
                 f"`self.{name}` says whether the first call was made. Keep a Python flag beside it (`self.{_flag(name)}`), "
                 "set it together with it and after the state is loaded, and test the flag: TorchDynamo knows its value."

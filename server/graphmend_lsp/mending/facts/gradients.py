@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from graphmend_lsp.mending.syntax.walk import walk
+
 _CUT = frozenset(("detach", "detach_", "data"))
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 
@@ -14,7 +16,7 @@ def loses_gradients(side: ast.AST) -> bool:
     kept = {ast.dump(one) for one in _terms(value)} if isinstance(value, ast.expr) else set()
     if isinstance(side, ast.AugAssign) and isinstance(side.op, _ARITHMETIC) and isinstance(side.target, ast.Name):
         kept.add(ast.dump(ast.Name(side.target.id, ast.Load())))
-    cuts = [one for one in ast.walk(side) if isinstance(one, ast.Attribute) and one.attr in _CUT]
+    cuts = [one for one in walk(side) if isinstance(one, ast.Attribute) and one.attr in _CUT]
     return any(ast.dump(one.value) not in kept for one in cuts)
 
 

@@ -17,6 +17,7 @@ from graphmend_lsp.mending.facts.purity import TENSOR_METHODS
 from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Source
+from graphmend_lsp.mending.syntax.walk import walk
 
 Kind = Literal["tensor", "python", "unknown"]
 
@@ -125,7 +126,7 @@ class Kinds:
         if fact is not None and fact.is_tensor:
             seen.believe(node, "a tensor")
             return "tensor"
-        if fact is not None and fact.is_plain and not any(isinstance(one, ast.Call) for one in ast.walk(node)):
+        if fact is not None and fact.is_plain and not any(isinstance(one, ast.Call) for one in walk(node)):
             seen.believe(node, "a Python value")
             return "python"
         if fact is None and isinstance(node, ast.Compare):
@@ -153,7 +154,7 @@ class Kinds:
         ]
         function = self.source.function(node)
         if function is not None and isinstance(name, ast.Name):
-            stored = [one for one in ast.walk(function) if isinstance(one, ast.Assign)]
+            stored = [one for one in walk(function) if isinstance(one, ast.Assign)]
             parts += [
                 one.value for one in stored for target in one.targets
                 if isinstance(target, ast.Subscript) and _is_name(target.value, name.id)
@@ -183,10 +184,10 @@ class Kinds:
         if node.attr in _SHAPES and any(one.startswith("torch.distributions.") for one in bases):
             return "python"
         found: list[Kind] = []
-        for one in ast.walk(owner):
+        for one in walk(owner):
             if isinstance(one, ast.Assign) and any(_is_own(target, node.attr) for target in one.targets):
                 called = dotted(self.source, one.value.func) if isinstance(one.value, ast.Call) else None
-                again = any(_is_own(part, node.attr) for part in ast.walk(one.value))
+                again = any(_is_own(part, node.attr) for part in walk(one.value))
                 if again and self._of(one.value, seen | {key}) != "tensor":
                     continue  # it counts on from what it was
                 found.append("tensor" if called == "torch.nn.Parameter" else self._of(one.value, seen | {key}))
@@ -267,14 +268,14 @@ class Kinds:
         function = self.source.function(node)
         if function is None:
             return
-        for one in ast.walk(function):
+        for one in walk(function):
             if isinstance(one, ast.Assign):
                 for target in one.targets:
                     if isinstance(target, ast.Name) and target.id == node.id:
                         yield one.value
                     elif isinstance(target, (ast.Tuple, ast.List)) and any(
                         isinstance(part, ast.Name) and part.id == node.id and isinstance(part.ctx, ast.Store)
-                        for part in ast.walk(target)
+                        for part in walk(target)
                     ):
                         yield None
             elif isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name) and one.target.id == node.id:
@@ -282,7 +283,7 @@ class Kinds:
             elif isinstance(one, (ast.For, ast.comprehension)) and self._counts(one, node.id):
                 yield ast.Constant(0)
             elif isinstance(one, (ast.For, ast.comprehension)) and any(
-                isinstance(part, ast.Name) and part.id == node.id for part in ast.walk(one.target)
+                isinstance(part, ast.Name) and part.id == node.id for part in walk(one.target)
             ):
                 yield None
 
@@ -300,7 +301,7 @@ class Kinds:
         function = self.source.function(node)
         if function is None:
             return False
-        for one in ast.walk(function):
+        for one in walk(function):
             if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name) and one.value.id == node.id:
                 parent = self.source.parents.get(one)
                 called = isinstance(parent, ast.Call) and parent.func is one
@@ -322,7 +323,7 @@ def _agree(kinds: list[Kind]) -> Kind:
 
 
 def _mentions(node: ast.AST, name: str) -> bool:
-    return any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(node))
+    return any(isinstance(one, ast.Name) and one.id == name for one in walk(node))
 
 
 def _is_name(node: ast.AST, name: str) -> bool:

@@ -10,13 +10,14 @@ import ast
 from collections.abc import Sequence
 
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned, loaded
+from graphmend_lsp.mending.syntax.walk import walk
 
 Loop = ast.For | ast.While
 
 
 def read_after(source: Source, loop: Loop, name: str) -> bool:
     """Whether what a name holds at the end of the loop may be read behind it (an ``else`` included)."""
-    inside = {id(node) for statement in loop.body for node in ast.walk(statement)}
+    inside = {id(node) for statement in loop.body for node in walk(statement)}
     if any(_reads(statement, name) for statement in loop.orelse):
         return True
     one: ast.AST = loop
@@ -30,7 +31,7 @@ def read_after(source: Source, loop: Loop, name: str) -> bool:
         if isinstance(parent, (ast.For, ast.While, ast.Try)) or type(parent).__name__ == "TryStar":
             return any(
                 isinstance(node, ast.Name) and node.id == name and id(node) not in inside and _is_load(node)
-                for node in ast.walk(parent)
+                for node in walk(parent)
             ) or read_after_block(source, parent, name)
         if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef)):
             break
@@ -44,7 +45,7 @@ def read_after_block(source: Source, statement: ast.AST, name: str) -> bool:
     end = source.range(statement)[1]
     return function is not None and any(
         isinstance(node, ast.Name) and node.id == name and _is_load(node) and source.range(node)[0] >= end
-        for node in ast.walk(function)
+        for node in walk(function)
     )
 
 
@@ -63,7 +64,7 @@ def _reads(statement: ast.stmt, name: str) -> bool:
     if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name) and statement.target.id == name:
         return True
     if isinstance(statement, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)):
-        return any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(statement))
+        return any(isinstance(node, ast.Name) and node.id == name for node in walk(statement))
     return name in loaded(statement)
 
 
@@ -81,11 +82,11 @@ def _is_captured(source: Source, loop: Loop, name: str) -> bool:
     function: Function | None = source.function(loop)
     if function is None:
         return True
-    for node in ast.walk(function):
+    for node in walk(function):
         if isinstance(node, (ast.Global, ast.Nonlocal)) and name in node.names:
             return True
         nested = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef))
-        if nested and node is not function and any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node)):
+        if nested and node is not function and any(isinstance(n, ast.Name) and n.id == name for n in walk(node)):
             return True
     return False
 

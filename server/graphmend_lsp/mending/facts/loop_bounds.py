@@ -17,6 +17,7 @@ from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, assigned, loaded
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import TextEdit
 
 _UNKNOWN = "The source gives no largest number of iterations; write it: `range(min(int(t), 8))`."
@@ -57,7 +58,7 @@ def count_of(source: Source, node: ast.AST, statement: ast.stmt) -> Count | None
     if not isinstance(target, ast.Name) or function is None:
         return None
     uses = [
-        one for one in ast.walk(function)
+        one for one in walk(function)
         if isinstance(one, ast.Name) and one.id == target.id and isinstance(one.ctx, ast.Load)
     ]  # fmt: skip
     ranges = [_range_around(source, one) for one in uses]
@@ -99,12 +100,12 @@ def counter_of(source: Source, loop: ast.While, static: Sequence[ast.expr]) -> s
         if not up and not isinstance(test.ops[0], (ast.Gt, ast.GtE)):
             continue
         name, bound = test.left.id, test.comparators[0]
-        steps = [one for one in ast.walk(loop) if isinstance(one, ast.stmt) and one is not loop and _sets(one, name)]
+        steps = [one for one in walk(loop) if isinstance(one, ast.stmt) and one is not loop and _sets(one, name)]
         start = last_value(source, name, loop)
         if len(steps) != 1 or steps[0] not in loop.body or not isinstance(start, ast.Constant):
             continue
         stays = not (loaded(bound) & frozenset(one for statement in loop.body for one in assigned(statement)))
-        skipped = any(isinstance(one, ast.Continue) for one in ast.walk(loop))
+        skipped = any(isinstance(one, ast.Continue) for one in walk(loop))
         if stays and not skipped and isinstance(start.value, int) and _step(steps[0], up):
             return name
     return ""
@@ -142,7 +143,7 @@ def _range_around(source: Source, node: ast.AST) -> tuple[ast.For | None, ast.ex
     if below.keywords or len(arguments) not in (1, 2):
         return None, None
     stop = arguments[-1]
-    inside = any(one is node for one in ast.walk(stop))
+    inside = any(one is node for one in walk(stop))
     return (parent, stop) if inside else (None, None)
 
 
@@ -224,7 +225,7 @@ def _moved(source: Source, value: ast.expr, at: ast.AST) -> bool:
     return function is None or any(
         isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store) and one.id in loaded(value)
         and begin <= source.range(one)[0] < end
-        for one in ast.walk(function)
+        for one in walk(function)
     )  # fmt: skip
 
 

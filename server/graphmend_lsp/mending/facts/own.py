@@ -6,6 +6,7 @@ import ast
 
 from graphmend_lsp.mending.facts.bindings import is_kept, last_value, makes_tensor
 from graphmend_lsp.mending.syntax.source import Source, parameters
+from graphmend_lsp.mending.syntax.walk import walk
 
 
 def is_own(source: Source, name: str, at: ast.stmt) -> bool:
@@ -13,8 +14,8 @@ def is_own(source: Source, name: str, at: ast.stmt) -> bool:
     function = source.function(at)
     if function is None or any(isinstance(one, (ast.For, ast.AsyncFor, ast.While)) for one in source.ancestors(at)):
         return False
-    uses = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == name]
-    if any(isinstance(one, (ast.Global, ast.Nonlocal)) and name in one.names for one in ast.walk(function)):
+    uses = [one for one in walk(function) if isinstance(one, ast.Name) and one.id == name]
+    if any(isinstance(one, (ast.Global, ast.Nonlocal)) and name in one.names for one in walk(function)):
         return False
     if any(source.function(one) is not function for one in uses):
         return False

@@ -12,6 +12,7 @@ from graphmend_lsp.mending.facts.bindings import last_value
 from graphmend_lsp.mending.facts.operators import FUNCTIONAL, FUNCTIONS, METHODS, operators_named
 from graphmend_lsp.mending.syntax.imports import binding
 from graphmend_lsp.mending.syntax.source import Function, Source, local_names
+from graphmend_lsp.mending.syntax.walk import walk
 
 _MEANT = {name: operators_named(name) for name in (*METHODS, *FUNCTIONS, *FUNCTIONAL)}
 _ELEMENTWISE = {
@@ -70,4 +71,4 @@ def _is_part(node: ast.expr) -> bool:
 
 
 def _targets(node: ast.expr) -> set[str]:
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    return {one.id for one in walk(node) if isinstance(one, ast.Name)}

@@ -24,6 +24,7 @@ from graphmend_lsp.mending.facts.static_loops import is_in_range
 from graphmend_lsp.mending.rule import SUPPORT
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Source, assigned
+from graphmend_lsp.mending.syntax.walk import walk
 
 Kind = Literal["effect", "random", "raises", "compute"]
 
@@ -250,7 +251,7 @@ def _by_singular_values(node: ast.Call, operator: Operator) -> bool:
     """Whether a norm may be of a matrix (``"nuc"``, `torch.linalg.norm` with an order), which raises for elements not finite."""
     if operator.raises:
         return len(node.args) > 1 or any(one.arg in ("ord", None) for one in node.keywords)
-    return any(isinstance(getattr(one, "value", None), str) for one in ast.walk(node))
+    return any(isinstance(getattr(one, "value", None), str) for one in walk(node))
 
 
 def _is_none(node: ast.expr) -> bool:
@@ -318,7 +319,7 @@ def needing_elements(node: ast.AST) -> list[ast.Call]:
     """The calls in an expression or statement that raise for a tensor without elements, by their names."""
     return [
         one
-        for one in ast.walk(node)
+        for one in walk(node)
         if isinstance(one, ast.Call)
         and isinstance(one.func, ast.Attribute)
         and (operator := operator_of_method(one.func.attr)) is not None
@@ -370,7 +371,7 @@ def words_for_empty(source: Source, call: ast.Call) -> str:
 def with_history(source: Source, statements: Iterable[ast.AST]) -> list[str]:
     """The attributes, as they are written, in which statements may put what has a history of gradients."""
     found: dict[str, None] = {}
-    for one in (one for statement in statements for one in ast.walk(statement)):
+    for one in (one for statement in statements for one in walk(statement)):
         targets = one.targets if isinstance(one, ast.Assign) else [one.target] if isinstance(one, ast.AugAssign) else []
         for target in targets:
             if isinstance(target, ast.Attribute) and may_ask_for_gradients(source, one.value):  # type: ignore[attr-defined]
@@ -393,8 +394,8 @@ def comes_first(source: Source, statement: ast.stmt, target: ast.expr) -> bool:
         and not isinstance(getattr(node, "ctx", None), ast.Store)
         and source.range(node)[0] < start
         and hazards(source, node)
-        for node in ast.walk(statement)
-        if isinstance(node, ast.expr) and target not in ast.walk(node)
+        for node in walk(statement)
+        if isinstance(node, ast.expr) and target not in walk(node)
     ) and not any(
         isinstance(one, (ast.IfExp, ast.BoolOp)) for one in source.ancestors(target) if isinstance(one, ast.expr)
     )

@@ -14,6 +14,7 @@ from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.syntax.imports import is_builtin
 from graphmend_lsp.mending.syntax.source import Function, Source
+from graphmend_lsp.mending.syntax.walk import walk
 
 _ASKS = frozenset(("isinstance", "is_tensor", "type", "hasattr"))
 _OF_NUMBERS = ("abs", "bool", "float", "int", "max", "min", "round")
@@ -25,7 +26,7 @@ def python_elsewhere(source: Source, test: ast.expr) -> str | None:
     if function is None:
         return None
     numbers = {name: words for name, words in _numbers(source, function) if not _is_looked_at(function, name)}
-    used = [one.id for one in ast.walk(test) if isinstance(one, ast.Name) and one.id in numbers]
+    used = [one.id for one in walk(test) if isinstance(one, ast.Name) and one.id in numbers]
     if not used or not _is_python(source, Kinds(source), test, numbers):
         return None
     return f"{numbers[used[0]]}, and then `{source.code(test)}` is no tensor."
@@ -62,15 +63,15 @@ def _stands_for_number(source: Source, name: ast.Name, depth: int) -> bool:
         return False
     value = value_at(source, name)
     if value is not None:
-        names = [one for one in ast.walk(value) if isinstance(one, ast.Name) and one.id != "self"]
-        odd = [one for one in ast.walk(value) if isinstance(one, (ast.Call, ast.Subscript, ast.Lambda))]
+        names = [one for one in walk(value) if isinstance(one, ast.Name) and one.id != "self"]
+        odd = [one for one in walk(value) if isinstance(one, (ast.Call, ast.Subscript, ast.Lambda))]
         return not odd and all(_stands_for_number(source, one, depth + 1) for one in names)
     a = function.args
     parameters = {one.arg: one.annotation for one in (*a.posonlyargs, *a.args, *a.kwonlyargs)}
     if name.id not in parameters:
         return False
     said = parameters[name.id]
-    words = set() if said is None else {getattr(one, "id", getattr(one, "attr", "")) for one in ast.walk(said)}
+    words = set() if said is None else {getattr(one, "id", getattr(one, "attr", "")) for one in walk(said)}
     fact = Seen(source).of(name)
     return bool(words & {"int", "float", "bool"}) or (said is None and fact is not None and fact.rank == 0)
 
@@ -121,7 +122,7 @@ def _is_number(node: ast.expr) -> bool:
 
 def _is_looked_at(function: Function, name: str) -> bool:
     """Whether the function gives the name another value, or asks what type it has."""
-    for node in ast.walk(function):
+    for node in walk(function):
         if isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load):
             return True
         if not isinstance(node, ast.Call) or not any(isinstance(one, ast.Name) and one.id == name for one in node.args):

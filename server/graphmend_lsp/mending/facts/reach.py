@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from graphmend_lsp.mending.syntax.imports import binding, dotted
 from graphmend_lsp.mending.syntax.source import Function, Source
+from graphmend_lsp.mending.syntax.walk import walk
 
 _RUN = ("forward", "__call__")
 
@@ -35,7 +36,7 @@ def called_within(source: Source, function: Function, words: tuple[str, ...]) ->
         return None
     calls = set(Calls(source).leading_to(function)[1])
     for block in blocks:
-        for call in (one for part in block.body for one in ast.walk(part) if isinstance(one, ast.Call)):
+        for call in (one for part in block.body for one in walk(part) if isinstance(one, ast.Call)):
             if call in calls:
                 return source.span(call).start.line
     return None
@@ -111,7 +112,7 @@ class Calls:
 
     def _stored_in(self, owner: ast.ClassDef) -> dict[str, list[_Value]]:
         found: dict[str, list[_Value]] = defaultdict(list)
-        for one in ast.walk(owner):
+        for one in walk(owner):
             if isinstance(one, (ast.Assign, ast.AnnAssign)) and one.value is not None:
                 targets = one.targets if isinstance(one, ast.Assign) else [one.target]
                 for attribute in {target.attr for target in targets if isinstance(target, ast.Attribute)}:
@@ -123,13 +124,13 @@ class _Value:
     """A value that a class stores: which classes of the file it names, and whether it may be a module of any."""
 
     def __init__(self, source: Source, value: ast.expr, classes: dict[str, ast.ClassDef]) -> None:
-        self._names = {one.id for one in ast.walk(value) if isinstance(one, ast.Name)}
+        self._names = {one.id for one in walk(value) if isinstance(one, ast.Name)}
         self._is_open = not isinstance(value, ast.Call)
         if not isinstance(value, ast.Call):
             return
         if isinstance(value.func, ast.Name) and value.func.id in classes:
             bases = classes[value.func.id].bases
-            self._names |= {one.id for base in bases for one in ast.walk(base) if isinstance(one, ast.Name)}
+            self._names |= {one.id for base in bases for one in walk(base) if isinstance(one, ast.Name)}
         else:
             name = dotted(source, value.func) or ""
             self._is_open = not name.startswith("torch.nn.") or bool(self._names & classes.keys())

@@ -18,6 +18,7 @@ from graphmend_lsp.mending.syntax.formatting import first_line, render
 from graphmend_lsp.mending.syntax.imports import is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, assigned, loaded
+from graphmend_lsp.mending.syntax.walk import walk
 
 _LOGGING = frozenset(("log", "debug", "info", "warning", "error", "write", "put", "pop", "remove", "clear", "discard"))
 
@@ -93,7 +94,7 @@ class Region:
                     f"{self._subject} gives `{render(self.source, part)}`, which is no tensor; `{self.operator}` gives "
                     "tensors only."
                 )
-        for one in ast.walk(node):
+        for one in walk(node):
             if isinstance(one, ast.IfExp) and self.kinds.of(one.test) == "tensor":
                 raise Refused(self._second_test(node))
             if isinstance(one, ast.Call) and isinstance(one.func, ast.Name):
@@ -151,7 +152,7 @@ def calls_own(source: Source, node: ast.AST) -> bool:
         and (
             _is_own(one.func) or any(hazard.kind == "compute" and hazard.node is one for hazard in hazards(source, one))
         )
-        for one in ast.walk(node)
+        for one in walk(node)
     )
 
 
@@ -193,7 +194,7 @@ def reads_first(block: Sequence[ast.stmt], name: str) -> bool:
 
 def nodes_of(block: Sequence[ast.stmt]) -> list[ast.AST]:
     """Every node of a region's statements."""
-    return [node for one in block for node in ast.walk(one)]
+    return [node for one in block for node in walk(one)]
 
 
 def _made_before(block: Sequence[ast.stmt], one: ast.AugAssign) -> bool:

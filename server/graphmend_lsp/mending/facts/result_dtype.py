@@ -16,6 +16,7 @@ from graphmend_lsp.mending.facts.scalars import Read, Scalars
 from graphmend_lsp.mending.syntax.formatting import render
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Source, assigned
+from graphmend_lsp.mending.syntax.walk import walk
 
 
 def dtype_beside(
@@ -101,8 +102,6 @@ def keeps_dtype(source: Source, kinds: Kinds, target: ast.expr, value: ast.expr)
     ):
         return True
     scalars, function = Scalars(source, kinds), source.function(target)
-    made = [
-        one.value for one in ast.walk(function or value) if isinstance(one, ast.Assign) and target.id in assigned(one)
-    ]
+    made = [one.value for one in walk(function or value) if isinstance(one, ast.Assign) and target.id in assigned(one)]
     known = frozenset({target.id}).union(*(scalars.origins(one) for one in made))
     return len(known) <= 2 and scalars.origins(value) <= known and not any(map(scalars.converts, (*made, value)))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned, parameters
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Belief
 from graphmend_lsp.values import FunctionFact, TensorFact, ValueFact
 
@@ -41,7 +42,7 @@ class Seen:
     def _read_elsewhere(self, node: ast.Attribute) -> ValueFact | None:
         """The kind, not the value, of what an attribute gave where its function reads it elsewhere and never stores it."""
         function = self.source.function(node)
-        parts = [one for one in ast.walk(node) if isinstance(one, ast.expr)]
+        parts = [one for one in walk(node) if isinstance(one, ast.expr)]
         if function is None or self.source.noted is None or not isinstance(node.ctx, ast.Load):
             return None
         if not all(isinstance(one, (ast.Name, ast.Attribute)) for one in parts):
@@ -50,7 +51,7 @@ class Seen:
         if any(name in assigned(one) for name in names for one in function.body):
             return None
         found: list[ValueFact] = []
-        for one in ast.walk(function):
+        for one in walk(function):
             if not isinstance(one, ast.Attribute) or one.attr != node.attr:
                 continue
             if not isinstance(one.ctx, ast.Load):
@@ -75,9 +76,7 @@ class Seen:
             return None
         binding = [one for one in function.body if name.id in assigned(one)]
         if binding:
-            nodes = [
-                one for part in binding for one in ast.walk(part) if isinstance(one, ast.Name) and one.id == name.id
-            ]
+            nodes = [one for part in binding for one in walk(part) if isinstance(one, ast.Name) and one.id == name.id]
             stored = [
                 one for one in nodes if not isinstance(one.ctx, ast.Load) and self.source.function(one) is function
             ]

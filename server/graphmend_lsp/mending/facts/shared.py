@@ -12,6 +12,7 @@ from graphmend_lsp.mending.facts.bindings import KEEPERS, operator_called
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.purity import TENSOR_METHODS
 from graphmend_lsp.mending.syntax.source import Source, assigned
+from graphmend_lsp.mending.syntax.walk import walk
 
 
 def aliased(source: Source, node: ast.AST) -> set[str]:
@@ -62,10 +63,10 @@ def changed_later(source: Source, names: frozenset[str], root: ast.stmt, kinds: 
     where = (source.owner(root) if own else None) or function
     known = _known_by(source, function, names)
     loops = [one for one in source.ancestors(root) if isinstance(one, (ast.For, ast.While))]
-    again = {id(node) for loop in loops[:1] for node in ast.walk(loops[-1])}
-    inside = {id(node) for node in ast.walk(root)}
+    again = {id(node) for loop in loops[:1] for node in walk(loops[-1])}
+    inside = {id(node) for node in walk(root)}
     end = root.end_lineno or root.lineno
-    for node in ast.walk(where):
+    for node in walk(where):
         if id(node) in inside:
             continue
         in_function = function.lineno <= getattr(node, "lineno", 0) <= (function.end_lineno or 0)
@@ -81,7 +82,7 @@ def changed_later(source: Source, names: frozenset[str], root: ast.stmt, kinds: 
 def _known_by(source: Source, function: ast.AST, names: frozenset[str]) -> frozenset[str]:
     """The names that may hold what the names hold: what is bound to what they are bound to, in both directions."""
     pairs: list[tuple[set[str], set[str]]] = []
-    for one in ast.walk(function):
+    for one in walk(function):
         if isinstance(one, ast.Assign):
             pairs += [(_stored(source, target), aliased(source, one.value)) for target in one.targets]
         elif isinstance(one, (ast.AnnAssign, ast.NamedExpr)) and one.value is not None:

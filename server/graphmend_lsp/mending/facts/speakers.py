@@ -16,6 +16,7 @@ from graphmend_lsp.mending.facts.elsewhere import Elsewhere, is_outer, only_bind
 from graphmend_lsp.mending.facts.purity import hazards
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Source, parameters
+from graphmend_lsp.mending.syntax.walk import walk
 
 _DEEP = 6
 _CACHES = ("functools.lru_cache", "functools.cache")
@@ -119,7 +120,7 @@ class _Speakers:
 
     def _ask(self, speaker: _Speaker, value: ast.expr) -> None:
         """Refuse an expression that may do more than give a value."""
-        for one in ast.walk(value):
+        for one in walk(value):
             if isinstance(one, (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)):
                 raise _UnknownError
         for hazard in hazards(speaker.source, value):
@@ -129,7 +130,7 @@ class _Speakers:
             asks = call is not None and dotted(speaker.source, call.func) in _ASKS
             if not asks and (call is None or not self.elsewhere.only_gives(speaker.source, call)):
                 raise _UnknownError
-        if any(self._may_change(speaker, one) for one in ast.walk(value)):
+        if any(self._may_change(speaker, one) for one in walk(value)):
             raise _UnknownError
 
     def _may_change(self, speaker: _Speaker, node: ast.AST) -> bool:
@@ -168,11 +169,11 @@ class _Speakers:
 
     def _is_own(self, speaker: _Speaker, name: str) -> bool:
         """Whether a private name of the module is read by this function alone."""
-        inside = {id(one) for one in ast.walk(speaker.function)}
+        inside = {id(one) for one in walk(speaker.function)}
         uses = [one for one in speaker.source.nodes if isinstance(one, ast.Name) and one.id == name]
         read = [one for one in uses if isinstance(one.ctx, ast.Load) and id(one) not in inside]
         top = [one for one in speaker.source.tree.body if isinstance(one, (ast.Assign, ast.AnnAssign))]
-        made = any(id(use) in {id(each) for each in ast.walk(one)} for one in top for use in uses)
+        made = any(id(use) in {id(each) for each in walk(one)} for one in top for use in uses)
         return name.startswith("_") and made and not read and name not in parameters(speaker.function)
 
     # -- which function it is -------------------------------------------------------------------------------------

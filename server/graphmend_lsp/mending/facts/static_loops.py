@@ -10,6 +10,7 @@ import ast
 from graphmend_lsp.mending.facts.bindings import last_value
 from graphmend_lsp.mending.syntax.imports import is_builtin
 from graphmend_lsp.mending.syntax.source import Source, assigned
+from graphmend_lsp.mending.syntax.walk import walk
 
 
 def is_in_range(source: Source, node: ast.Subscript) -> bool:
@@ -65,7 +66,7 @@ def _is_collection(source: Source, name: ast.Name) -> bool:
             return not any(word in ast.unparse(one.annotation) for word in ("Iterator", "Iterable", "Generator"))
         if one.arg == name.id and value is None:
             return True
-    for node in ast.walk(function):
+    for node in walk(function):
         if not (isinstance(node, ast.Name) and node.id == name.id and node is not name):
             continue
         parent = source.parents.get(node)
@@ -93,7 +94,7 @@ def _runs_over(source: Source, node: ast.Subscript, index: ast.expr, dimension: 
         return False
     for loop in source.ancestors(node):
         if isinstance(loop, ast.For) and index.id in assigned(loop.target):
-            held = {one.id for one in ast.walk(node.value) if isinstance(one, ast.Name)}
+            held = {one.id for one in walk(node.value) if isinstance(one, ast.Name)}
             if held & frozenset(name for statement in loop.body for name in assigned(statement)):
                 return False
             return _bounds(source, loop, index.id, _model_of(source, node.value, loop), dimension)
@@ -151,7 +152,7 @@ def _unpacked(source: Source, name: str, at: ast.stmt) -> tuple[str, int] | None
     """The tensor (dumped) and dimension whose size a name got from ``b, t, c = x.shape`` in the function's own block."""
     function = source.function(at)
     found: list[tuple[str, int] | None] = []
-    for one in ast.walk(function) if function is not None else ():
+    for one in walk(function) if function is not None else ():
         if isinstance(one, ast.stmt) and not isinstance(one, (ast.FunctionDef, ast.If, ast.For, ast.While, ast.With)):
             if name not in assigned(one):
                 continue

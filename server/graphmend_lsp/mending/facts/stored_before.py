@@ -12,6 +12,7 @@ from graphmend_lsp.mending.facts.own import is_own
 from graphmend_lsp.mending.facts.purity import hazards
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Function, Source, parameters
+from graphmend_lsp.mending.syntax.walk import walk
 
 _ARITHMETIC = frozenset((
     "abs", "ceil", "cos", "exp", "expm1", "floor", "log", "log10", "log1p", "log2", "maximum", "minimum", "power", "prod", "sign",
@@ -35,10 +36,10 @@ def stored_before(
             break
         if isinstance(up, (ast.For, ast.While)):
             end = source.range(up)[1]
-    own = {id(one) for one in ast.walk(statement)}
-    own |= {id(one) for each in ast.walk(function) if isinstance(each, ast.Lambda) for one in ast.walk(each.body)}
-    own |= {id(one) for each in ast.walk(function) if _leaves(source, function, each) for one in ast.walk(each)}
-    for one in ast.walk(function):
+    own = {id(one) for one in walk(statement)}
+    own |= {id(one) for each in walk(function) if isinstance(each, ast.Lambda) for one in walk(each.body)}
+    own |= {id(one) for each in walk(function) if _leaves(source, function, each) for one in walk(each)}
+    for one in walk(function):
         if id(one) in own or not hasattr(one, "lineno") or source.range(one)[0] >= end:
             continue
         stores = isinstance(one, (ast.Attribute, ast.Subscript)) and not isinstance(one.ctx, ast.Load)

@@ -14,6 +14,7 @@ from graphmend_lsp.mending.facts.operators import FUNCTIONS, METHODS, Operator, 
 from graphmend_lsp.mending.facts.purity import TENSOR_METHODS
 from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.source import Source, local_names, parameters
+from graphmend_lsp.mending.syntax.walk import walk
 
 _CONVERTS = frozenset(("to", "type", "type_as", "view"))
 _WHOLE = ("bool", "truth", "int64", "int32", "int16", "int8", "uint8")
@@ -47,7 +48,7 @@ class ValuesOfNames:
         if function is None or node.id in parameters(function) or node.id not in local_names(function):
             return None
         found: list[ast.expr] = []
-        for one in ast.walk(function):
+        for one in walk(function):
             if isinstance(one, ast.Name) and one.id == node.id and not isinstance(one.ctx, ast.Load):
                 parent = self.source.parents.get(one)
                 if not (isinstance(parent, ast.Assign) and one in parent.targets):
@@ -68,13 +69,13 @@ class ValuesOfNames:
 
     def origins(self, node: ast.expr) -> frozenset[str]:
         """The names that an expression is computed from, through names that are bound here."""
-        return frozenset(one.id for part in self.chain(node) for one in ast.walk(part) if self._is_origin(one))  # type: ignore[attr-defined]
+        return frozenset(one.id for part in self.chain(node) for one in walk(part) if self._is_origin(one))  # type: ignore[attr-defined]
 
     def converts(self, node: ast.expr) -> bool:
         """Whether anything on the way to an expression may make integers or booleans of floating-point numbers."""
         for part in self.chain(node):
-            tests = [one for choice in ast.walk(part) if isinstance(choice, ast.IfExp) for one in ast.walk(choice.test)]
-            for one in ast.walk(part):
+            tests = [one for choice in walk(part) if isinstance(choice, ast.IfExp) for one in walk(choice.test)]
+            for one in walk(part):
                 if one in tests:
                     continue
                 if isinstance(one, (ast.Compare, ast.FloorDiv)):
@@ -89,7 +90,7 @@ class ValuesOfNames:
         """An expression and the values of the names in it, and of those in them."""
         found, pending, seen = [node], [node], set[str]()
         while pending:
-            for one in ast.walk(pending.pop()):
+            for one in walk(pending.pop()):
                 if isinstance(one, ast.Name) and one.id not in seen:
                     seen.add(one.id)
                     values = self.values(one) or []

@@ -39,6 +39,7 @@ from graphmend_lsp.mending.syntax.branches import returns
 from graphmend_lsp.mending.syntax.formatting import first_line, render, verbatim
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, assigned, loaded, parameters
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Assumption
 
 _IN_PLACE: Mapping[type[ast.operator], str] = {ast.Add: "add_", ast.Sub: "sub_", ast.Mult: "mul_"}
@@ -378,11 +379,11 @@ class Lowering:
         if self.local is not None:
             return self.local(name)
         function = self.source.function(self.root)
-        inside = {id(node) for statement in block for node in ast.walk(statement)}
+        inside = {id(node) for statement in block for node in walk(statement)}
         return (
             function is not None
             and not any(
-                isinstance(node, ast.Name) and node.id == name and id(node) not in inside for node in ast.walk(function)
+                isinstance(node, ast.Name) and node.id == name and id(node) not in inside for node in walk(function)
             )
             and name not in parameters(function)
         )

@@ -19,6 +19,7 @@ from graphmend_lsp.mending.facts.purity import is_neutral, needing_elements
 from graphmend_lsp.mending.syntax.formatting import name_of, parses_to, requoted
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned, loaded, local_names, parameters
+from graphmend_lsp.mending.syntax.walk import walk
 
 READS = frozenset(("item", "tolist", "numpy", "equal", "allclose", "__repr__", "__str__", "__bool__"))
 _READING_CALLS = frozenset(("torch.equal", "torch.allclose"))
@@ -188,16 +189,16 @@ class _Work:
     def put_off_whole(self, node: ast.expr) -> None:
         """Evaluate all of `node` later, with the names it reads as they are now."""
         own: set[str] = set()
-        for one in ast.walk(node):
+        for one in walk(node):
             if isinstance(one, (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)):
                 raise _CannotWaitError(
                     f"`{self.source.code(one)}` binds a name or waits, so it cannot wait until the end."
                 )
             if isinstance(one, ast.comprehension):
-                own |= {name.id for name in ast.walk(one.target) if isinstance(name, ast.Name)}
+                own |= {name.id for name in walk(one.target) if isinstance(name, ast.Name)}
             elif isinstance(one, ast.Lambda):
                 own |= parameters(one)
-        for one in ast.walk(node):
+        for one in walk(node):
             if isinstance(one, ast.Name) and one.id in self.names and one.id not in own:
                 self.take_name(one)
 
@@ -217,7 +218,7 @@ class _Work:
             self.put_off(function.value, certain)
         else:
             inner = next(
-                one for one in ast.walk(node) if isinstance(one, ast.expr) and one is not node and _reads(source, one)
+                one for one in walk(node) if isinstance(one, ast.expr) and one is not node and _reads(source, one)
             )
             raise _CannotWaitError(
                 f"`{source.code(node)}` needs `{source.code(inner)}`, which reads a tensor's value before the end."
@@ -245,7 +246,7 @@ class _Work:
         source = self.source
         used = loaded(node)
         touched = used & self.names
-        calls = any(isinstance(one, ast.Call) for one in ast.walk(node))
+        calls = any(isinstance(one, ast.Call) for one in walk(node))
         held = isinstance(node, (ast.Attribute, ast.Subscript)) and root(node) in self.variables
         if not touched and not calls and not (held and certain):
             return
@@ -309,7 +310,7 @@ class _Work:
 
 def reads(source: Source, node: ast.AST) -> bool:
     """Whether evaluating a node takes the value out of a tensor (which breaks the graph), as far as its text tells."""
-    return any(_reads(source, one) for one in ast.walk(node))
+    return any(_reads(source, one) for one in walk(node))
 
 
 def _reads(source: Source, node: ast.AST) -> bool:

@@ -48,6 +48,7 @@ from graphmend_lsp.mending.syntax.formatting import name_for, operand, render, v
 from graphmend_lsp.mending.syntax.imports import is_builtin, spell
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, loaded
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Declined, Mend, TextEdit
 
 _TITLE = "Choose both sides with torch.where"
@@ -232,7 +233,7 @@ class _Mending:
         return [edits.replace(self.source, first, last, wrapped(self.source, first, lines))]
 
     def _refuse_jumps(self, target: ast.If) -> None:
-        for node in ast.walk(target):
+        for node in walk(target):
             if isinstance(node, (ast.Break, ast.Continue)):
                 raise Refused(
                     "A branch leaves a loop; when it does depends on data. Carry a `done` mask through the loop."

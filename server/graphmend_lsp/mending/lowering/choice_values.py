@@ -21,6 +21,7 @@ from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Mend
 
 _SAFE_OPERAND = {
@@ -341,4 +342,4 @@ def _number_like(node: ast.expr) -> bool:
 
 
 def _within(inner: ast.AST, outer: ast.AST) -> bool:
-    return any(one is inner for one in ast.walk(outer))
+    return any(one is inner for one in walk(outer))

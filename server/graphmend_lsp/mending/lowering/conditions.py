@@ -29,6 +29,7 @@ from graphmend_lsp.mending.syntax.formatting import (
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin, spell
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, loaded
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Span
 
 
@@ -172,7 +173,7 @@ class Conditions:
                 raise Refused(_UNCLEAR.format(render(self.source, one)))
         for one in node.values[1:]:
             self._refuse_hazards(one, later=True)
-        for call in ast.walk(node):
+        for call in walk(node):
             if isinstance(call, ast.Call) and self._called(call) == "equal" and not same_shape(*self._pair(call)[:2]):
                 raise Refused(f"`{render(self.source, call)}` also compares shapes; test it in its own `if`.")
         sign = " | " if isinstance(node.op, ast.Or) else " & "
@@ -269,7 +270,7 @@ class Conditions:
             if plain and isinstance(part.iter, (ast.Name, ast.Attribute)) and self._is_tensor(part.iter):
                 element = generator.elt
                 uses = [
-                    one for one in ast.walk(element)
+                    one for one in walk(element)
                     if isinstance(one, ast.Name) and isinstance(part.target, ast.Name) and one.id == part.target.id
                 ]  # fmt: skip
                 simple = isinstance(element, ast.Compare) and len(element.ops) == 1
@@ -296,13 +297,13 @@ class Conditions:
             and ast.dump(one.left) == ast.dump(node)
             and isinstance(one.right, ast.Constant)
             and isinstance(one.right.value, (int, float))
-            for one in ast.walk(function)
+            for one in walk(function)
         )
 
     def _number(self, node: ast.expr, double: bool = True) -> str:
         """The text of a number read from a tensor, as a tensor: ``t.item()`` is ``t``, exact as Python's float is."""
         exchange: dict[ast.AST, str] = {}
-        for one in ast.walk(node):
+        for one in walk(node):
             if isinstance(one, ast.Call) and (inner := self._read(one)) is not None:
                 text = operand(render(self.source, inner))
                 integer = isinstance(one.func, ast.Name) and one.func.id == "int"
@@ -323,7 +324,7 @@ class Conditions:
         return None
 
     def _reads_data(self, node: ast.expr) -> bool:
-        return any(isinstance(one, ast.Call) and self._read(one) is not None for one in ast.walk(node))
+        return any(isinstance(one, ast.Call) and self._read(one) is not None for one in walk(node))
 
     def _refuse_hazards(self, node: ast.expr, later: bool = False) -> None:
         if later:
@@ -365,7 +366,7 @@ def _guards(node: ast.AST) -> bool:
         (isinstance(one, ast.Compare) and any(isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)) for op in one.ops))
         or (isinstance(one, ast.Name) and one.id in ("isinstance", "hasattr", "len", "callable"))
         or (isinstance(one, ast.Attribute) and one.attr in ("shape", "ndim", "size", "dim", "numel"))
-        for one in ast.walk(node)
+        for one in walk(node)
     )
 
 

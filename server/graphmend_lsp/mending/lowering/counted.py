@@ -19,6 +19,7 @@ from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, local_names, parameters
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Declined, Mend, TextEdit
 
 NAME = "mask"
@@ -97,7 +98,7 @@ def _named(
     if function is None or name.id in parameters(function) or name.id not in local_names(function):
         raise Refused(f"`{name.id}` is not a local name.")
     sizes: list[ast.expr] = []
-    for one in ast.walk(function):
+    for one in walk(function):
         if not isinstance(one, ast.Name) or one.id != name.id or one is name:
             continue
         size = _size(source, one) if isinstance(one.ctx, ast.Load) else None

@@ -33,6 +33,7 @@ from graphmend_lsp.mending.syntax.formatting import layout, line_limit
 from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.source import Function, Source
 from graphmend_lsp.mending.syntax.support import is_supported, supported
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Assumption, TextEdit
 
 _REDIRECTS = ("redirect_", "catch_warnings", "capture", "suppress", "patch")
@@ -176,12 +177,12 @@ def unsuited(source: Source, effect: Effect) -> str | None:
         keyword.arg in ("exc_info", "stack_info") for keyword in effect.call.keywords
     ):
         return "The message reports the exception or the stack of its moment, which is gone at the end."
-    names = {one.id for value in expressions(effect) for one in ast.walk(value) if isinstance(one, ast.Name)}
+    names = {one.id for value in expressions(effect) for one in walk(value) if isinstance(one, ast.Name)}
     for block in site.withs if site else ():
         for item in getattr(block, "items", ()):
             code = source.code(item.context_expr)
             bound = (
-                {one.id for one in ast.walk(item.optional_vars) if isinstance(one, ast.Name)}
+                {one.id for one in walk(item.optional_vars) if isinstance(one, ast.Name)}
                 if item.optional_vars
                 else set()
             )

@@ -10,6 +10,7 @@ from graphmend_lsp.mending.facts.liveness import read_after_block
 from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.lowering.choice_values import refuse_hazards
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned
+from graphmend_lsp.mending.syntax.walk import walk
 
 
 def is_for_itself(source: Source, kinds: Kinds, one: ast.If, root: ast.stmt, changes: list[str]) -> bool:
@@ -54,12 +55,12 @@ def _is_gone(source: Source, function: Function, root: ast.stmt, name: str) -> b
         return False
     inner = [
         one
-        for one in ast.walk(function)
+        for one in walk(function)
         if one is not function
         and isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.GeneratorExp))
     ]
-    outer = [one for one in ast.walk(function) if isinstance(one, (ast.Global, ast.Nonlocal)) and name in one.names]
-    held = any(isinstance(one, ast.Name) and one.id == name for part in inner for one in ast.walk(part))
+    outer = [one for one in walk(function) if isinstance(one, (ast.Global, ast.Nonlocal)) and name in one.names]
+    held = any(isinstance(one, ast.Name) and one.id == name for part in inner for one in walk(part))
     return not (outer or held or read_after_block(source, root, name))
 
 

@@ -9,6 +9,7 @@ from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.python_callers import was_whole_number
 from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.syntax.source import Source
+from graphmend_lsp.mending.syntax.walk import walk
 
 _WHOLE = frozenset(("int64", "int32", "int16", "int8"))
 
@@ -28,10 +29,8 @@ def harmless_operand(source: Source, kinds: Kinds, node: ast.AST) -> tuple[ast.e
         and isinstance(node.op, (ast.FloorDiv, ast.Mod))
         and kinds.of(node.right) == "tensor"
     ):
-        reads = any(
-            isinstance(one, ast.Call) and getattr(one.func, "id", "") in ("int", "float") for one in ast.walk(node)
-        )
-        items = any(isinstance(one, ast.Attribute) and one.attr in ("item", "tolist") for one in ast.walk(node))
+        reads = any(isinstance(one, ast.Call) and getattr(one.func, "id", "") in ("int", "float") for one in walk(node))
+        items = any(isinstance(one, ast.Attribute) and one.attr in ("item", "tolist") for one in walk(node))
         if not (reads or items):
             return node.right, "1"
     return None

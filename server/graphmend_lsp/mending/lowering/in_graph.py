@@ -19,6 +19,7 @@ from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned
 from graphmend_lsp.mending.syntax.support import is_supported
+from graphmend_lsp.mending.syntax.walk import walk
 
 PRINTS = "_print_in_graph"
 """What the name of the function that prints begins with in a file that cannot import it."""
@@ -34,7 +35,7 @@ def maps(source: Source, function: Function) -> bool:
         if isinstance(node, ast.Call) and _is_map(source, node.func):
             reached |= {name for one in (*node.args, *node.keywords) for name in _names(one)}
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and any(
-            _is_map(source, one) for each in node.decorator_list for one in ast.walk(each)
+            _is_map(source, one) for each in node.decorator_list for one in walk(each)
         ):
             reached.add(node.name)
     functions = [one for one in source.nodes if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))]
@@ -59,7 +60,7 @@ def _is_map(source: Source, node: ast.AST) -> bool:
 def _names(node: ast.AST) -> set[str]:
     return {
         one.id if isinstance(one, ast.Name) else one.attr
-        for one in ast.walk(node)
+        for one in walk(node)
         if isinstance(one, (ast.Name, ast.Attribute))
     }
 
@@ -83,9 +84,9 @@ def may_raise_before(place: Place, call: ast.Call) -> str | None:
     if len({(one.path, one.function) for one in frames}) > 1:
         return f"Compiled, the text may appear although code before the call of `{function.name}` raises."
     loops = [one for one in source.ancestors(call) if isinstance(one, (ast.For, ast.While))]
-    again = {node for loop in loops for node in ast.walk(loop)}
+    again = {node for loop in loops for node in walk(loop)}
     start, _ = source.range(call)
-    own = set(ast.walk(call))
+    own = set(walk(call))
     for one in (found for statement in function.body for found in _raising(source, statement)):
         if one not in own and (source.range(one)[0] < start or one in again):
             line = getattr(one, "lineno", 0)
@@ -96,7 +97,7 @@ def may_raise_before(place: Place, call: ast.Call) -> str | None:
 def _raising(source: Source, statement: ast.stmt) -> list[ast.AST]:
     """What may raise in a statement: also a module of `self`, and a store in an item. A print does not."""
     found = [one.node for one in hazards(source, statement) if one.kind in ("raises", "effect")]
-    for one in ast.walk(statement):
+    for one in walk(statement):
         called = one.func if isinstance(one, ast.Call) else None
         module = isinstance(called, (ast.Attribute, ast.Subscript)) and source.code(called).startswith("self.")
         if module or (isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store)):
@@ -128,7 +129,7 @@ def require_given(source: Source, captured: Captured, said: Sequence[ast.expr]) 
     names = {one.name for one in captured.captures}
     for value in said:
         _require_shown(source, value)
-        for name in ast.walk(value):
+        for name in walk(value):
             if not isinstance(name, ast.Name) or name.id in names or is_builtin(source, name, name.id):
                 continue
             start, end = source.range(name)

@@ -15,6 +15,7 @@ from graphmend_lsp.mending.facts.later import CONTAINERS, changed_in, root
 from graphmend_lsp.mending.lowering.capture import reads
 from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.source import Function, Source, local_names
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Assumption, Span
 
 _INERT = frozenset(("shape", "dtype", "device", "ndim", "layout", "requires_grad", "__name__", "__class__"))
@@ -86,10 +87,10 @@ def _is_held(source: Source, node: ast.expr) -> bool:
 def _changing(source: Source, value: ast.expr, between: Sequence[ast.stmt]) -> ast.AST | None:
     """The first call between that may change a value in place: of a method of the class, or one that it is given to."""
     judged = Between(source)
-    for call in (one for node in between for one in ast.walk(node) if isinstance(one, ast.Call)):
+    for call in (one for node in between for one in walk(node) if isinstance(one, ast.Call)):
         if isinstance(value, ast.Name):
             handed = (*call.args, *(keyword.value for keyword in call.keywords))
-            names = {one.id for part in handed for one in ast.walk(part) if isinstance(one, ast.Name)}
+            names = {one.id for part in handed for one in walk(part) if isinstance(one, ast.Name)}
             if value.id not in names:
                 continue
         elif not is_own(call.func) or ast.dump(call.func) == ast.dump(value):
@@ -127,9 +128,9 @@ def before(source: Source, call: ast.Call) -> list[ast.stmt]:
 
 
 def _stored_outside(source: Source, function: Function, statements: Sequence[ast.stmt]) -> ast.expr | None:
-    outside = {name for one in ast.walk(function) if isinstance(one, ast.Global) for name in one.names}
+    outside = {name for one in walk(function) if isinstance(one, ast.Global) for name in one.names}
     local = local_names(function) - outside
-    for node in (part for one in statements for part in ast.walk(one)):
+    for node in (part for one in statements for part in walk(one)):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in outside:
             return node
         stored = isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load)

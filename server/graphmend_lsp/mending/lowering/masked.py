@@ -20,6 +20,7 @@ from graphmend_lsp.mending.syntax.formatting import layout, line_limit, operand,
 from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import TextEdit
 
 
@@ -143,7 +144,7 @@ class Masked:
         arguments = self.scalars.called(call)[1]
         if self._operator(call) is None or not arguments:
             return False
-        if not any(self._leaf(one) for one in ast.walk(call)):
+        if not any(self._leaf(one) for one in walk(call)):
             return False
         self.operand(arguments[0])
         return len(self.leaves) > before and self._elementwise(arguments[0], call) is call
@@ -296,7 +297,7 @@ class Masked:
         values = self.scalars.values(node)
         if values is None:
             return node.id if not self._stores(node) else self._pair(node)
-        if len(values) == 1 and not any(isinstance(one, ast.Name) and one.id == node.id for one in ast.walk(values[0])):
+        if len(values) == 1 and not any(isinstance(one, ast.Name) and one.id == node.id for one in walk(values[0])):
             return self.root(values[0], depth + 1) or node.id
         roots = {self.root(value, depth + 1) for value in values}
         return roots.pop() if len(roots) == 1 else None
@@ -317,7 +318,7 @@ class Masked:
         function = self.source.function(node)
         return [
             one
-            for one in (ast.walk(function) if function is not None else ())
+            for one in (walk(function) if function is not None else ())
             if isinstance(one, ast.Name) and one.id == node.id and not isinstance(one.ctx, ast.Load)
         ]
 

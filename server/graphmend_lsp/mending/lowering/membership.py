@@ -13,6 +13,7 @@ from graphmend_lsp.mending.syntax.formatting import render
 from graphmend_lsp.mending.syntax.imports import spell
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source
+from graphmend_lsp.mending.syntax.walk import walk
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class Membership:
         return function is not None and all(
             isinstance(parent := self.source.parents.get(one), ast.Compare)
             or (isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Load) and parent.value is one)
-            for one in ast.walk(function)
+            for one in walk(function)
             if isinstance(one, ast.Name) and one.id == name.id and isinstance(one.ctx, ast.Load)
         )
 

@@ -33,6 +33,7 @@ from graphmend_lsp.mending.lowering.trees import held_item, leaves, opened, orde
 from graphmend_lsp.mending.syntax.formatting import first_line, render
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Assumption
 
 
@@ -306,7 +307,7 @@ def _refuse_unbound_element(setting: Setting, element: ast.Subscript) -> None:
     """What only one side stores in must hold a tensor already: an element of a tensor, or of a container made here."""
     source, text = setting.source, render(setting.source, element)
     if setting.kinds.of(element.value) == "tensor":
-        constant = not any(isinstance(one, (ast.Name, ast.Call, ast.Attribute)) for one in ast.walk(element.slice))
+        constant = not any(isinstance(one, (ast.Name, ast.Call, ast.Attribute)) for one in walk(element.slice))
         if not (constant or is_in_range(source, element)):
             raise Refused(f"The index of `{text}` may be out of range when its side is not taken.")
         return
@@ -333,10 +334,10 @@ def _refuse_number_uses(setting: Setting, numbers: Numbers, key: str) -> None:
     if not key.isidentifier():
         raise Refused(f"`{key}` holds a Python number; `torch.where` would store a tensor in it.")
     function = setting.source.function(setting.root)
-    inside = {id(node) for node in ast.walk(setting.root)}
+    inside = {id(node) for node in walk(setting.root)}
     uses = [
         node
-        for node in (ast.walk(function) if function is not None else ())
+        for node in (walk(function) if function is not None else ())
         if isinstance(node, ast.Name) and node.id == key and isinstance(node.ctx, ast.Load) and id(node) not in inside
     ]
     for use, text in numbers.refuse_uses(uses).items():

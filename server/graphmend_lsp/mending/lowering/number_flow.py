@@ -21,6 +21,7 @@ from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, local_names, parameters
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import TextEdit
 
 
@@ -318,7 +319,7 @@ class Flow:
         if name in parameters(function) or name not in local_names(function):
             raise Refused(f"{self.line(target)}: `{name}` is not bound here only.")
         loads: list[ast.Name] = []
-        for one in ast.walk(function):
+        for one in walk(function):
             if not (isinstance(one, ast.Name) and one.id == name):
                 continue
             if isinstance(one.ctx, ast.Load):
@@ -369,7 +370,7 @@ class Flow:
         return render(self.source, node, {key: text for key, text in self.exchange.items() if key is not node})
 
     def _forget(self, outer: ast.AST) -> None:
-        for one in ast.walk(outer):
+        for one in walk(outer):
             self.exchange.pop(one, None)
 
     def tell(self, words: str) -> None:

@@ -22,6 +22,7 @@ from graphmend_lsp.mending.syntax.formatting import is_atom, render, settled_sty
 from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, Unreadable, read
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Assumption, Declined, Mend, TextEdit
 from graphmend_lsp.text import apply_edits
 
@@ -151,7 +152,7 @@ def _choose(place: Place) -> tuple[Mend | Declined, ...]:
 def _is_check(source: Source, test: ast.expr) -> bool:
     """Whether a condition is that of a branch that ends in an exception, behind what it says."""
     branch = source.statement(test)
-    return isinstance(branch, ast.If) and test in ast.walk(branch.test) and uses.ends(source, branch)
+    return isinstance(branch, ast.If) and test in walk(branch.test) and uses.ends(source, branch)
 
 
 def conditions(flow: Flow) -> Iterator[ast.expr]:
@@ -165,7 +166,7 @@ def conditions(flow: Flow) -> Iterator[ast.expr]:
 
 def _test_left(now: Source, wanted: set[str], functions: set[str]) -> ast.expr | None:
     """The first condition of the new text that a number decides."""
-    for one in ast.walk(now.tree):
+    for one in walk(now.tree):
         here = isinstance(one, (ast.If, ast.IfExp)) and getattr(now.function(one), "name", "") in functions
         if here and isinstance(one, (ast.If, ast.IfExp)) and type(one).__name__ + ast.dump(one.test) in wanted:
             return one.test

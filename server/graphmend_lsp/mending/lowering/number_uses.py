@@ -11,6 +11,7 @@ from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.scalars import read_of
 from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.source import Source
+from graphmend_lsp.mending.syntax.walk import walk
 
 TAKES_TENSOR = frozenset((
     "mul", "multiply", "add", "sub", "subtract", "div", "divide", "true_divide", "pow", "eq", "ne", "lt", "le", "gt", "ge",
@@ -52,7 +53,7 @@ def ends(source: Source, branch: ast.If) -> bool:
     """Whether a branch that nothing else stands beside ends in an exception, or in ``sys.exit``, behind other statements."""
     last = branch.body[-1]
     called = last.value if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call) else None
-    loops = any(isinstance(one, (ast.For, ast.While, ast.FunctionDef, ast.Lambda)) for one in ast.walk(branch))
+    loops = any(isinstance(one, (ast.For, ast.While, ast.FunctionDef, ast.Lambda)) for one in walk(branch))
     exits = called is not None and dotted(source, called.func) == "sys.exit"
     return not (branch.orelse or loops) and (exits or (isinstance(last, ast.Raise) and len(branch.body) > 1))
 

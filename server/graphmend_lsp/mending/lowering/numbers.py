@@ -25,6 +25,7 @@ from graphmend_lsp.mending.lowering.number_uses import scope_of
 from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, local_names, parameters
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Assumption, TextEdit
 
 _MIXED = "One side gives an int and the other a float; write both as floats."
@@ -284,7 +285,7 @@ def uses_of(source: Source, target: ast.IfExp) -> list[ast.expr]:
         raise Refused(f"Line {name.lineno}: `{name.id}` is not bound here only.")
     loads: list[ast.expr] = []
     others = False
-    for one in ast.walk(function):
+    for one in walk(function):
         if not (isinstance(one, ast.Name) and one.id == name.id) or one is name:
             continue
         if not isinstance(one.ctx, ast.Load):

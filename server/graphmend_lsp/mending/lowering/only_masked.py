@@ -21,6 +21,7 @@ from graphmend_lsp.mending.syntax.branches import comments_of
 from graphmend_lsp.mending.syntax.formatting import verbatim
 from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.source import Source
+from graphmend_lsp.mending.syntax.walk import walk
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _ADDING = frozenset(("to_padded_tensor",))  # elements that are not the operand's
@@ -37,7 +38,7 @@ def only_masked(source: Source, kinds: Kinds, target: ast.If) -> list[str] | Non
     if mask is None or target.orelse or kinds.of(mask) != "tensor" or source.code(target).startswith("elif"):
         return None
     function = source.function(target)
-    if function is None or any(isinstance(one, (ast.Global, ast.Nonlocal)) for one in ast.walk(function)):
+    if function is None or any(isinstance(one, (ast.Global, ast.Nonlocal)) for one in walk(function)):
         return None
     branch = _Branch(source, kinds, target, {mask.id}, set())
     if not branch.changes(target.body, must=True) or not branch.changed:
@@ -108,9 +109,9 @@ class _Branch:
         if function is None or read_after_block(self.source, self.target, name):
             return True
         around = [one for one in self.source.ancestors(self.target) if isinstance(one, (ast.For, ast.While))]
-        inner = [one for one in ast.walk(function) if isinstance(one, _SCOPES) and one is not function]
+        inner = [one for one in walk(function) if isinstance(one, _SCOPES) and one is not function]
         return bool(around) or any(
-            isinstance(node, ast.Name) and node.id == name for one in inner for node in ast.walk(one)
+            isinstance(node, ast.Name) and node.id == name for one in inner for node in walk(one)
         )
 
     def _fills(self, target: ast.Name, value: ast.expr) -> bool:

@@ -18,6 +18,7 @@ from graphmend_lsp.mending.syntax.formatting import dedented, first_line
 from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Site, Source, assigned, free_names, loaded, local_names
+from graphmend_lsp.mending.syntax.walk import walk
 
 _OF_THE_FRAME = frozenset(("super", "__class__", "locals", "globals", "vars", "dir", "eval", "exec"))
 
@@ -61,7 +62,7 @@ def run_of(
         _refuse(source, one, returns, closed)
     if not all(source.starts_line(one) for one in run):
         raise Refused("The statements share a line with others; put each on its own line.")
-    inside = {id(node) for one in run for node in ast.walk(one)}
+    inside = {id(node) for one in run for node in walk(one)}
     locals_ = _locals(source, function)
     stored = frozenset(name for one in run for name in assigned(one))
     _refuse_shared(source, function, run, stored, closed)
@@ -85,7 +86,7 @@ def run_of(
     if missing:
         raise Refused(f"`{missing[0]}` may have no value after these statements.")
     order = (["self"] if "self" in known else []) + [name for name in known if name != "self"]
-    calls = any(_calls_code(source, one) for statement in run for one in ast.walk(statement))
+    calls = any(_calls_code(source, one) for statement in run for one in walk(statement))
     return Run(run[0], run[-1], _text(source, run), tuple(order), gives, returns, calls)
 
 
@@ -97,8 +98,8 @@ def _refuse_shared(
     while (around := source.function(top)) is not None:
         top = around
     used = stored | {name for one in run for name in loaded(one)}
-    moved = {id(one) for statement in run for one in ast.walk(statement)} if closed else set()
-    for node in ast.walk(top):
+    moved = {id(one) for statement in run for one in walk(statement)} if closed else set()
+    for node in walk(top):
         if id(node) in moved and not isinstance(node, (ast.Global, ast.Nonlocal)):
             continue
         names = set(node.names) if isinstance(node, (ast.Global, ast.Nonlocal)) else set()
@@ -117,7 +118,7 @@ def _refuse_shared(
 def _may_be_bound(source: Source, function: Function, run: list[ast.stmt], name: str, inside: set[int]) -> bool:
     """Whether something outside of the statements may give a name a value before they run."""
     begin, turns = source.range(run[0])[0], _in_loop(source, function, run)
-    for one in ast.walk(function):
+    for one in walk(function):
         stored = isinstance(one, ast.Name) and one.id == name and not isinstance(one.ctx, ast.Load)
         if not stored and name not in (
             getattr(one, "name", None),
@@ -149,7 +150,7 @@ def _is_read(source: Source, function: Function, run: list[ast.stmt], name: str,
         return True
     return _in_loop(source, function, run) and any(
         isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load) and id(node) not in inside
-        for node in ast.walk(function)
+        for node in walk(function)
     )
 
 
@@ -182,15 +183,13 @@ def _calls_code(source: Source, node: ast.AST) -> bool:
 
 def _augmented(statement: ast.stmt) -> frozenset[str]:
     return frozenset(
-        one.target.id
-        for one in ast.walk(statement)
-        if isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name)
+        one.target.id for one in walk(statement) if isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name)
     )
 
 
 def _refuse(source: Source, statement: ast.stmt, returns: bool, closed: bool) -> None:
     out = {id(one) for one in leaving(statement) if not (returns and isinstance(one, ast.Return))}
-    for one in ast.walk(statement):
+    for one in walk(statement):
         if id(one) in out or isinstance(one, (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)):
             raise Refused(
                 f"`{first_line(source, one)}` leaves the statements, which a function of their own cannot do."

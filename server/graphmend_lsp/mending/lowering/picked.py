@@ -16,6 +16,7 @@ from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.imports import spell
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, parameters
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import TextEdit
 
 
@@ -121,7 +122,7 @@ def _shown(source: Source, node: ast.expr) -> ast.List | ast.Tuple | None:
     if function is not None and node.id in parameters(function):
         return None
     found: list[ast.expr] = []
-    for one in ast.walk(scope):
+    for one in walk(scope):
         if isinstance(one, ast.Name) and one.id == node.id:
             parent = source.parents.get(one)
             if isinstance(one.ctx, ast.Load):
@@ -163,7 +164,7 @@ def _refuse_writers(source: Source, subscript: ast.Subscript) -> None:
         raise Refused(f"Line {subscript.lineno}: `{text}` is a view of the tensor and is changed in place.")
     if isinstance(statement, ast.Subscript) and isinstance(statement.ctx, ast.Store):
         raise Refused(f"Line {subscript.lineno}: `{text}` is a view of the tensor and is changed in place.")
-    for one in ast.walk(function):
+    for one in walk(function):
         if changed := changed_by(one) & names:
             name = min(changed)
             raise Refused(f"Line {one.lineno}: `{name}` is changed in place, and `{text}` is a view.")  # type: ignore[attr-defined]

@@ -19,6 +19,7 @@ from graphmend_lsp.mending.syntax.break_site import Propose, answers_of
 from graphmend_lsp.mending.syntax.formatting import operand, render, settled_style
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source, Unreadable, local_names, parameters, read
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Declined, Mend
 from graphmend_lsp.text import apply_edits
 
@@ -112,7 +113,7 @@ def _list_of(source: Source, node: ast.AST) -> tuple[ast.Assign, str, ast.expr, 
 
 
 def _names(function: Function, name: str) -> list[ast.Name]:
-    return [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == name]
+    return [one for one in walk(function) if isinstance(one, ast.Name) and one.id == name]
 
 
 def _indexed(source: Source, function: str, name: str) -> ast.Subscript | None:

@@ -14,6 +14,7 @@ from graphmend_lsp.mending.syntax.outermost import Outermost
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source
 from graphmend_lsp.mending.syntax.support import is_supported, supported
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import TextEdit
 
 DATA = ("capture_scalar_outputs", "capture_dynamic_output_shape_ops")
@@ -114,7 +115,7 @@ def _scripting(source: Source) -> str | None:
     """What of `torch.jit` the file names that has to do with TorchScript; tracing runs Python code as it is."""
     if "jit" not in source.text.value:
         return None
-    for node in ast.walk(source.tree):
+    for node in walk(source.tree):
         if isinstance(node, ast.ImportFrom) and node.module == "torch.jit" and not node.level:
             used = [f"torch.jit.{one.name}" for one in node.names]
         elif isinstance(node, (ast.Name, ast.Attribute)) and not isinstance(source.parents.get(node), ast.Attribute):
@@ -191,7 +192,7 @@ def _is_ours(source: Source, decorator: ast.expr) -> bool:
 
 def _is_generator(source: Source, function: Function) -> bool:
     return any(
-        isinstance(one, (ast.Yield, ast.YieldFrom)) and source.function(one) is function for one in ast.walk(function)
+        isinstance(one, (ast.Yield, ast.YieldFrom)) and source.function(one) is function for one in walk(function)
     )
 
 

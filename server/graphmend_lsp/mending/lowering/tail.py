@@ -14,6 +14,7 @@ from graphmend_lsp.mending.facts.later import later
 from graphmend_lsp.mending.lowering.capture import Captured, Replacement, capture
 from graphmend_lsp.mending.syntax.edits import comments, insert_after, insert_before, remove, replace
 from graphmend_lsp.mending.syntax.source import Function, Source, local_names
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import TextEdit
 
 
@@ -125,7 +126,7 @@ def leaves(statement: ast.AST) -> ast.stmt | None:
 
 def _exits(source: Source, function: Function, items: Sequence[Item], staying: Sequence[ast.stmt]) -> str | None:
     if isinstance(function, ast.AsyncFunctionDef) or any(
-        isinstance(one, (ast.Yield, ast.YieldFrom)) and source.function(one) is function for one in ast.walk(function)
+        isinstance(one, (ast.Yield, ast.YieldFrom)) and source.function(one) is function for one in walk(function)
     ):
         return f"`{function.name}` is a generator or a coroutine, which has no single end."
     block = function.body

@@ -11,12 +11,13 @@ from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.syntax.branches import returns
 from graphmend_lsp.mending.syntax.formatting import render
 from graphmend_lsp.mending.syntax.source import Source, loaded
+from graphmend_lsp.mending.syntax.walk import walk
 
 
 def read_by(node: ast.AST) -> frozenset[str]:
     """The names and ``self.name``s that an expression or statement reads; ``self.*`` where a method may read any."""
     found = set(loaded(node))
-    for one in ast.walk(node):
+    for one in walk(node):
         if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load) and isinstance(one.value, ast.Name):
             found.add(f"{one.value.id}.{one.attr}")
         if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and is_self(one.func.value):
@@ -37,7 +38,7 @@ def stored_names(target: ast.expr) -> frozenset[str]:
     """The names and attributes that a target binds."""
     return frozenset(
         one.id if isinstance(one, ast.Name) else ast.unparse(one)
-        for one in ast.walk(target)
+        for one in walk(target)
         if isinstance(one, (ast.Name, ast.Attribute)) and isinstance(one.ctx, ast.Store)
     )
 
@@ -45,15 +46,13 @@ def stored_names(target: ast.expr) -> frozenset[str]:
 def stored_attributes(node: ast.AST) -> frozenset[str]:
     """The attributes that a statement stores in."""
     return frozenset(
-        ast.unparse(one) for one in ast.walk(node) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)
+        ast.unparse(one) for one in walk(node) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)
     )
 
 
 def may_return(one: ast.If) -> bool:
     """Whether one way through an ``if`` returns and another goes on."""
-    return any(isinstance(node, ast.Return) for node in ast.walk(one)) and not (
-        returns(one.body) and returns(one.orelse)
-    )
+    return any(isinstance(node, ast.Return) for node in walk(one)) and not (returns(one.body) and returns(one.orelse))
 
 
 def holder_of(source: Source, target: ast.Subscript) -> str:

@@ -16,6 +16,7 @@ from graphmend_lsp.mending.lowering.conditions import Test
 from graphmend_lsp.mending.syntax.formatting import render
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Source, assigned, loaded, parameters
+from graphmend_lsp.mending.syntax.walk import walk
 
 _METHODS_THAT_ACT = frozenset(("__post_init__", "__init__", "__new__", "__setattr__", "__getattribute__"))
 _READING = ("len", "zip", "enumerate", "reversed", "sum", "tuple", "list")
@@ -142,7 +143,7 @@ def opened(source: Source, name: str, like: Tree, before: ast.stmt) -> Tree | No
     each = over_each(like)
     if each and each[1] != name:
         return None
-    for one in ast.walk(function):
+    for one in walk(function):
         if isinstance(one, (ast.Global, ast.Nonlocal)) and name in one.names:
             return None
         if isinstance(one, ast.stmt) and not hasattr(one, "body") and name in assigned(one):
@@ -182,7 +183,7 @@ def held_item(source: Source, element: ast.Subscript, before: ast.stmt) -> ast.e
     shape = shape_of(source, made) if made is not None else None
     if shape is None or shape.fields[0] not in ("list", "dict") or repr(index.value) not in shape.fields[1:]:
         return None
-    for one in ast.walk(function):
+    for one in walk(function):
         if not (isinstance(one, ast.Name) and one.id == name.id):
             continue
         parent = source.parents.get(one)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.imports import add_function, dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned, local_names
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import TextEdit
 
 _CALL_NOTHING = frozenset(
@@ -93,7 +94,7 @@ def _is_followed(source: Source, function: Function) -> bool:
 
 def _own(statement: ast.stmt) -> list[ast.AST]:
     """A statement of the module with what runs with it."""
-    return [statement] if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)) else list(ast.walk(statement))
+    return [statement] if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)) else list(walk(statement))
 
 
 def _calls_nothing(source: Source, decorator: ast.expr) -> bool:

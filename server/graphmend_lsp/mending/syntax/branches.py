@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.formatting import operand
 from graphmend_lsp.mending.syntax.source import Source
+from graphmend_lsp.mending.syntax.walk import walk
 
 
 def branch_of(source: Source, node: ast.AST) -> ast.If | ast.While | ast.IfExp | ast.BoolOp | ast.Compare | None:
@@ -64,7 +65,7 @@ def comments_of(source: Source, *roots: ast.stmt) -> dict[ast.stmt, tuple[str, .
     """
     start, end = source.range(roots[0])[0], source.range(roots[-1])[1]
     leaves = sorted(
-        (node for root in roots for node in ast.walk(root) if isinstance(node, ast.stmt) and not hasattr(node, "body")),
+        (node for root in roots for node in walk(root) if isinstance(node, ast.stmt) and not hasattr(node, "body")),
         key=lambda node: source.range(node),
     )
     found: dict[ast.stmt, tuple[str, ...]] = {}

@@ -9,6 +9,7 @@ import ast
 
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Source, local_names
+from graphmend_lsp.mending.syntax.walk import walk
 
 _RESUMED = frozenset(("no_grad", "enable_grad", "set_grad_enabled", "inference_mode", "autocast", "record_function", "profile",
                       "nullcontext", "sdpa_kernel"))  # fmt: skip
@@ -56,22 +57,20 @@ def _own_lets_through(source: Source, called: ast.Name) -> bool:
         exits = [method for method in one.body if isinstance(method, ast.FunctionDef) and method.name == "__exit__"]
         return len(exits) == 1 and all(
             value is None or (isinstance(value, ast.Constant) and not value.value)
-            for value in (node.value for node in ast.walk(exits[0]) if isinstance(node, ast.Return))
+            for value in (node.value for node in walk(exits[0]) if isinstance(node, ast.Return))
         )
     if isinstance(one, ast.FunctionDef):
         marked = any("contextmanager" in source.code(mark) for mark in one.decorator_list)
-        return marked and not any(_ends_exceptions(source, node) for node in ast.walk(one))
+        return marked and not any(_ends_exceptions(source, node) for node in walk(one))
     return isinstance(one, ast.Assign) and isinstance(one.value, ast.Call) and _lets_through(source, one.value)
 
 
 def _ends_exceptions(source: Source, node: ast.AST) -> bool:
     """Whether a statement around a ``yield`` may end an exception that comes out of it."""
-    if not any(isinstance(one, (ast.Yield, ast.YieldFrom)) for one in ast.walk(node)):
+    if not any(isinstance(one, (ast.Yield, ast.YieldFrom)) for one in walk(node)):
         return False
     if isinstance(node, ast.Try):
-        return bool(node.handlers) or any(
-            isinstance(one, ast.Return) for line in node.finalbody for one in ast.walk(line)
-        )
+        return bool(node.handlers) or any(isinstance(one, ast.Return) for line in node.finalbody for one in walk(line))
     return isinstance(node, ast.With) and may_swallow(source, node)
 
 
@@ -79,6 +78,5 @@ def _binds(statement: ast.stmt, name: str) -> bool:
     if isinstance(statement, (ast.ClassDef, ast.FunctionDef)):
         return statement.name == name
     return any(
-        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
-        for node in ast.walk(statement)
+        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store) for node in walk(statement)
     )

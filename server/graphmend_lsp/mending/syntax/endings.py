@@ -9,18 +9,19 @@ import ast
 
 from graphmend_lsp.mending.syntax.contexts import may_swallow
 from graphmend_lsp.mending.syntax.imports import is_builtin
-from graphmend_lsp.mending.syntax.source import Source, assigned
+from graphmend_lsp.mending.syntax.source import Source, assigned, kept
+from graphmend_lsp.mending.syntax.walk import walk
 
 
 def leaving(statement: ast.AST) -> list[ast.AST]:
     """Every ``return`` in a statement, and every ``break`` and ``continue`` of a loop around it."""
-    inner = [one for one in ast.walk(statement) if isinstance(one, (ast.For, ast.While))]
-    held = {id(node) for one in inner for line in one.body for node in ast.walk(line)}
-    functions = [one for one in ast.walk(statement) if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))]
-    own = {id(node) for one in functions for line in one.body for node in ast.walk(line)}
+    inner = [one for one in walk(statement) if isinstance(one, (ast.For, ast.While))]
+    held = {id(node) for one in inner for line in one.body for node in walk(line)}
+    functions = [one for one in walk(statement) if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    own = {id(node) for one in functions for line in one.body for node in walk(line)}
     return [
         one
-        for one in ast.walk(statement)
+        for one in walk(statement)
         if id(one) not in own
         and (isinstance(one, ast.Return) or (isinstance(one, (ast.Break, ast.Continue)) and id(one) not in held))
     ]
@@ -70,11 +71,12 @@ def sets(source: Source, statement: ast.stmt) -> frozenset[str]:
         return frozenset({statement.name})
     if hasattr(statement, "body") or isinstance(statement, (ast.Delete, ast.Assert)):  # an assertion may be left out
         return frozenset()
-    maybe = {name for one in ast.walk(statement) if isinstance(one, ast.NamedExpr) for name in assigned(one.target)}
+    maybe = {name for one in walk(statement) if isinstance(one, ast.NamedExpr) for name in assigned(one.target)}
     empty = isinstance(statement, ast.AnnAssign) and statement.value is None
     return frozenset() if empty else (assigned(statement) - maybe) | _named(statement)
 
 
+@kept
 def _named(node: ast.AST) -> frozenset[str]:
     """The names that ``:=`` surely gives a value when a node is evaluated."""
     surely: list[ast.AST]

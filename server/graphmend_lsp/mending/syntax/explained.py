@@ -13,6 +13,7 @@ from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.soundness import Region, new_regions
 from graphmend_lsp.mending.syntax.source import Source, read
 from graphmend_lsp.mending.syntax.support import is_supported
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import TextEdit
 from graphmend_lsp.text import OverlappingEditsError, apply_edits
 
@@ -87,9 +88,7 @@ def _is_doubled(new: Source, node: ast.Call) -> bool:
     if dotted(new, node.func) != "torch.where" or len(node.args) != 3:
         return False
     test = ast.dump(node.args[0])
-    inner = (
-        one for side in node.args[1:] for one in ast.walk(side) if isinstance(one, ast.Call) and len(one.args) == 3
-    )
+    inner = (one for side in node.args[1:] for one in walk(side) if isinstance(one, ast.Call) and len(one.args) == 3)
     return any(
         dotted(new, one.func) == "torch.where"
         and ast.dump(one.args[0]) == test
@@ -115,7 +114,7 @@ def _line(new: Source, node: ast.AST) -> int:
     statement = new.statement(node)
     assert statement is not None
     for one in getattr(statement, "decorator_list", ()):
-        if any(part is node for part in ast.walk(one)):
+        if any(part is node for part in walk(one)):
             return new.text.value.rindex("@", 0, new.range(one)[0])
     return new.range(statement)[0]
 
@@ -125,7 +124,7 @@ def _is_explained(new: Source, at: int) -> bool:
     line = new.text.position(at).line
     if line > 1 and new.text.line(line - 1).lstrip().startswith("#"):
         return True
-    for one in ast.walk(new.tree):
+    for one in walk(new.tree):
         if isinstance(one, ast.FunctionDef) and one.decorator_list and ast.get_docstring(one) is not None:
             marks = [mark for mark in one.decorator_list if "operator" in new.code(mark)]
             if any(new.text.value.rindex("@", 0, new.range(mark)[0]) == at for mark in marks):

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from graphmend_lsp.mending.syntax.edits import end_of_line
 from graphmend_lsp.mending.syntax.import_block import import_edit
 from graphmend_lsp.mending.syntax.source import Bound, Function, Source, assigned, local_names
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import TextEdit
 
 
@@ -111,7 +112,7 @@ def _needed(source: Source, lines: Sequence[str]) -> int:
     for one in ast.parse("\n".join(lines)).body:
         if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)):
             parts = (*one.decorator_list, *one.args.defaults, *filter(None, one.args.kw_defaults))
-            names |= {name.id for part in parts for name in ast.walk(part) if isinstance(name, ast.Name)}
+            names |= {name.id for part in parts for name in walk(part) if isinstance(name, ast.Name)}
     first: dict[str, int] = {}
     for index, statement in enumerate(source.tree.body):
         for name in _imported([statement]).keys() & names:
@@ -172,7 +173,7 @@ def _is_guarded_import(statement: ast.stmt) -> bool:
     """``try: import x`` or ``if TYPE_CHECKING: import x`` and the like, with only imports and assignments inside."""
     if not isinstance(statement, (ast.Try, ast.If)):
         return False
-    inner = [one for one in ast.walk(statement) if isinstance(one, ast.stmt) and one is not statement]
+    inner = [one for one in walk(statement) if isinstance(one, ast.stmt) and one is not statement]
     allowed = (ast.Import, ast.ImportFrom, ast.Pass, ast.Assign, ast.If, ast.Try)
     return all(isinstance(one, allowed) for one in inner) and any(
         isinstance(one, (ast.Import, ast.ImportFrom)) for one in inner
@@ -230,7 +231,7 @@ def _assigned_without_imports(statement: ast.stmt) -> frozenset[str]:
             one.id
             for part in ast.iter_child_nodes(statement)
             if not isinstance(part, (ast.stmt, ast.ExceptHandler))
-            for one in ast.walk(part)
+            for one in walk(part)
             if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
         )
     return assigned(statement)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from graphmend_lsp.mending.syntax.soundness import Region, new_regions, touches, whole
 from graphmend_lsp.mending.syntax.source import Source, Unreadable, read
 from graphmend_lsp.mending.syntax.support import is_alias
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Mend, NewName, TextEdit
 from graphmend_lsp.text import apply_edits
 
@@ -51,7 +52,7 @@ def _bound(source: Source, regions: Sequence[Region]) -> Iterator[tuple[str, ast
         start, end = whole(source, statement)
         if not any(touches(region, start, end) for region in regions):
             continue
-        for node in ast.walk(statement):
+        for node in walk(statement):
             if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
                 yield node.id, node
             elif isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):

@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from graphmend_lsp.mending.rule import DEFAULT_STYLE, Style
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Belief, Span
 from graphmend_lsp.text import Text
 from graphmend_lsp.values import FileFacts
@@ -63,6 +64,7 @@ class _Known:
 
     nodes: tuple[ast.AST, ...] = ()
     names: frozenset[str] = frozenset()
+    ranges: dict[ast.AST, tuple[int, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -126,8 +128,11 @@ class Source:
 
     def range(self, node: ast.AST) -> tuple[int, int]:
         """The offsets of a node in the text, half-open."""
-        span = self.span(node)
-        return self.text.offset(span.start), self.text.offset(span.end)
+        found = self.known.ranges.get(node)
+        if found is None:
+            span = self.span(node)
+            found = self.known.ranges[node] = self.text.offset(span.start), self.text.offset(span.end)
+        return found
 
     def between(self, start: int, end: int) -> Span:
         """The span of two offsets."""
@@ -301,27 +306,27 @@ def _parents(tree: ast.Module) -> dict[ast.AST, ast.AST]:
     return found
 
 
-def _kept(find: Callable[[AnyNode], frozenset[str]]) -> Callable[[AnyNode], frozenset[str]]:
+def kept(find: Callable[[AnyNode], frozenset[str]]) -> Callable[[AnyNode], frozenset[str]]:
     """A function of nodes, which nothing changes once they are parsed, that finds each node's names once."""
     known: WeakKeyDictionary[ast.AST, frozenset[str]] = WeakKeyDictionary()
 
     @wraps(find)
-    def kept(node: AnyNode) -> frozenset[str]:
+    def once(node: AnyNode) -> frozenset[str]:
         found = known.get(node)
         if found is None:
             found = known[node] = find(node)
         return found
 
-    return kept
+    return once
 
 
-@_kept
+@kept
 def loaded(node: ast.AST) -> frozenset[str]:
     """The names that are read anywhere in a node, nested functions and comprehensions included."""
-    return frozenset(one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load))
+    return frozenset(one.id for one in walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load))
 
 
-@_kept
+@kept
 def assigned(node: ast.AST) -> frozenset[str]:
     """The names that running a node (a statement or an expression) binds in its own scope; deleted ones too."""
     found: set[str] = set()
@@ -345,7 +350,7 @@ def assigned(node: ast.AST) -> frozenset[str]:
         elif type(one).__name__ == "MatchMapping" and isinstance(rest := getattr(one, "rest", None), str):
             found.add(rest)
         if isinstance(one, _COMPREHENSIONS):
-            stack.extend(walrus.target for walrus in ast.walk(one) if isinstance(walrus, ast.NamedExpr))
+            stack.extend(walrus.target for walrus in walk(one) if isinstance(walrus, ast.NamedExpr))
             continue
         stack.extend(ast.iter_child_nodes(one))
     return frozenset(found)
@@ -358,7 +363,7 @@ def parameters(function: Scope) -> frozenset[str]:
     return frozenset(one.arg for one in (*a.posonlyargs, *a.args, *a.kwonlyargs, *rest))
 
 
-@_kept
+@kept
 def local_names(function: Function) -> frozenset[str]:
     """The names that are local to a function: parameters and what its body binds, less ``global``/``nonlocal`` ones."""
     bound: set[str] = set(parameters(function))
@@ -366,12 +371,12 @@ def local_names(function: Function) -> frozenset[str]:
     for statement in function.body:
         bound |= assigned(statement)
         foreign |= {
-            name for one in ast.walk(statement) if isinstance(one, (ast.Global, ast.Nonlocal)) for name in one.names
+            name for one in walk(statement) if isinstance(one, (ast.Global, ast.Nonlocal)) for name in one.names
         }
     return frozenset(bound - foreign)
 
 
-@_kept
+@kept
 def free_names(function: Scope) -> frozenset[str]:
     """The names a function reads from outside it."""
     if isinstance(function, ast.Lambda):

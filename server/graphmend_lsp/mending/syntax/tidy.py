@@ -9,6 +9,7 @@ from textwrap import dedent
 from graphmend_lsp.mending.syntax.formatting import line_limit
 from graphmend_lsp.mending.syntax.soundness import new_regions
 from graphmend_lsp.mending.syntax.source import Source
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.mending.syntax.wrapping import arguments, layout
 from graphmend_lsp.model import TextEdit
 from graphmend_lsp.text import OverlappingEditsError, Text, apply_edits
@@ -48,7 +49,7 @@ def _statement(text: str, line: int) -> str | None:
         return None
     around = [
         node
-        for node in ast.walk(tree)
+        for node in walk(tree)
         if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno)
     ]
     return ast.dump(min(around, key=lambda node: (node.end_lineno or node.lineno) - node.lineno, default=tree))

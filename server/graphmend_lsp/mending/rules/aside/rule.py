@@ -42,6 +42,7 @@ from graphmend_lsp.mending.syntax.edits import one_line
 from graphmend_lsp.mending.syntax.formatting import first_line, goes_over_lines, line_limit, name_for
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, Unreadable, assigned, loaded, read
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.mending.syntax.wrapping import layout
 from graphmend_lsp.model import Declined, Mend, Span, TextEdit
 
@@ -63,7 +64,7 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
         return ()
     if not all(source.starts_line(one) for one in target.body):
         raise Refused("The statements share a line with others; put each on its own line.")
-    if any(goes_over_lines(source, one) for one in ast.walk(target)):
+    if any(goes_over_lines(source, one) for one in walk(target)):
         raise Refused("A string over several lines stands in a part that would move.")
     _refuse_changed(source, target, messages)
     said = []
@@ -83,7 +84,7 @@ def _refuse_changed(source: Source, target: ast.If, messages: Sequence[ast.stmt]
     for at, one in enumerate(target.body):
         before = [each for each in target.body[:at] if each not in messages]
         changed = {name for each in before for name in assigned(each)}
-        nodes = [node for each in before for node in ast.walk(each)]
+        nodes = [node for each in before for node in walk(each)]
         changed |= {name for node in nodes for name in changed_by(node)}
         changed |= {name for node in nodes if _is_stored(node) for name in loaded(node)}
         if one in messages and (names := sorted(loaded(one) & changed)):
@@ -217,10 +218,10 @@ def _with_name(part: str, test: ast.expr, name: str) -> str | None:
     for statement in ast.parse(part).body:
         found += [
             (one.lineno, one.col_offset, one.end_col_offset or 0)
-            for one in ast.walk(statement)
+            for one in walk(statement)
             if isinstance(one, ast.expr) and ast.dump(one) == wanted and one.lineno == one.end_lineno
         ]
-        if of & {*assigned(statement), *(each for one in ast.walk(statement) for each in changed_by(one))}:
+        if of & {*assigned(statement), *(each for one in walk(statement) for each in changed_by(one))}:
             break
     lines = part.split("\n")
     for number, start, end in sorted(found, reverse=True):

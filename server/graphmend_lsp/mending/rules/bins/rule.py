@@ -37,6 +37,7 @@ from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.imports import dotted, spell
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Declined, Mend
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
@@ -119,7 +120,7 @@ def _is_below(source: Source, values: ast.expr, bins: ast.expr, at: ast.AST) -> 
     if isinstance(values, ast.Name):
         statement = source.statement(at)
         value = last_value(source, values.id, statement) if statement is not None else None
-        bound = {one.id for one in ast.walk(bins) if isinstance(one, ast.Name)}
+        bound = {one.id for one in walk(bins) if isinstance(one, ast.Name)}
         return value is not None and not bound and _is_below(source, value, bins, value)
     if isinstance(values, ast.BinOp) and isinstance(values.op, ast.Mod):
         return _at_most(values.right, bins, 0)
@@ -168,4 +169,4 @@ def _number(node: ast.expr) -> int | None:
 
 
 def _calls(node: ast.expr) -> bool:
-    return any(isinstance(one, ast.Call) for one in ast.walk(node))
+    return any(isinstance(one, ast.Call) for one in walk(node))

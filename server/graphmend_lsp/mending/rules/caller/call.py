@@ -15,6 +15,7 @@ from graphmend_lsp.mending.syntax.formatting import render
 from graphmend_lsp.mending.syntax.imports import binding
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source, loaded, read
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Frame
 
 
@@ -85,14 +86,14 @@ def _refuse_others(request: Request, source: Source, call: ast.Call, callee: Fun
 def _refuse_overrides(request: Request, source: Source, home: ast.ClassDef, callee: Function) -> None:
     if sum(isinstance(one, ast.ClassDef) and one.name == home.name for one in source.nodes) > 1:
         raise Refused(f"There are several classes named `{home.name}`.")
-    own = [getattr(part, "name", "") for part in ast.walk(home)]
+    own = [getattr(part, "name", "") for part in walk(home)]
     if own.count(callee.name) > 1 or "__call__" in own:
         raise Refused(f"`{home.name}` decides in another way than by the name what is called.")
     classes = [
         part
         for path, text in request.sources.items()
         if isinstance(one := source if path == source.path else read(path, text), Source)
-        for part in ast.walk(one.tree)
+        for part in walk(one.tree)
         if isinstance(part, ast.ClassDef)
     ]
     for part in _in_front(classes, home):
@@ -119,9 +120,9 @@ def _last(base: ast.expr) -> str:
 
 def _values(owner: ast.ClassDef, attribute: str) -> Iterator[ast.expr | None]:
     """What a class stores in an attribute of its own; None for anything but a plain assignment."""
-    for one in ast.walk(owner):
+    for one in walk(owner):
         if isinstance(one, ast.Attribute) and one.attr == attribute and isinstance(one.ctx, (ast.Store, ast.Del)):
-            stores = [part for part in ast.walk(owner) if isinstance(part, ast.Assign) and one in part.targets]
+            stores = [part for part in walk(owner) if isinstance(part, ast.Assign) and one in part.targets]
             yield stores[0].value if stores else None
 
 
@@ -173,6 +174,4 @@ def _is_own(node: ast.expr) -> bool:
 
 def _stored(tree: ast.Module) -> frozenset[str]:
     """The names that are bound by anything but a definition, anywhere in a file."""
-    return frozenset(
-        one.id for one in ast.walk(tree) if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)
-    )
+    return frozenset(one.id for one in walk(tree) if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load))

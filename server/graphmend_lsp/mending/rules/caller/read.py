@@ -13,6 +13,7 @@ from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, local_names, parameters
+from graphmend_lsp.mending.syntax.walk import walk
 
 Known = dict[str, ast.expr | None]
 """The names that are bound in front of a read, with their values; None for a parameter that may keep what it was given."""
@@ -48,7 +49,7 @@ def read_in(source: Source, statement: ast.Assign, name: str, call: Call) -> str
 
 def _text(source: Source, node: ast.expr, known: Known, call: Call) -> str:
     exchange: dict[ast.AST, str] = {}
-    for one in ast.walk(node):
+    for one in walk(node):
         if isinstance(one, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
             raise Refused(f"`{render(source, one)}` has its own names.")
         if isinstance(one, ast.Name):

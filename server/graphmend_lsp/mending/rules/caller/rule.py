@@ -43,6 +43,7 @@ from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.mending.syntax.formatting import layout, line_limit, render
 from graphmend_lsp.mending.syntax.source import Function, Source
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Declined, Mend
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
@@ -65,8 +66,8 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
 
 def _mend(source: Source, statement: ast.Assign, name: str, number: ast.expr, call: Call) -> Mend:
     read = read_in(source, statement, name, call)
-    taken = {one.id for one in ast.walk(call.caller) if isinstance(one, ast.Name)} | {
-        one.arg for one in ast.walk(call.caller) if isinstance(one, ast.arg)
+    taken = {one.id for one in walk(call.caller) if isinstance(one, ast.Name)} | {
+        one.arg for one in walk(call.caller) if isinstance(one, ast.arg)
     }
     given = source.fresh(name) if name in taken else name
     limit = line_limit(source)

@@ -65,6 +65,7 @@ from graphmend_lsp.mending.rules.capture.examples import EXAMPLES, REFUSALS
 from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.mending.syntax.outermost import Outermost, below_wrappers
 from graphmend_lsp.mending.syntax.refused import Refused
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Declined, Mend
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
@@ -116,7 +117,7 @@ def _mend(place: Place, found: Outermost, settings: tuple[str, ...]) -> Mend:
 def _refuse_loop(place: Place) -> None:
     """Refuse a number that decides how often a loop runs: TorchDynamo traces no such loop, with any setting."""
     tests = [one.test for one in place.source.ancestors(place.node) if isinstance(one, ast.While)]
-    if any(place.node is one or place.node in ast.walk(one) for one in tests):
+    if any(place.node is one or place.node in walk(one) for one in tests):
         raise Refused("The number decides how often a loop runs, and TorchDynamo traces no such loop.")
 
 

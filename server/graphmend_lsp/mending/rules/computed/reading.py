@@ -16,6 +16,7 @@ from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, assigned, local_names
+from graphmend_lsp.mending.syntax.walk import walk
 
 Kind = Literal["int", "float", "bool", "number", "element", "list", "text"]
 """``number`` is an int or a float, and an ``element`` may be a flag, too, as the tensors tell that it comes from."""
@@ -239,7 +240,7 @@ class Reading:
             return value if isinstance(value, ast.Tuple) else None
         if not isinstance(value, (ast.List, ast.Tuple, ast.Dict)):
             return None
-        for one in ast.walk(self.source.tree):
+        for one in walk(self.source.tree):
             if isinstance(one, ast.Name) and one.id == node.id and isinstance(one.ctx, ast.Load):
                 parent = self.source.parents.get(one)
                 read = isinstance(parent, ast.Subscript) and parent.value is one and isinstance(parent.ctx, ast.Load)
@@ -310,7 +311,7 @@ def _counted(form: Form) -> Form:
 
 def _reads(source: Source, node: ast.AST) -> bool:
     """Whether an expression takes a value out of a tensor on its way."""
-    calls = [one.func for one in ast.walk(node) if isinstance(one, ast.Call)]
+    calls = [one.func for one in walk(node) if isinstance(one, ast.Call)]
     return any(
         (isinstance(one, ast.Attribute) and one.attr in ("item", "tolist"))
         or (dotted(source, one) or "").startswith("math.")

@@ -56,6 +56,7 @@ from graphmend_lsp.mending.syntax.outermost import below_wrappers
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, loaded
 from graphmend_lsp.mending.syntax.support import supported
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Declined, Mend, TextEdit
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
@@ -93,7 +94,7 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
     marked = has_settings(outer, DATA)
     if not marked:
         refuse_undecorated(outer)
-    cautions = list(cautions_of(place, outer, frozenset({found.node}), frozenset(ast.walk(found.node))))
+    cautions = list(cautions_of(place, outer, frozenset({found.node}), frozenset(walk(found.node))))
     text = render(source, found.node)
     if _may_be_long(found):
         cautions.append(f"`{text}` may have more than 64 bits, where the operator raises.")
@@ -174,7 +175,7 @@ def _used(source: Source, node: ast.expr) -> ast.stmt:
         one = parent
     if isinstance(statement, ast.Return):
         return statement
-    names = {one.id for target in _targets(statement) for one in ast.walk(target) if isinstance(one, ast.Name)}
+    names = {one.id for target in _targets(statement) for one in walk(target) if isinstance(one, ast.Name)}
     function = source.function(node)
     kept = any(isinstance(one, (ast.Subscript, ast.Attribute)) for one in _targets(statement))
     if function is None or statement is None or not (kept or names & loaded_elsewhere(function, statement)):
@@ -184,10 +185,10 @@ def _used(source: Source, node: ast.expr) -> ast.stmt:
 
 def loaded_elsewhere(function: ast.AST, statement: ast.stmt) -> frozenset[str]:
     """The names that a function reads outside of a statement, which it may also read in another turn of a loop."""
-    own = {id(one) for one in ast.walk(statement)}
+    own = {id(one) for one in walk(statement)}
     return frozenset(
         one.id
-        for one in ast.walk(function)
+        for one in walk(function)
         if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and id(one) not in own
     )
 
@@ -298,6 +299,6 @@ def _refuse_locals(source: Source, found: _Found, names: list[str]) -> None:
 
 def _word(node: ast.expr) -> str:
     """A word for what an expression computes, from the call that stands outermost."""
-    called = [one.func for one in ast.walk(node) if isinstance(one, ast.Call)]
+    called = [one.func for one in walk(node) if isinstance(one, ast.Call)]
     names = [one.attr if isinstance(one, ast.Attribute) else getattr(one, "id", "item") for one in called]
     return next((one for one in names if one not in ("item", "tolist")), "number")

@@ -50,6 +50,7 @@ from graphmend_lsp.mending.syntax.formatting import render
 from graphmend_lsp.mending.syntax.imports import spell
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Declined, Mend, TextEdit
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
@@ -111,7 +112,7 @@ def _is_heavy(source: Source, side: ast.AST) -> bool:
     """Whether a side calls a submodule, or an operation whose gradient `torch.where` may make NaN when it is not taken."""
     return calls_own(source, side) or any(
         isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr in _SINGULAR
-        for one in ast.walk(side)
+        for one in walk(side)
     )
 
 
@@ -175,7 +176,7 @@ class _Mending:
         if not self.source.starts_line(self.root):
             raise Refused("The branch shares its line with other code; give it its own line.")
         function = self.source.function(self.target)
-        if any(isinstance(one, (ast.Yield, ast.YieldFrom, ast.Await)) for one in ast.walk(function or self.root)):
+        if any(isinstance(one, (ast.Yield, ast.YieldFrom, ast.Await)) for one in walk(function or self.root)):
             raise Refused("`torch.cond` cannot stand in a generator or a coroutine.")
 
     def _test(self, test: ast.expr) -> Test:

@@ -13,6 +13,7 @@ from graphmend_lsp.mending.syntax.endings import leaving, sets
 from graphmend_lsp.mending.syntax.formatting import first_line
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source
+from graphmend_lsp.mending.syntax.walk import walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +69,8 @@ def _results(region: Region, at: ast.If, other: Sequence[ast.stmt]) -> tuple[str
     """The names that the sides assign and that are used outside of the branch, in the order of the text."""
     source = region.source
     function = source.function(at)
-    inside = {id(node) for side in (at.body, other) for one in side for node in ast.walk(one)}
-    outside = [node for node in (ast.walk(function) if function is not None else ()) if id(node) not in inside]
+    inside = {id(node) for side in (at.body, other) for one in side for node in walk(one)}
+    outside = [node for node in (walk(function) if function is not None else ()) if id(node) not in inside]
     used = {node.id for node in outside if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)}
     used |= {
         node.target.id for node in outside if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)
@@ -78,7 +79,7 @@ def _results(region: Region, at: ast.If, other: Sequence[ast.stmt]) -> tuple[str
         isinstance(one, (ast.For, ast.AsyncFor, ast.While)) for one in source.ancestors(at)
     ):  # the next turn reads it
         used |= {name for side in (at.body, other) for name in assigned_in(side) if reads_first(side, name)}
-    for node in ast.walk(function or at):
+    for node in walk(function or at):
         if isinstance(node, (ast.Global, ast.Nonlocal)) and set(node.names) & (
             assigned_in(at.body) | assigned_in(other)
         ):

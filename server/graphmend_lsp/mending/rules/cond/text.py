@@ -20,6 +20,7 @@ from graphmend_lsp.mending.syntax.compiled_branch import behind_colon, line_star
 from graphmend_lsp.mending.syntax.formatting import line_limit, operand, render, verbatim
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import TextEdit
 
 
@@ -164,8 +165,7 @@ class Writer:
             ):
                 return not alias(one.value)
             if any(
-                isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
-                for node in ast.walk(one)
+                isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store) for node in walk(one)
             ):
                 return True
         return False

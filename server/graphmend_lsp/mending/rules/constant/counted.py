@@ -18,6 +18,7 @@ from graphmend_lsp.mending.syntax.imports import add_function, dotted, is_bound,
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, assigned, parameters
 from graphmend_lsp.mending.syntax.support import supported
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Mend
 
 _PAIRS = frozenset((
@@ -104,7 +105,7 @@ def _around(source: Source, place: Place) -> tuple[ast.Call, ast.expr, Kind] | N
     """The call at the break, the expression around it that follows from it alone, and what that gives."""
     if isinstance(place.node, ast.stmt) and hasattr(place.node, "body"):
         return None
-    for call in ast.walk(place.site.statement):
+    for call in walk(place.site.statement):
         if not isinstance(call, ast.Call):
             continue
         name = dotted(source, call.func)
@@ -114,7 +115,7 @@ def _around(source: Source, place: Place) -> tuple[ast.Call, ast.expr, Kind] | N
             whole, kind = _climbed(source, call, "pair" if name in _PAIRS else "array")
         else:
             continue
-        if place.node in ast.walk(whole) or call in ast.walk(place.node):
+        if place.node in walk(whole) or call in walk(place.node):
             return call, whole, kind
     return None
 
@@ -228,8 +229,8 @@ def _is_whole(source: Source, name: ast.Name) -> bool:
 def _imports(source: Source, whole: ast.expr, given: tuple[str, ...]) -> list[str] | None:
     """The imports that the expression has from functions around it; None where a name of it is no import of the file's."""
     found: list[str] = []
-    for name in dict.fromkeys(one.id for one in ast.walk(whole) if isinstance(one, ast.Name)):
-        node = next(one for one in ast.walk(whole) if isinstance(one, ast.Name) and one.id == name)
+    for name in dict.fromkeys(one.id for one in walk(whole) if isinstance(one, ast.Name)):
+        node = next(one for one in walk(whole) if isinstance(one, ast.Name) and one.id == name)
         if name in given or (not is_bound(source, name, node) and is_builtin(source, node, name)):
             continue
         if dotted(source, node) is None:

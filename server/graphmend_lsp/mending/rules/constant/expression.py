@@ -15,6 +15,7 @@ from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, assigned, local_names
+from graphmend_lsp.mending.syntax.walk import walk
 
 _CONTAINERS = (ast.List, ast.Tuple, ast.Set)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -145,7 +146,7 @@ class Reading:
         """A name of the function that is set once, in front of the node and not under a condition, to a constant."""
         bindings = [
             one
-            for one in ast.walk(function)
+            for one in walk(function)
             if (isinstance(one, ast.Name) and one.id == node.id and not isinstance(one.ctx, ast.Load))
             or (isinstance(one, ast.arg) and one.arg == node.id)
             or (isinstance(one, (ast.Global, ast.Nonlocal)) and node.id in one.names)
@@ -165,7 +166,7 @@ class Reading:
 
     def _is_rebound(self, name: str) -> bool:
         """Whether a function of the file, or an assignment to the module's attribute in any file, binds a name anew."""
-        if any(isinstance(one, ast.Global) and name in one.names for one in ast.walk(self.source.tree)):
+        if any(isinstance(one, ast.Global) and name in one.names for one in walk(self.source.tree)):
             return True
         set_from_outside = re.compile(
             rf"\.{re.escape(name)}\s*[-+*/|&^%@]?=[^=]|setattr\(.*['\"]{re.escape(name)}['\"]"
@@ -194,9 +195,7 @@ class Reading:
 
 def _holds_containers(call: ast.Call) -> bool:
     """Whether an argument of a call holds more than one thing that can be changed in place."""
-    return (
-        sum(isinstance(one, (ast.List, ast.Dict, ast.Set, ast.Call)) for one in ast.walk(call)) > 2
-    )  # the call is one
+    return sum(isinstance(one, (ast.List, ast.Dict, ast.Set, ast.Call)) for one in walk(call)) > 2  # the call is one
 
 
 _HANDS_ON = frozenset(("max", "min", "sum", "tuple"))

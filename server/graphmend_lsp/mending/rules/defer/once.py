@@ -17,6 +17,7 @@ from graphmend_lsp.mending.syntax.formatting import layout, line_limit
 from graphmend_lsp.mending.syntax.imports import add_function, add_value, is_builtin, spell
 from graphmend_lsp.mending.syntax.source import Source, local_names, parameters
 from graphmend_lsp.mending.syntax.support import is_supported, supported
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import TextEdit
 
 _TARGET = "torch.compiler.assume_constant_result"
@@ -99,7 +100,7 @@ def _is_text(source: Source, node: ast.expr) -> bool:
             function = source.function(node)
             if function is None or node.id not in local_names(function) or node.id in parameters(function):
                 return False
-            if any(isinstance(one, (ast.Match, ast.Nonlocal)) for one in ast.walk(function)):
+            if any(isinstance(one, (ast.Match, ast.Nonlocal)) for one in walk(function)):
                 return False  # these bind names where `bindings` does not look
             values = bindings(function, node.id)
             return bool(values) and all(value is not None and _is_said(source, node.id, value) for value in values)
@@ -108,7 +109,7 @@ def _is_text(source: Source, node: ast.expr) -> bool:
 
 def _is_said(source: Source, name: str, value: ast.expr) -> bool:
     """Whether a value that a name gets is a text made without the name itself."""
-    names = {one.id for one in ast.walk(value) if isinstance(one, ast.Name)}
+    names = {one.id for one in walk(value) if isinstance(one, ast.Name)}
     return name not in names and not isinstance(value, ast.Name) and _is_text(source, value)
 
 

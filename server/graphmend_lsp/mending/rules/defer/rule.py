@@ -47,6 +47,7 @@ from graphmend_lsp.mending.rules.defer.once import Once, once
 from graphmend_lsp.mending.syntax.break_site import AT_EDGE, Place, is_free
 from graphmend_lsp.mending.syntax.outermost import Below, below_wrappers, outermost
 from graphmend_lsp.mending.syntax.source import Function, Source
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Assumption, Declined, Mend, TextEdit
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
@@ -154,7 +155,7 @@ def _to_end(source: Source, function: Function, effect: Effect) -> _Moved | _AtE
                 line = source.span(one).start.line
                 return f"Line {line} says something from inside other statements, which would then come first."
     for moving in items:
-        for node in ast.walk(moving.statement):
+        for node in walk(moving.statement):
             found = effect_of(source, node)
             problem = unsuited(source, found) if found is not None else None
             if problem:
@@ -181,7 +182,7 @@ def _assumed(source: Source, function: Function, items: list[Item]) -> tuple[Ass
     for item in items:
         behind = function.body[function.body.index(item.statement) + 1 :]
         between = [one for one in behind if id(one) not in own]
-        for node in ast.walk(item.statement):
+        for node in walk(item.statement):
             if (effect := effect_of(source, node)) is not None:
                 found += assumed(source, effect, between)
     return tuple(dict.fromkeys(found))

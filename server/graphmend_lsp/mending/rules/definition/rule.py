@@ -34,6 +34,7 @@ from graphmend_lsp.mending.syntax.formatting import first_line, render, verbatim
 from graphmend_lsp.mending.syntax.imports import add_function, is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source, free_names, local_names
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Declined, Mend, TextEdit
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
@@ -122,9 +123,9 @@ def _is_plain(source: Source, made: ast.ClassDef, function: ast.FunctionDef) -> 
     static = all(is_builtin(source, one, "staticmethod") for one in function.decorator_list)
     if not static or not all(_is_constant(one) for one in defaults) or annotations or function.returns is not None:
         return False
-    if any(isinstance(one, (ast.Nonlocal, ast.Global, ast.ClassDef)) for one in ast.walk(function)):
+    if any(isinstance(one, (ast.Nonlocal, ast.Global, ast.ClassDef)) for one in walk(function)):
         return False
-    if any(isinstance(one, ast.Name) and one.id in ("super", "__class__") for one in ast.walk(function)):
+    if any(isinstance(one, ast.Name) and one.id in ("super", "__class__") for one in walk(function)):
         return False
     around = [one for one in source.ancestors(made) if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))]
     outside = frozenset(name for one in around for name in local_names(one)) - {made.name}
@@ -137,7 +138,7 @@ def _check_uses(source: Source, function: Function, made: ast.ClassDef, function
     Raises:
         Refused: when the class may be told from that of another call.
     """
-    inside = set(ast.walk(function))
+    inside = set(walk(function))
     for one in source.nodes:
         name = one.id if isinstance(one, ast.Name) else None
         if isinstance(one, ast.Name) and name in _READING_NAMES and one in inside:

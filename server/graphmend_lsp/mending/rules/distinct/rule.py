@@ -40,6 +40,7 @@ from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Declined, Mend, TextEdit
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
@@ -122,7 +123,7 @@ def _uses(source: Source, function: Function, statement: ast.Assign, name: str) 
         Refused: where a read may see another value of the name, or this one through something else.
     """
     end = source.range(statement)[1]
-    for one in ast.walk(function):
+    for one in walk(function):
         changed = isinstance(one, (ast.AugAssign, ast.Delete)) and name in assigned(one)
         if changed and isinstance(one, ast.stmt) and source.range(one)[0] > end:
             raise Refused(f"Line {source.span(one).start.line} changes or deletes `{name}`; use another name there.")
@@ -146,7 +147,7 @@ def _require_same(
     start, end = source.range(statement)[1], max(source.range(one)[1] for one in (*uses, *again))
     between = [
         one
-        for one in ast.walk(function)
+        for one in walk(function)
         if isinstance(one, ast.stmt) and start <= source.range(one)[0] < end and not isinstance(one, ast.Raise)
     ]
     before, after = later(source, function, statement), tensor.id if tensor is not None else None
@@ -159,7 +160,7 @@ def _require_same(
             isinstance(one, ast.Assign) and not all(isinstance(each, ast.Name) for each in one.targets)
         ):
             raise Refused(f"Line {line} changes something in place before the last use of the distinct values.")
-        bound = {each.id for each in ast.walk(one) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+        bound = {each.id for each in walk(one) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
         if after in before.rebound and after in bound:
             raise Refused(f"Line {line}: `{after}` is something else before the last use of the distinct values.")
 
@@ -222,7 +223,7 @@ def _is_each(source: Source, node: ast.expr, values: ast.expr, name: str | None)
         case ast.Call(func=ast.Attribute(value=receiver, attr=attr), args=args, keywords=[]):
             given = args if dotted(source, node.func) == f"torch.{attr}" else [receiver, *args]
             if dotted(source, node.func) == "torch.isin":  # the second is a set of values
-                mentioned = any(one is values or getattr(one, "id", "") == name for one in ast.walk(given[-1]))
+                mentioned = any(one is values or getattr(one, "id", "") == name for one in walk(given[-1]))
                 return len(given) == 2 and fits(given[0]) and not mentioned
             return _looks_at_each(source, node) and bool(given) and all(map(fits, given))
     return False

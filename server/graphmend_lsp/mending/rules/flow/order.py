@@ -14,6 +14,7 @@ from graphmend_lsp.mending.syntax.formatting import operand, operand_of_comparis
 from graphmend_lsp.mending.syntax.imports import is_builtin, spell
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source
+from graphmend_lsp.mending.syntax.walk import walk
 
 
 def ordered(source: Source, node: ast.AST) -> Value | None:
@@ -91,7 +92,7 @@ def _extreme(source: Source, call: ast.Call) -> Value:
 def _applied(source: Source, body: ast.expr, parameter: str, argument: ast.expr) -> str:
     text = operand(render(source, argument))
     exchange: dict[ast.AST, str] = {
-        one: text for one in ast.walk(body) if isinstance(one, ast.Name) and one.id == parameter
+        one: text for one in walk(body) if isinstance(one, ast.Name) and one.id == parameter
     }
     return render(source, body, exchange)
 

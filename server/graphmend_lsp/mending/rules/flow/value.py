@@ -13,6 +13,7 @@ from graphmend_lsp.mending.syntax.formatting import first_line
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import TextEdit
 
 
@@ -38,7 +39,7 @@ def refuse_uses(source: Source, kinds: Kinds, node: ast.expr) -> None:
     if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
         name = parent.targets[0].id
         function = source.function(node)
-        for one in ast.walk(function) if function is not None else ():
+        for one in walk(function) if function is not None else ():
             if isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Load):
                 _refuse_use(source, kinds, one)
         return

@@ -38,6 +38,7 @@ from graphmend_lsp.mending.syntax.formatting import layout, line_limit, operand,
 from graphmend_lsp.mending.syntax.imports import spell
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned, loaded
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Declined, Mend, TextEdit
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
@@ -68,12 +69,12 @@ def _may_be_none(source: Source, function: Function, branch: ast.If, name: str) 
     if not defaults_to_none(source, name, branch) or name in loaded(branch.test):
         return False
     start = source.range(branch)[0]
-    inside = {id(one) for statement in branch.body for one in ast.walk(statement)}
+    inside = {id(one) for statement in branch.body for one in walk(statement)}
     loops = [one for one in source.ancestors(branch) if isinstance(one, (ast.For, ast.While))]
     return not any(name in assigned(one) for one in loops) and not any(
         isinstance(one, ast.Name) and one.id == name and not isinstance(one.ctx, ast.Load) and id(one) not in inside
         and source.range(one)[0] < start
-        for one in ast.walk(function)
+        for one in walk(function)
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from graphmend_lsp.mending.facts.purity import hazards
 from graphmend_lsp.mending.syntax.source import Source, assigned
+from graphmend_lsp.mending.syntax.walk import walk
 
 _HARMFUL = ("effect", "random", "compute")
 
@@ -37,7 +38,7 @@ def needs(source: Source, block: Sequence[ast.stmt], name: str) -> bool:
 
 def _is_harmless(source: Source, statement: ast.stmt) -> bool:
     """Whether a statement only gives values to local names."""
-    for one in ast.walk(statement):
+    for one in walk(statement):
         if isinstance(one, (ast.Attribute, ast.Subscript)) and not isinstance(one.ctx, ast.Load):
             return False
         if isinstance(one, ast.stmt) and not isinstance(one, (ast.Assign, ast.AnnAssign, ast.If, ast.Assert, ast.Pass)):

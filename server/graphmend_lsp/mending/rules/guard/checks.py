@@ -19,6 +19,7 @@ from graphmend_lsp.mending.lowering.capture import reads
 from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Source
+from graphmend_lsp.mending.syntax.walk import walk
 
 _TENSOR_WORDS = frozenset(
     [
@@ -102,7 +103,7 @@ def on_tensors(source: Source, check: Check) -> bool:
     test = check.statement.test
     tests = [test]
     if isinstance(check, Raise):
-        tests += [one.test for one in ast.walk(check.statement) if isinstance(one, ast.If)]
+        tests += [one.test for one in walk(check.statement) if isinstance(one, ast.If)]
     return any(not is_static(source, one) and _mentions(source, one) for one in tests)
 
 
@@ -113,7 +114,7 @@ def _mentions(source: Source, test: ast.expr) -> bool:
             (isinstance(one.func, ast.Attribute) and one.func.attr in _TENSOR_WORDS)
             or (dotted(source, one.func) or "").startswith("torch.")
         )
-        for one in ast.walk(test)
+        for one in walk(test)
     )
 
 
@@ -191,7 +192,7 @@ def _all_of(source: Source, values: list[ast.expr], negated: bool) -> Parts | st
             return part
         if part.static:
             return "Its condition nests Python conditions; check them in a statement of its own."
-        used = [one for one in ast.walk(value) if isinstance(one, ast.Name)]
+        used = [one for one in walk(value) if isinstance(one, ast.Name)]
         if names is not None and not all(one.id in names or _is_number(source, one) for one in used):
             return "Its later conditions use other values than the first; give each a check of its own."
         needs = {_whose_elements(source, one) for one in needing_elements(value)}

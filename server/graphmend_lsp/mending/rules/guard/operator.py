@@ -27,6 +27,7 @@ from graphmend_lsp.mending.syntax.operator_names import qualified
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned, local_names
 from graphmend_lsp.mending.syntax.support import supported
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import TextEdit
 
 _DOC = '"""Raises where it does not hold; `torch._assert_async` of the value keeps the operator in the graph."""'
@@ -257,7 +258,7 @@ def needed(source: Source, function: Function, raised: ast.AST | None) -> tuple[
     local = frozenset(name for one in scopes for name in local_names(one))
     known = frozenset(name for statement in source.tree.body for name in assigned(statement)) | frozenset(dir(builtins))
     own: str | None = None
-    for one in ast.walk(raised):
+    for one in walk(raised):
         if isinstance(one, ast.Name) and one.id in local:
             own = own or one.id
         elif isinstance(one, ast.Name) and (one.id not in known or one.id.startswith("__")):

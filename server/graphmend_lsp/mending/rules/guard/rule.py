@@ -69,6 +69,7 @@ from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.outermost import outermost
 from graphmend_lsp.mending.syntax.source import Function, Site, Source, parameters
 from graphmend_lsp.mending.syntax.support import is_supported
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Assumption, Declined, Mend
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
@@ -203,7 +204,7 @@ def _check(source: Source, place: Site | None) -> Check | None:
 
 def _of_lists(source: Source, check: Check) -> ast.Compare | None:
     """The comparison of lists or tuples in a check's condition: Python makes it one by one, wherever it stands."""
-    for one in ast.walk(check.statement.test):
+    for one in walk(check.statement.test):
         if isinstance(one, ast.Compare) and any(isinstance(op, (ast.Eq, ast.NotEq)) for op in one.ops):
             for side in (one.left, *one.comparators):
                 called = side.func if isinstance(side, ast.Call) else None
@@ -274,7 +275,7 @@ def _raises_in_graph(source: Source, statement: ast.stmt) -> bool:
     return any(
         isinstance(one, ast.Call)
         and ((dotted(source, one.func) or "") == "torch._assert_async" or is_supported(source, one.func, "check"))
-        for one in ast.walk(statement)
+        for one in walk(statement)
     )
 
 
@@ -282,7 +283,7 @@ def _item(check: Check) -> Item:
     if isinstance(check, Assertion):
         message = (check.statement.msg,) if check.statement.msg is not None else ()
         return Item(check.statement, (check.statement.test,), late=message, whole="holds")
-    tests = [one.test for one in ast.walk(check.statement) if isinstance(one, ast.If)][1:]
+    tests = [one.test for one in walk(check.statement) if isinstance(one, ast.If)][1:]
     error = (check.error.exc,) if check.error.exc is not None else ()
     parts = tuple(
         value
@@ -303,10 +304,10 @@ def _unmovable(source: Source, function: Function, statement: ast.stmt) -> str |
             return f"Line {line} says something, which would then come before the exception."
         targets = getattr(one, "targets", None) or [getattr(one, "target", None)]
         for target in targets:
-            for node in ast.walk(target) if target is not None else ():
+            for node in walk(target) if target is not None else ():
                 if isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del)):
                     return f"Line {line} writes `{source.code(node)}`, which must not happen when the check fails."
-    if any(isinstance(node, (ast.Global, ast.Nonlocal)) for node in ast.walk(function)):
+    if any(isinstance(node, (ast.Global, ast.Nonlocal)) for node in walk(function)):
         return f"`{function.name}` writes names of outer scopes, which must not happen when the check fails."
     return None
 
@@ -318,7 +319,7 @@ def _in_graph_already(source: Source, check: Check) -> bool:
 
 
 def _cause(statement: ast.stmt) -> bool:
-    return any(isinstance(one, ast.Raise) and one.cause is not None for one in ast.walk(statement))
+    return any(isinstance(one, ast.Raise) and one.cause is not None for one in walk(statement))
 
 
 def _error_name(source: Source, check: Raise) -> str:

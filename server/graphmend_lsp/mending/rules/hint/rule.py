@@ -33,6 +33,7 @@ from graphmend_lsp.mending.syntax.formatting import render
 from graphmend_lsp.mending.syntax.imports import dotted, spell
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Declined, Mend
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
@@ -128,5 +129,5 @@ def _tested(source: Source, hint: ast.stmt) -> bool:
 
 def _is_read(node: ast.expr) -> bool:
     """Whether an expression is a name, a constant, or an attribute or item of such."""
-    parts = [one for one in ast.walk(node) if isinstance(one, ast.expr)]
+    parts = [one for one in walk(node) if isinstance(one, ast.expr)]
     return all(isinstance(one, (ast.Name, ast.Constant, ast.Attribute, ast.Subscript, ast.UnaryOp)) for one in parts)

@@ -38,6 +38,7 @@ from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.outermost import outermost
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned, loaded, parameters
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Declined, Mend, TextEdit
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
@@ -125,7 +126,7 @@ def _is_used_before(source: Source, function: Function, target: ast.expr | None,
         return True
     end = source.range(statement)[0]
     return any(
-        isinstance(one, ast.Name) and one.id == target.id and source.range(one)[0] < end for one in ast.walk(function)
+        isinstance(one, ast.Name) and one.id == target.id and source.range(one)[0] < end for one in walk(function)
     )
 
 
@@ -169,7 +170,7 @@ def _is_simple_start(source: Source, function: Function, top: ast.stmt) -> bool:
     """Whether nothing in front of a statement computes: only names and constants are set."""
     before = function.body[: function.body.index(top)]
     return all(
-        isinstance(one, ast.Expr) or not any(isinstance(node, (ast.Call, ast.BinOp)) for node in ast.walk(one))
+        isinstance(one, ast.Expr) or not any(isinstance(node, (ast.Call, ast.BinOp)) for node in walk(one))
         for one in before
         if not (isinstance(one, ast.Assign) and isinstance(one.value, ast.Call) and kind_of(source, one.value))
     ) and not (assigned(top) & loaded(top) if hasattr(top, "body") else False)

@@ -16,6 +16,7 @@ from graphmend_lsp.mending.syntax.endings import leaving, surely_leaves
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Site, Source, assigned, loaded
+from graphmend_lsp.mending.syntax.walk import walk
 
 _ENOUGH = 3
 """How many operations beside the break make up for the graphs of their own that a block gets."""
@@ -75,7 +76,7 @@ def _may_move(statement: ast.stmt) -> bool:
 def _operations(source: Source, statement: ast.stmt) -> int:
     """How many operators on tensors a statement seems to hold."""
     found = 0
-    for one in ast.walk(statement):
+    for one in walk(statement):
         if isinstance(one, ast.Call):
             name = dotted(source, one.func)
             method = name is None and isinstance(one.func, ast.Attribute) and one.func.attr in TENSOR_METHODS

@@ -15,6 +15,7 @@ from graphmend_lsp.mending.syntax.formatting import first_line
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Site, Source
+from graphmend_lsp.mending.syntax.walk import walk
 
 _READS = frozenset(("item", "tolist", "numpy", "backward", "requires_grad_", "register_hook", "nonzero", "unique"))
 _SYSTEM = ("numpy.", "random.", "time.", "os.", "io.", "json.", "subprocess.", "pickle.", "open", "datetime.", "torch.save",
@@ -60,7 +61,7 @@ def is_all(source: Source, function: Function, run: Run) -> bool:
     return not any(
         isinstance(one, (ast.Call, ast.BinOp)) and not begin <= source.range(one)[0] < end
         for statement in function.body
-        for one in ast.walk(statement)
+        for one in walk(statement)
     )
 
 
@@ -79,9 +80,9 @@ def _end(source: Source, function: Function, block: list[ast.stmt], last: int) -
     Raises:
         Refused: when the function may go on behind the run and computes there.
     """
-    own = {id(one) for one in ast.walk(function) if source.function(one) is function}
+    own = {id(one) for one in walk(function) if source.function(one) is function}
     if isinstance(function, ast.AsyncFunctionDef) or any(
-        isinstance(one, (ast.Yield, ast.YieldFrom)) and id(one) in own for one in ast.walk(function)
+        isinstance(one, (ast.Yield, ast.YieldFrom)) and id(one) in own for one in walk(function)
     ):
         raise Refused(f"`{function.name}` is a generator or a coroutine, whose `return` stays its own.")
     if surely_leaves(source, block[last]):
@@ -96,18 +97,18 @@ def _end(source: Source, function: Function, block: list[ast.stmt], last: int) -
 
 def _breaks(source: Source, statement: ast.stmt) -> bool:
     """Whether a statement surely or likely breaks the graph where it stands."""
-    return any(_is_break(source, one) for one in ast.walk(statement))
+    return any(_is_break(source, one) for one in walk(statement))
 
 
 def _is_light(statement: ast.stmt) -> bool:
     """Whether a statement computes so little that it is no loss to run it uncompiled: no call, no product of matrices."""
     return not hasattr(statement, "body") and not any(
-        isinstance(one, (ast.Call, ast.MatMult)) for one in ast.walk(statement)
+        isinstance(one, (ast.Call, ast.MatMult)) for one in walk(statement)
     )
 
 
 def _several(source: Source, statement: ast.stmt) -> bool:
-    return sum(_is_break(source, one) for one in ast.walk(statement)) > 1
+    return sum(_is_break(source, one) for one in walk(statement)) > 1
 
 
 def _is_break(source: Source, node: ast.AST) -> bool:

@@ -13,6 +13,7 @@ from graphmend_lsp.mending.syntax.formatting import first_line
 from graphmend_lsp.mending.syntax.imports import is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned, loaded, parameters
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import TextEdit
 
 Turns = tuple[list[TextEdit], tuple[str, ...]]
@@ -62,7 +63,7 @@ def _takes_apart(loop: ast.For) -> bool:
 
 def _handed(source: Source, function: Function, name: str, partner: str) -> Turns:
     """The edits of the calls that hand the tensor to a function that only goes over it."""
-    for one in ast.walk(function):
+    for one in walk(function):
         if isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Load):
             loop = next((up for up in source.ancestors(one) if isinstance(up, ast.For)), None)
             if loop is None or _over(source, loop) is not one or not _takes_apart(loop):

@@ -15,6 +15,7 @@ from graphmend_lsp.mending.syntax.formatting import render
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned, local_names, parameters
+from graphmend_lsp.mending.syntax.walk import walk
 
 _INTEGERS = ("torch.long", "torch.int64", "torch.int", "torch.int32")
 _NARROW = ("torch.int", "torch.int32")
@@ -57,9 +58,9 @@ def mirror_of(source: Source, tensor: ast.expr) -> Mirror | None:
 
 def wraps(source: Source, node: ast.expr) -> bool:
     """Whether an expression computes with tensors of known integers in int32, which wraps where Python's integers do not."""
-    if not any(isinstance(one, ast.BinOp) for one in ast.walk(node)):
+    if not any(isinstance(one, ast.BinOp) for one in walk(node)):
         return False
-    for one in ast.walk(node):
+    for one in walk(node):
         statement = source.statement(one) if isinstance(one, ast.Name) else None
         made = last_value(source, one.id, statement) if isinstance(one, ast.Name) and statement is not None else one
         if isinstance(made, ast.Call) and dotted(source, made.func) in _MAKERS:
@@ -73,7 +74,7 @@ def partner_of(source: Source, name: str) -> str | None:
     """The list that a tensor's name goes with in the whole file: made of it, and handed on with it in every call."""
     partner: str | None = None
     for function in _functions(source):
-        for statement in ast.walk(function):
+        for statement in walk(function):
             if not isinstance(statement, ast.stmt) or name not in _own_assigned(statement):
                 continue
             value = statement.value if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
@@ -151,7 +152,7 @@ def _is_plain(node: ast.expr) -> bool:
         ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.Tuple, ast.List, ast.Load, ast.UnaryOp, ast.USub,
         ast.BinOp, ast.operator, ast.Slice,
     )  # fmt: skip
-    return all(isinstance(one, allowed) or _is_len(one) for one in ast.walk(node))
+    return all(isinstance(one, allowed) or _is_len(one) for one in walk(node))
 
 
 def _is_len(node: ast.AST) -> bool:
@@ -185,10 +186,10 @@ def _is_integers(source: Source, node: ast.expr) -> bool:
 
 def _moves(source: Source, function: Function, held: ast.expr, made: ast.AST | None, use: ast.AST) -> bool:
     """Whether what a tensor was made of may have changed between its making and a use (the end of the text of `use`)."""
-    names = {one.id for one in ast.walk(held) if isinstance(one, ast.Name)}
+    names = {one.id for one in walk(held) if isinstance(one, ast.Name)}
     begin = source.range(made)[1] if made is not None else 0
     end = source.range(use)[1]
-    for one in ast.walk(function):
+    for one in walk(function):
         if not isinstance(one, (ast.Name, ast.Attribute)) or not begin <= source.range(one)[0] < end:
             continue
         if isinstance(one, ast.Name) and one.id in names and isinstance(one.ctx, ast.Store):
@@ -203,7 +204,7 @@ def _moves(source: Source, function: Function, held: ast.expr, made: ast.AST | N
 
 def _changes(function: Function, name: str) -> bool:
     """Whether a function may change a tensor in place."""
-    for one in ast.walk(function):
+    for one in walk(function):
         if isinstance(one, ast.AugAssign) and _root(one.target) == name:
             return True
         if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store) and _root(one) == name:

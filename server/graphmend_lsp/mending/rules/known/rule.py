@@ -37,6 +37,7 @@ from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Declined, Mend, TextEdit
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
@@ -87,7 +88,7 @@ def _reads_known(source: Source, node: ast.expr) -> bool:
             or getattr(node.func, "attr", "") in ("item", "tolist", "__int__")
         )
     )
-    return reads and any(isinstance(one, ast.expr) and mirror_of(source, one) is not None for one in ast.walk(node))
+    return reads and any(isinstance(one, ast.expr) and mirror_of(source, one) is not None for one in walk(node))
 
 
 def _told(writer: Writer) -> tuple[str, ...]:

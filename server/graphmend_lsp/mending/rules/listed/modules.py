@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.source import Source
+from graphmend_lsp.mending.syntax.walk import walk
 
 
 def batch_statistics(source: Source, statement: ast.stmt, module: str, *, in_training: bool) -> str | None:
@@ -21,7 +22,7 @@ def batch_statistics(source: Source, statement: ast.stmt, module: str, *, in_tra
         return None
     made = (
         one.value
-        for one in ast.walk(owner)
+        for one in walk(owner)
         if isinstance(one, ast.Assign)
         and any(isinstance(t, ast.Attribute) and source.code(t) == module for t in one.targets)
     )
@@ -34,7 +35,7 @@ def batch_statistics(source: Source, statement: ast.stmt, module: str, *, in_tra
 
 def _calls(source: Source, node: ast.AST, seen: set[str]) -> Iterator[ast.Call]:
     """The calls in an expression, and in the classes of the file that it makes things of."""
-    for one in ast.walk(node):
+    for one in walk(node):
         if not isinstance(one, ast.Call):
             continue
         yield one

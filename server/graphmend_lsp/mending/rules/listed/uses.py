@@ -14,6 +14,7 @@ from graphmend_lsp.mending.syntax.formatting import first_line
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned, loaded, parameters
+from graphmend_lsp.mending.syntax.walk import walk
 
 _MIXING = frozenset((
     *(name for name, one in {**METHODS, **FUNCTIONS, **FUNCTIONAL}.items() if one.form in ("reduction", "scan")),
@@ -45,7 +46,7 @@ def handed_to(source: Source, function: Function, statement: ast.Assign) -> list
     assert isinstance(target, ast.Name)
     found: list[tuple[Function, str]] = []
     own = 0
-    for node in ast.walk(function):
+    for node in walk(function):
         if not isinstance(node, ast.Name) or node.id != target.id:
             continue
         if not isinstance(node.ctx, ast.Load):
@@ -135,7 +136,7 @@ def _callee(source: Source, call: ast.Call) -> Function | None:
     name = call.func.attr
     made = [
         one.value
-        for one in ast.walk(owner)
+        for one in walk(owner)
         if isinstance(one, ast.Assign)
         and any(
             isinstance(t, ast.Attribute) and t.attr == name and getattr(t.value, "id", "") == "self"
@@ -171,7 +172,7 @@ def _parameter(callee: Function, call: ast.Call, node: ast.Name, keyword: str | 
 
 
 def _statements(function: Function) -> list[ast.stmt]:
-    return [one for one in ast.walk(function) if isinstance(one, ast.stmt) and one is not function]
+    return [one for one in walk(function) if isinstance(one, ast.stmt) and one is not function]
 
 
 def _reads(source: Source, statement: ast.stmt, name: str, made: dict[str, list[ast.stmt]]) -> bool:
@@ -236,7 +237,7 @@ def _refuse_more(source: Source, choice: ast.If) -> None:
         ):
             raise Refused(f"`{first_line(source, one)}` would also run where no row is chosen.")
     bound = {name for one in choice.body for name in assigned(one)}
-    for node in ast.walk(function):
+    for node in walk(function):
         if not (isinstance(node, ast.Name) and node.id in bound and isinstance(node.ctx, ast.Load)):
             continue
         reader = source.statement(node)
@@ -256,7 +257,7 @@ def _rebound(source: Source, function: Function, node: ast.Name, end: int) -> bo
 
 def _refuse_mixing(source: Source, value: ast.expr, modules: list[str]) -> None:
     """Refuse what may put one row's values in another; note the modules."""
-    for one in ast.walk(value):
+    for one in walk(value):
         if not isinstance(one, ast.Call):
             continue
         name = dotted(source, one.func)
@@ -288,7 +289,7 @@ def _gathered(source: Source, value: ast.expr, name: str) -> list[ast.Subscript]
         Refused: when the list is used otherwise.
     """
     found: list[ast.Subscript] = []
-    for one in ast.walk(value):
+    for one in walk(value):
         if isinstance(one, ast.Name) and one.id == name:
             parent = source.parents.get(one)
             if isinstance(parent, ast.Tuple) and parent.elts[0] is one:

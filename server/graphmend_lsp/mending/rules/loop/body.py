@@ -25,6 +25,7 @@ from graphmend_lsp.mending.syntax.formatting import first_line, operand, operand
 from graphmend_lsp.mending.syntax.imports import is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, assigned, loaded
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Assumption, TextEdit
 
 _ENDS = "the loop stops at an iteration that depends on data"
@@ -72,10 +73,10 @@ class Body:
     def _is_python(self, name: str) -> bool:
         """Whether a name holds a Python number that only constants are added to."""
         values = [
-            one.value for statement in self.loop.body for one in ast.walk(statement)
+            one.value for statement in self.loop.body for one in walk(statement)
             if isinstance(one, (ast.Assign, ast.AugAssign, ast.AnnAssign)) and name in assigned(one)
         ]  # fmt: skip
-        node = next((one for one in ast.walk(self.loop) if isinstance(one, ast.Name) and one.id == name), None)
+        node = next((one for one in walk(self.loop) if isinstance(one, ast.Name) and one.id == name), None)
         return node is not None and all(
             value is not None and (self.kinds.of(value) == "python" or self._counts(value)) for value in values
         ) and self.kinds.of(node) == "python"  # fmt: skip
@@ -94,7 +95,7 @@ class Body:
     def is_owned(self, name: str) -> bool:
         """Whether a name holds a tensor of its own in every turn: made before the loop, and only new ones put in it."""
         values = [
-            one.value for statement in self.loop.body for one in ast.walk(statement)
+            one.value for statement in self.loop.body for one in walk(statement)
             if isinstance(one, ast.Assign) and name in assigned(one)
         ]  # fmt: skip
         return is_fresh(self.source, name, self.loop) and all(makes_tensor(self.source, value) for value in values)
@@ -290,7 +291,7 @@ class Body:
     def _check_static(self, node: ast.expr) -> None:
         """A Python test inside the loop must not read what the mask holds back."""
         self._refuse_kept(node)
-        if self.kinds.of(node) == "unknown" and any(isinstance(one, ast.Call) for one in ast.walk(node)):
+        if self.kinds.of(node) == "unknown" and any(isinstance(one, ast.Call) for one in walk(node)):
             raise Refused(f"It is not clear that `{render(self.source, node)}` does not depend on data.")
 
     def _refuse_kept(self, node: ast.expr) -> None:
@@ -335,7 +336,7 @@ def _own(statement: ast.stmt) -> list[ast.AST]:
         if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
             continue
         if isinstance(one, (ast.For, ast.While)) and one is not statement:
-            found += [node for node in ast.walk(one) if isinstance(node, ast.Return)]
+            found += [node for node in walk(one) if isinstance(node, ast.Return)]
             continue
         found.append(one)
         stack.extend(ast.iter_child_nodes(one))

@@ -16,6 +16,7 @@ from graphmend_lsp.mending.rules.loop.body import Body
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import assigned, loaded
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import TextEdit
 
 
@@ -23,7 +24,7 @@ def returned(loop: Loop) -> frozenset[str]:
     """The names that values returned from inside a loop read: they are read behind it after the mend."""
     return frozenset(
         name
-        for one in ast.walk(loop)
+        for one in walk(loop)
         if isinstance(one, ast.Return) and one.value is not None
         for name in loaded(one.value)
     )
@@ -62,7 +63,7 @@ def behind(body: Body, test: Test) -> list[TextEdit]:
     """
     source, loop = body.source, body.loop
     texts = {ast.dump(one) for one in body.returned}
-    if len(texts) > 1 or any(isinstance(one, ast.Break) for one in ast.walk(loop)):
+    if len(texts) > 1 or any(isinstance(one, ast.Break) for one in walk(loop)):
         raise Refused("The loop ends in more than one way; return one value from it, or break.")
     if loop.orelse:
         raise Refused("The loop returns and has an `else`; put what it does after the loop.")

@@ -48,6 +48,7 @@ from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.imports import spell
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Site, Source, assigned, loaded
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Assumption, Declined, Mend, TextEdit
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
@@ -96,15 +97,15 @@ def _target(source: Source, place: Site) -> _Target | None:
     loop = next((one for one in place.loops if isinstance(one, (ast.For, ast.While))), None)
     whole = place.statement if isinstance(place.statement, ast.While) else None
     if whole is not None:
-        inside = place.node is whole or any(one is place.node for one in ast.walk(whole.test))
+        inside = place.node is whole or any(one is place.node for one in walk(whole.test))
         return _Target(whole) if inside else None
     if loop is None or not isinstance(place.statement, ast.If):
         return None
-    if place.node is not place.statement and not any(one is place.node for one in ast.walk(place.statement.test)):
+    if place.node is not place.statement and not any(one is place.node for one in walk(place.statement.test)):
         return None
     leaves = any(
         isinstance(one, (ast.Break, ast.Continue, ast.Return))
-        for one in ast.walk(place.statement)
+        for one in walk(place.statement)
     )  # fmt: skip
     return _Target(loop) if leaves else None
 
@@ -224,7 +225,7 @@ class _Mending:
 
     def _counted(self, body: Body, count: Count) -> list[TextEdit]:
         loop = count.loop
-        leaves = any(isinstance(one, (ast.Break, ast.Return)) for one in ast.walk(loop))
+        leaves = any(isinstance(one, (ast.Break, ast.Return)) for one in walk(loop))
         if leaves or loop.orelse:
             raise Refused("The loop is also left from inside; mend that first.")
         self._refuse_target(loop)
@@ -249,7 +250,7 @@ class _Mending:
     def _masked(self, body: Body, moving: list[str]) -> list[TextEdit]:
         """The edits around a loop whose end is a mask; the body's own are in `body.found`."""
         loop = self.loop
-        ends = bool(moving) or any(isinstance(one, (ast.Break, ast.Return)) for one in ast.walk(loop))
+        ends = bool(moving) or any(isinstance(one, (ast.Break, ast.Return)) for one in walk(loop))
         if not ends:
             body.block(loop.body)
             return []
@@ -271,7 +272,7 @@ class _Mending:
 
     def _device(self, body: Body) -> str:
         """``, device=x.device`` of a tensor that the loop's tests read and that has a value before the loop."""
-        nodes = {one.id: one for one in ast.walk(self.loop) if isinstance(one, ast.Name)}
+        nodes = {one.id: one for one in walk(self.loop) if isinstance(one, ast.Name)}
         reads = [name for test in body.tests for name in sorted(test.reads)]
         for name in (*reads, *sorted(body.stored), *sorted(nodes)):
             if name in nodes and is_bound(self.source, name, self.loop):

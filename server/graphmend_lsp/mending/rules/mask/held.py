@@ -19,6 +19,7 @@ from graphmend_lsp.mending.syntax.break_site import Propose
 from graphmend_lsp.mending.syntax.formatting import render
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source, parameters
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Mend, TextEdit
 from graphmend_lsp.text import apply_edits
 
@@ -70,8 +71,8 @@ def _uses(source: Source, function: Function, statement: ast.Assign, name: str) 
         Refused: when a place may read that or something else, or reads it when another function is called.
     """
     found: list[ast.Name] = []
-    inside = {id(one) for one in ast.walk(statement)}
-    for node in ast.walk(function):
+    inside = {id(one) for one in walk(statement)}
+    for node in walk(function):
         if not isinstance(node, ast.Name) or node.id != name or isinstance(node.ctx, ast.Store) or id(node) in inside:
             continue
         value = value_at(source, node)
@@ -99,7 +100,7 @@ def _fixed(
     lines: list[str] = []
     exchange: dict[ast.AST, str] = {}
     for part, label in ((value.tensor, "values"), (value.mask, "mask")):
-        stays = all(_is_bound_once(function, one.id) for one in ast.walk(part) if isinstance(one, ast.Name))
+        stays = all(_is_bound_once(function, one.id) for one in walk(part) if isinstance(one, ast.Name))
         if stays and isinstance(part, ast.Name):
             continue
         for hazard in hazards(source, part):
@@ -117,16 +118,13 @@ def _fixed(
 
 def _refuse_changes(source: Source, function: Function, value: Chosen, name: str) -> None:
     """Refuse unless the row numbers stay what they are, and nothing is changed in place from here on."""
-    for one in (node for part in value.rest for node in ast.walk(part) if isinstance(node, ast.Name)):
+    for one in (node for part in value.rest for node in walk(part) if isinstance(node, ast.Name)):
         if not _is_bound_once(function, one.id):
             raise Refused(f"`{one.id}` may be another number where `{name}` is used.")
     names = {
-        one.id
-        for part in (value.tensor, value.mask, *value.rest)
-        for one in ast.walk(part)
-        if isinstance(one, ast.Name)
+        one.id for part in (value.tensor, value.mask, *value.rest) for one in walk(part) if isinstance(one, ast.Name)
     }
-    for node in ast.walk(function):
+    for node in walk(function):
         changed = changed_by(node) & {*names, name}
         if changed and not source.range(node)[1] <= source.range(value.node)[0]:
             raise Refused(f"`{min(changed)}` is changed in place between where `{name}` is made and where it is used.")
@@ -138,7 +136,7 @@ def _is_bound_once(function: Function, name: str) -> bool:
 
 def _bindings(function: Function, name: str) -> int:
     return sum(
-        isinstance(one, ast.Name) and one.id == name and not isinstance(one.ctx, ast.Load) for one in ast.walk(function)
+        isinstance(one, ast.Name) and one.id == name and not isinstance(one.ctx, ast.Load) for one in walk(function)
     )
 
 

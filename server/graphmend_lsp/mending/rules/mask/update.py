@@ -13,6 +13,7 @@ from graphmend_lsp.mending.syntax.formatting import layout, line_limit, operand,
 from graphmend_lsp.mending.syntax.imports import spell
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Assumption, Mend, TextEdit
 
 NAME = "mask"
@@ -106,7 +107,7 @@ def _keeps_dtype(masked: Masked, place: Chosen, statement: ast.Assign | ast.AugA
             and chosen(masked.source, one) is None
             and scalars.called(one)[0] not in ("abs", "neg")
         )
-        for one in ast.walk(statement.value)
+        for one in walk(statement.value)
     )
 
 
@@ -120,10 +121,10 @@ def _is_own(source: Source, kinds: Kinds, tensor: ast.expr, statement: ast.stmt)
     if function is None or not values or not all(scalars.is_fresh(value) for value in values):
         return False
     nested = any(isinstance(one, (ast.For, ast.While)) for one in source.ancestors(statement))
-    for one in ast.walk(function):
+    for one in walk(function):
         if isinstance(one, ast.Name) and one.id == tensor.id and isinstance(one.ctx, ast.Load):
             earlier = (one.lineno, one.col_offset) < (statement.lineno, statement.col_offset)
-            inside = one in ast.walk(statement)
+            inside = one in walk(statement)
             if (earlier or nested) and not inside and not _computes(source, scalars, one):
                 return False
             scope = next((a for a in source.ancestors(one) if isinstance(a, (ast.FunctionDef, ast.Lambda))), None)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 
+from graphmend_lsp.mending.syntax.walk import walk
+
 _LEAVES = (ast.Return, ast.Break, ast.Continue, ast.Raise)
 _LATER = (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Try)
 
@@ -17,7 +19,7 @@ def reads_always(statements: Sequence[ast.stmt], reads: Callable[[ast.expr], boo
     for one in statements:
         if _always(one, reads):
             return True
-        if any(isinstance(each, _LEAVES) for each in ast.walk(one)):
+        if any(isinstance(each, _LEAVES) for each in walk(one)):
             return False
     return False
 

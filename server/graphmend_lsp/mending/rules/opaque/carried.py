@@ -18,6 +18,7 @@ from graphmend_lsp.mending.rules.opaque.sizes import follows_data
 from graphmend_lsp.mending.rules.opaque.taken import NUMBERS, Handed
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, assigned, local_names, parameters
+from graphmend_lsp.mending.syntax.walk import walk
 
 _FILLING = frozenset((
     "fill_", "zero_", "copy_", "masked_fill_", "masked_scatter_", "index_fill_", "index_add_", "index_copy_", "index_put_",
@@ -46,7 +47,7 @@ def changed(source: Source, statements: Sequence[ast.stmt]) -> tuple[str, ...]:
 
 def _filled(statements: Sequence[ast.stmt]) -> list[str]:
     """The names of what statements fill by an index, a method or ``+=``, and do not bind, nor functions inside."""
-    nodes = [one for statement in statements for one in ast.walk(statement)]
+    nodes = [one for statement in statements for one in walk(statement)]
     filled = {name for one in nodes for name in changed_by(one)}
     bound = {name for statement in statements for name in _bound(statement)}
     for one in nodes:
@@ -104,20 +105,20 @@ def _made_of(source: Source, name: str, at: ast.stmt) -> set[str]:
         value = last_value(source, rest.pop(), at)
         if value is None or makes_tensor(source, value):
             continue
-        more = {one.id for one in ast.walk(value) if isinstance(one, ast.Name)} & own - found
+        more = {one.id for one in walk(value) if isinstance(one, ast.Name)} & own - found
         found |= more
         rest += sorted(more)
     return found
 
 
 def _changes(statement: ast.stmt, name: str) -> list[ast.AST]:
-    return [one for one in ast.walk(statement) if name in changed_by(one)]
+    return [one for one in walk(statement) if name in changed_by(one)]
 
 
 def _bound(statement: ast.stmt) -> frozenset[str]:
     """The names that a statement binds by more than a change in place."""
-    changed = [one.target for one in ast.walk(statement) if isinstance(one, ast.AugAssign)]
-    names = [one for one in ast.walk(statement) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
+    changed = [one.target for one in walk(statement) if isinstance(one, ast.AugAssign)]
+    names = [one for one in walk(statement) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
     in_place = {one.id for one in changed if isinstance(one, ast.Name)}
     other = {one.id for one in names if not any(one is each for each in changed)}
     return assigned(statement) - (in_place - other)

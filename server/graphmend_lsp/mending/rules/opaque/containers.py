@@ -9,6 +9,7 @@ from graphmend_lsp.mending.facts.bindings import KEEPERS
 from graphmend_lsp.mending.facts.effects import changed_by
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Source
+from graphmend_lsp.mending.syntax.walk import walk
 
 _CONTAINERS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp)
 _ARRAY_MAKERS = frozenset((
@@ -34,7 +35,7 @@ def binds_container(source: Source, statement: ast.stmt) -> bool:
 
 def fills_container(statements: Sequence[ast.stmt], name: str) -> bool:
     """Whether statements put something into the container of that name."""
-    nodes = [node for statement in statements for node in ast.walk(statement)]
+    nodes = [node for statement in statements for node in walk(statement)]
     kept = [one.value for one in nodes if isinstance(one, ast.Attribute) and one.attr in KEEPERS]
     return any(name in changed_by(one) for one in nodes) or any(
         isinstance(one, ast.Name) and one.id == name for one in kept

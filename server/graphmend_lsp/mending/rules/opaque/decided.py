@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.rules.opaque.taken import Handed
 from graphmend_lsp.mending.syntax.source import Source, assigned
+from graphmend_lsp.mending.syntax.walk import walk
 
 
 def conditions(statements: Sequence[ast.stmt]) -> list[ast.expr]:
@@ -15,7 +16,7 @@ def conditions(statements: Sequence[ast.stmt]) -> list[ast.expr]:
     return [
         one.test
         for statement in statements
-        for one in ast.walk(statement)
+        for one in walk(statement)
         if isinstance(one, (ast.If, ast.While, ast.IfExp))
     ]
 
@@ -27,9 +28,9 @@ def fixing(
     bound = {name for statement in statements for name in assigned(statement)}
     found = {}
     for test in conditions(statements):
-        parts = [one for one in ast.walk(test) if isinstance(one, (ast.Name, ast.Attribute, ast.Call))]
+        parts = [one for one in walk(test) if isinstance(one, (ast.Name, ast.Attribute, ast.Call))]
         whole = [one for one in parts if isinstance(one, ast.Attribute) and source.code(one) in constant]
-        within = {id(each) for one in whole for each in ast.walk(one.value)}
+        within = {id(each) for one in whole for each in walk(one.value)}
         own = [one for one in parts if id(one) not in within and not (isinstance(one, ast.Name) and one.id == "self")]
         known = [constant.get(source.code(one)) for one in own if source.code(one) not in bound]
         handed = [one for one in known if one is not None]
@@ -45,7 +46,7 @@ def deciding(source: Source, statements: Sequence[ast.stmt], flags: Collection[s
     found = [
         one
         for statement in statements
-        for one in ast.walk(statement)
+        for one in walk(statement)
         if isinstance(one, (ast.If, ast.While, ast.IfExp))
         and kinds.of(one.test) != "python"
         and not (isinstance(one.test, ast.Name) and one.test.id in flags and one.test.id not in bound)

@@ -23,6 +23,7 @@ from graphmend_lsp.mending.syntax.imports import binding, dotted, is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned, loaded, local_names, parameters, read
 from graphmend_lsp.mending.syntax.support import is_supported
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Span
 
 _PURE = frozenset((
@@ -74,7 +75,7 @@ class Judge:
         Raises:
             Refused: with the reason.
         """
-        for one in (node for statement in self.statements for node in ast.walk(statement)):
+        for one in (node for statement in self.statements for node in walk(statement)):
             if isinstance(one, (ast.Attribute, ast.Subscript)) and not isinstance(one.ctx, ast.Load):
                 self._refuse_store(one)
             elif isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name):
@@ -170,7 +171,7 @@ class Judge:
         made = all(isinstance(one, ast.ListComp) and makes_container(self.source, one.elt) for one in values)
         uses = [
             self.source.parents.get(one)
-            for one in ast.walk(self.function)
+            for one in walk(self.function)
             if isinstance(one, ast.Name) and one.id == name.id
         ]
         kept = any(
@@ -225,7 +226,7 @@ class Judge:
 
     def _comprehensions(self) -> Iterator[ast.AST]:
         for statement in self.statements:
-            for one in ast.walk(statement):
+            for one in walk(statement):
                 if isinstance(one, ast.comprehension):
                     yield one.target
                 elif isinstance(one, ast.Lambda):
@@ -261,12 +262,12 @@ class Judge:
 
     def _holds(self, name: str) -> bool:
         """Whether a name surely is a function among the statements, whose body is judged as they are."""
-        nodes = [one for one in ast.walk(self.function) if isinstance(one, (ast.FunctionDef, ast.Name))]
+        nodes = [one for one in walk(self.function) if isinstance(one, (ast.FunctionDef, ast.Name))]
         made = [one for one in nodes if getattr(one, "name", "") == name]
         bound = any(isinstance(one, ast.Name) and one.id == name and not isinstance(one.ctx, ast.Load) for one in nodes)
         if len(made) != 1 or bound or name in parameters(self.function):
             return False
-        return any(made[0] is one for statement in self.statements for one in ast.walk(statement))
+        return any(made[0] is one for statement in self.statements for one in walk(statement))
 
     def _is_own_change(self, value: ast.expr) -> bool:
         """Whether an expression whose value nobody uses is a text, or a change of what the statements have made."""
@@ -287,9 +288,7 @@ class Judge:
         """Whether a function only computes, or changes besides only arguments that these statements have made."""
         if source is None or made is None or self.depth >= _DEEP or made.decorator_list:
             return False
-        if any(
-            isinstance(one, (ast.Global, ast.Nonlocal, ast.Yield, ast.YieldFrom, ast.Await)) for one in ast.walk(made)
-        ):
+        if any(isinstance(one, (ast.Global, ast.Nonlocal, ast.Yield, ast.YieldFrom, ast.Await)) for one in walk(made)):
             return False
         flags = [name for name in parameters(made) if self._is_plain(argument(call, made, name) or default(made, name))]
         inner = Judge(
@@ -334,9 +333,9 @@ class Judge:
 
     def _values(self, name: str) -> Iterator[ast.expr | None]:
         """What the function gives a name; None for what is not made by these statements."""
-        inside = {id(one) for statement in self.statements for one in ast.walk(statement)}
+        inside = {id(one) for statement in self.statements for one in walk(statement)}
         own = self._begins_with(name)
-        for one in ast.walk(self.function):
+        for one in walk(self.function):
             if own and id(one) not in inside:
                 continue  # no value from outside arrives
             if isinstance(one, ast.arg) and one.arg == name:
@@ -353,11 +352,11 @@ class Judge:
 
     def _begins_with(self, name: str) -> bool:
         """Whether the first of the statements that speaks of a local name gives it a value, and no inner function does."""
-        nodes = (one for one in ast.walk(self.function) if isinstance(one, (ast.Global, ast.Nonlocal)))
+        nodes = (one for one in walk(self.function) if isinstance(one, (ast.Global, ast.Nonlocal)))
         if any(name in one.names for one in nodes):
             return False
         for statement in self.statements:
-            if any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(statement)):
+            if any(isinstance(one, ast.Name) and one.id == name for one in walk(statement)):
                 plain = isinstance(statement, (ast.Assign, ast.AnnAssign)) and name in sets(self.source, statement)
                 return plain and statement.value is not None and name not in loaded(statement)  # type: ignore[attr-defined]
         return False

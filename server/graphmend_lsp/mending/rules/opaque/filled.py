@@ -14,6 +14,7 @@ from graphmend_lsp.mending.rules.opaque.sizes import is_fixed
 from graphmend_lsp.mending.syntax.formatting import render
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Source, assigned
+from graphmend_lsp.mending.syntax.walk import walk
 
 _MADE = frozenset(("zeros", "ones", "full", "empty"))
 _LIKE = frozenset(("zeros_like", "ones_like", "full_like", "empty_like"))
@@ -30,7 +31,7 @@ def made_in_front(
 ) -> int | None:
     """Where the first new tensor is made that the statements from `first` to `last` take and fill; None for no such tensor."""
     found: int | None = None
-    filled = {name for statement in block[first : last + 1] for one in ast.walk(statement) for name in changed_by(one)}
+    filled = {name for statement in block[first : last + 1] for one in walk(statement) for name in changed_by(one)}
     for name in filled.intersection(taken):
         made = [at for at in range(first) if name in assigned(block[at])]
         value = block[made[-1]].value if made and isinstance(block[made[-1]], ast.Assign) else None  # type: ignore[attr-defined]
@@ -51,14 +52,14 @@ def made_as(
     bound = [
         one
         for statement in statements
-        for one in ast.walk(statement)
+        for one in walk(statement)
         if isinstance(one, ast.Name) and isinstance(one.ctx, (ast.Store, ast.Del))
     ]
     mine = [one for one in bound if one.id == name and not isinstance(source.parents.get(one), ast.AugAssign)]
     holder = source.parents.get(mine[0]) if len(mine) == 1 else None
     if not isinstance(holder, ast.Assign) or holder not in statements or holder.targets != [mine[0]]:
         return None
-    if any(_reshapes(one) for statement in statements for one in ast.walk(statement)):
+    if any(_reshapes(one) for statement in statements for one in walk(statement)):
         return None
     in_front = statements[: statements.index(holder)]
     changed = {each for one in in_front for each in assigned(one)}
@@ -87,7 +88,7 @@ def _named_sizes(
             and value is not None
             and is_fixed(source, value, (*taken, *found), tensors=False)
         ):
-            names = {one.id for one in ast.walk(value) if isinstance(one, ast.Name)}
+            names = {one.id for one in walk(value) if isinstance(one, ast.Name)}
             text = _with_sizes(source, value, found) if names <= taken | found.keys() else None
         for name in assigned(statement):
             taken.discard(name)
@@ -100,7 +101,7 @@ def _named_sizes(
 def _with_sizes(source: Source, value: ast.expr, named: Mapping[str, str]) -> str:
     """The text of a value with what these names stand for in their place."""
     begin, end = source.range(value)
-    names = [one for one in ast.walk(value) if isinstance(one, ast.Name) and one.id in named]
+    names = [one for one in walk(value) if isinstance(one, ast.Name) and one.id in named]
     if not names:
         return render(source, value)
     text = source.text.value[begin:end]
@@ -126,7 +127,7 @@ def _makes(source: Source, value: ast.expr, tensors: Collection[str], numbers: C
         like = None
     if like is not None and not (isinstance(like, ast.Name) and like.id in tensors):
         return False
-    read = [one for part in given for one in ast.walk(part) if isinstance(one, ast.Name)]
+    read = [one for part in given for one in walk(part) if isinstance(one, ast.Name)]
     foreign = [one for one in read if one.id not in (*tensors, *numbers) and not is_builtin(source, one, "len")]
     return all(is_fixed(source, one, numbers, tensors=False) for one in given) and all(
         (dotted(source, one) or "").startswith("torch") for one in foreign

@@ -13,11 +13,12 @@ from graphmend_lsp.mending.lowering.outlined import Run
 from graphmend_lsp.mending.rules.opaque.sizes import was_mask
 from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned
+from graphmend_lsp.mending.syntax.walk import walk
 
 
 def returns_of(source: Source, function: Function, statements: Sequence[ast.stmt]) -> list[ast.Return]:
     """What returns from the function among statements, in the order of the text."""
-    nodes = (one for statement in statements for one in ast.walk(statement))
+    nodes = (one for statement in statements for one in walk(statement))
     found = [one for one in nodes if isinstance(one, ast.Return) and source.function(one) is function]
     return sorted(found, key=source.range)
 
@@ -35,9 +36,7 @@ def known_elsewhere(source: Source, function: Function, run: Run, statements: Se
         parts = [part for one in returns_of(source, function, statements) for part in returned(one)]
         return next((source.code(one) for one in parts if not _is_new(source, run, statements, one)), "")
     end = source.range(run.last)[1]
-    behind = [
-        one for one in ast.walk(function) if isinstance(one, (ast.expr, ast.stmt)) and source.range(one)[0] >= end
-    ]
+    behind = [one for one in walk(function) if isinstance(one, (ast.expr, ast.stmt)) and source.range(one)[0] >= end]
     changed = any(changed_by(one) for one in behind)
     for name in run.gives:
         if _is_new(source, run, statements, ast.Name(name, ast.Load())):
@@ -58,7 +57,7 @@ def _is_new(source: Source, run: Run, statements: Sequence[ast.stmt], value: ast
     if isinstance(last, ast.Assign) and isinstance(last.targets[0], ast.Name):
         return value.id not in run.takes and len(last.targets) == 1 and _is_fresh(source, last.value)
     stored = [
-        one for part in statements for one in ast.walk(part)
+        one for part in statements for one in walk(part)
         if isinstance(one, ast.Name) and one.id == value.id and isinstance(one.ctx, ast.Store)
     ]  # fmt: skip
     made = [source.parents.get(one) for one in stored]

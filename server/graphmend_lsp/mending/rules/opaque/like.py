@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.values import TensorFact, ValueFact
 
 ANY_SIZE = "any_size()"
@@ -50,14 +51,12 @@ def like(
 def _is_said(statements: Sequence[ast.stmt], dtype: str) -> bool:
     """Whether statements make tensors of that integer dtype, whatever they take: they name it, or count."""
     saying = {dtype, *_COUNTING} if dtype == "int64" else {dtype} if dtype.startswith("int") else set()
-    nodes = (node for statement in statements for node in ast.walk(statement))
+    nodes = (node for statement in statements for node in walk(statement))
     return any(isinstance(one, ast.Attribute) and one.attr in saying for one in nodes)
 
 
 def _shown(source: Source, statements: Sequence[ast.stmt], text: str) -> ast.AST:
-    found = [
-        one for part in statements for one in ast.walk(part) if isinstance(one, ast.expr) and source.code(one) == text
-    ]
+    found = [one for part in statements for one in walk(part) if isinstance(one, ast.expr) and source.code(one) == text]
     return found[-1] if found else statements[-1]
 
 

@@ -37,6 +37,7 @@ from graphmend_lsp.mending.syntax.endings import sets, surely_leaves
 from graphmend_lsp.mending.syntax.formatting import dedented, first_line
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Site, Source, assigned, loaded
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Span
 from graphmend_lsp.values import TensorFact, ValueFact
 
@@ -301,7 +302,7 @@ def _is_no_result(source: Source, run: Run, name: str) -> str | None:
     function = source.function(run.first)
     behind = [
         one
-        for one in (ast.walk(function) if function is not None else ())
+        for one in (walk(function) if function is not None else ())
         if isinstance(one, ast.Name) and one.id == name and source.range(one)[0] >= end
     ]
     for one in behind:
@@ -325,13 +326,13 @@ def _marked(source: Source, run: Run, name: str) -> list[ast.Assign]:
     function = source.function(run.first)
     return [
         one
-        for one in (ast.walk(function) if function is not None else ())
+        for one in (walk(function) if function is not None else ())
         if isinstance(one, ast.Assign)
         and name in assigned(one)
         and any(
             (isinstance(each, ast.Attribute) and each.attr == "requires_grad_")
             or (isinstance(each, ast.keyword) and each.arg == "requires_grad")
-            for each in ast.walk(one.value)
+            for each in walk(one.value)
         )
     ]
 
@@ -340,7 +341,7 @@ def _fact(source: Source, run: Run, name: str) -> ValueFact | None:
     """What a run saw of a name where it is first read behind the statements."""
     seen, end = Seen(source), source.range(run.last)[1]
     function = source.function(run.first)
-    names = [one for one in (ast.walk(function) if function is not None else ()) if isinstance(one, ast.Name)]
+    names = [one for one in (walk(function) if function is not None else ()) if isinstance(one, ast.Name)]
     mine = [one for one in names if one.id == name and isinstance(one.ctx, ast.Load) and source.range(one)[0] >= end]
     return next((fact for one in sorted(mine, key=source.range) if (fact := seen.of(one)) is not None), None)
 
@@ -379,7 +380,5 @@ def _lines(source: Source, run: Run, exchange: dict[ast.AST, str]) -> tuple[str,
 
 def _augmented(statement: ast.stmt) -> frozenset[str]:
     return frozenset(
-        one.target.id
-        for one in ast.walk(statement)
-        if isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name)
+        one.target.id for one in walk(statement) if isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name)
     )

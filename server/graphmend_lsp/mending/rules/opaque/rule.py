@@ -63,6 +63,7 @@ from graphmend_lsp.mending.syntax.operator_names import qualified
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source
 from graphmend_lsp.mending.syntax.support import supported
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Assumption, Declined, Mend, TextEdit
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
@@ -126,7 +127,7 @@ def _of_region(request: Request, source: Source, function: Function, region: Reg
     if found is None:
         raise Refused(f"An operator with gradients needs the module `{SUPPORT}`, which the settings keep away.")
     said = [one.replace(ANY_SIZE, f"{found[0].get('any_size', '')}()") for one in region.like]
-    read = {one.id for text in said for one in ast.walk(ast.parse(text)) if isinstance(one, ast.Name)}
+    read = {one.id for text in said for one in walk(ast.parse(text)) if isinstance(one, ast.Name)}
     parameters = ", ".join(one.name for one in region.takes if one.name in read)
     like = ", ".join(said).replace("torch.", f"{torch}.")
     like = f"({like})" if len(said) != 1 else like

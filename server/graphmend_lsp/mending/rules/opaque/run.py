@@ -21,6 +21,7 @@ from graphmend_lsp.mending.syntax.formatting import first_line, verbatim
 from graphmend_lsp.mending.syntax.imports import bound_in, dotted, is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Site, Source, assigned, loaded, local_names, parameters
+from graphmend_lsp.mending.syntax.walk import walk
 
 _LOOPS = (ast.For, ast.While)
 _PYTHON = ("range", "len", "int", "enumerate", "zip", "min", "max", "abs", "reversed", "bool", "sum", "list", "tuple")
@@ -79,7 +80,7 @@ def run_at(source: Source, place: Site) -> Run | None:
 def written_in(statement: ast.stmt) -> frozenset[str]:
     """The names of the tensors that a statement writes into by an index or an in-place method; "" for anything else."""
     found: set[str] = set()
-    for one in ast.walk(statement):
+    for one in walk(statement):
         if isinstance(one, (ast.Subscript, ast.Attribute)) and isinstance(one.ctx, ast.Store):
             found.add(one.value.id if isinstance(one, ast.Subscript) and isinstance(one.value, ast.Name) else "")
         elif isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr.endswith("_"):
@@ -130,15 +131,15 @@ def _depends_on_data(source: Source, value: ast.expr) -> bool:
 
 def _is_read_elsewhere(source: Source, own: ast.stmt, taken: Sequence[ast.stmt], names: frozenset[str]) -> bool:
     function = source.function(own)
-    inside = {id(node) for one in (own, *taken) for node in ast.walk(one)}
+    inside = {id(node) for one in (own, *taken) for node in walk(one)}
     return function is not None and any(
-        isinstance(node, ast.Name) and node.id in names and id(node) not in inside for node in ast.walk(function)
+        isinstance(node, ast.Name) and node.id in names and id(node) not in inside for node in walk(function)
     )
 
 
 def _refuse(source: Source, statement: ast.stmt) -> None:
     """Refuse what cannot stand in an operator, or what it might do besides writing."""
-    for one in ast.walk(statement):
+    for one in walk(statement):
         if isinstance(one, ast.stmt) and not isinstance(
             one, (ast.Assign, ast.AugAssign, ast.For, ast.While, ast.If, ast.Expr, ast.Pass, ast.Break, ast.Continue)
         ):
@@ -244,8 +245,8 @@ def _refuse_shared(source: Source, function: Function, name: str, taken: Sequenc
     if value is None or not makes_new(source, value):
         raise Refused(f"GraphMend cannot tell whether `{name}` is a new tensor that nothing else knows.")
     begin, end = source.range(value)[1], source.range(taken[-1])[0]
-    inside = {id(node) for one in taken for node in ast.walk(one)}
-    for node in ast.walk(function):
+    inside = {id(node) for one in taken for node in walk(one)}
+    for node in walk(function):
         read = isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
         if read and id(node) not in inside and begin <= source.range(node)[0] < end:
             raise Refused(f"`{first_line(source, source.statement(node) or node)}` may give `{name}` another name.")
@@ -254,9 +255,7 @@ def _refuse_shared(source: Source, function: Function, name: str, taken: Sequenc
 
 
 def _taken(source: Source, kinds: Kinds, taken: Sequence[ast.stmt], name: str, written: bool) -> Taken:
-    node = next(
-        one for statement in taken for one in ast.walk(statement) if isinstance(one, ast.Name) and one.id == name
-    )
+    node = next(one for statement in taken for one in walk(statement) if isinstance(one, ast.Name) and one.id == name)
     if written:
         return Taken(name, tensor=True)
     if is_size(source, node):
@@ -291,9 +290,7 @@ def _arguments(function: Function | None) -> list[ast.arg]:
 
 def _augmented(statement: ast.stmt) -> frozenset[str]:
     return frozenset(
-        one.target.id
-        for one in ast.walk(statement)
-        if isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name)
+        one.target.id for one in walk(statement) if isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name)
     )
 
 

@@ -11,6 +11,7 @@ from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Source, assigned, loaded
+from graphmend_lsp.mending.syntax.walk import walk
 
 _OF_DATA = frozenset(("nonzero", "argwhere", "unique", "unique_consecutive", "masked_select", "bincount"))
 _MADE = frozenset((
@@ -30,7 +31,7 @@ _SHAPES = frozenset(("shape", "size", "dim", "ndim", "numel"))
 
 def follows_data(source: Source, statements: Sequence[ast.stmt]) -> ast.expr | None:
     """The first expression whose size may follow from values of tensors; None when there is none."""
-    for one in (node for statement in statements for node in ast.walk(statement)):
+    for one in (node for statement in statements for node in walk(statement)):
         if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Load) and _cuts(source, one):
             return one
         if isinstance(one, ast.Call):
@@ -67,13 +68,13 @@ def _is_counted(source: Source, iterated: ast.expr) -> bool:
 
 def is_sized_by_data(statement: ast.stmt) -> bool:
     """Whether a statement calls what gives a tensor whose size values decide."""
-    calls = [one for one in ast.walk(statement) if isinstance(one, ast.Call)]
+    calls = [one for one in walk(statement) if isinstance(one, ast.Call)]
     return any(isinstance(one.func, ast.Attribute) and one.func.attr in _OF_DATA for one in calls)
 
 
 def feeding(statements: Sequence[ast.stmt], text: str) -> list[ast.stmt]:
     """Those of the statements that what an expression gives behind them may come from."""
-    names = {one.id for one in ast.walk(ast.parse(text, mode="eval")) if isinstance(one, ast.Name)}
+    names = {one.id for one in walk(ast.parse(text, mode="eval")) if isinstance(one, ast.Name)}
     found: list[ast.stmt] = []
     while more := [one for one in statements if one not in found and names & (assigned(one) | _filled(one))]:
         found += more
@@ -83,7 +84,7 @@ def feeding(statements: Sequence[ast.stmt], text: str) -> list[ast.stmt]:
 
 def _filled(statement: ast.stmt) -> frozenset[str]:
     """The names of what a statement may put something into."""
-    nodes = list(ast.walk(statement))
+    nodes = list(walk(statement))
     kept = [one.value for one in nodes if isinstance(one, ast.Attribute) and one.attr in KEEPERS]
     changed = frozenset(name for one in nodes for name in changed_by(one))
     return changed | {one.id for one in kept if isinstance(one, ast.Name)}
@@ -142,14 +143,14 @@ def _reads_nothing(source: Source, index: ast.expr) -> bool:
 
 def _in_counted_loop(source: Source, node: ast.AST, statements: Sequence[ast.stmt]) -> bool:
     """Whether a node stands in a loop of the statements whose number of turns may follow from data."""
-    inside = {id(one) for statement in statements for one in ast.walk(statement)}
+    inside = {id(one) for statement in statements for one in walk(statement)}
     for one in source.ancestors(node):
         if id(one) not in inside:
             return False
         if isinstance(one, ast.While):
             return True
         if isinstance(one, ast.For):
-            leaves = any(isinstance(each, (ast.Break, ast.Continue, ast.If)) for each in ast.walk(one))
+            leaves = any(isinstance(each, (ast.Break, ast.Continue, ast.If)) for each in walk(one))
             if leaves or _is_counted(source, one.iter):
                 return True
     return False

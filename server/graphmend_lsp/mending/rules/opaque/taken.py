@@ -15,6 +15,7 @@ from graphmend_lsp.mending.rules.opaque.always import reads_always
 from graphmend_lsp.mending.syntax.imports import is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, parameters
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.values import TensorFact, ValueFact
 
 NUMBERS = ("int", "float", "bool", "str", "torch.device", "torch.dtype")
@@ -112,7 +113,7 @@ def _given(source: Source, node: ast.expr) -> ValueFact | None:
     function = source.function(node)
     if function is None or not isinstance(node, ast.Name) or node.id not in parameters(function):
         return None
-    uses = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == node.id]
+    uses = [one for one in walk(function) if isinstance(one, ast.Name) and one.id == node.id]
     if any(not isinstance(one.ctx, ast.Load) or source.function(one) is not function for one in uses):
         return None
     found = [fact for one in uses if (fact := Seen(source).of(one)) is not None]
@@ -129,7 +130,7 @@ def _loads(source: Source, run: Run) -> Iterable[ast.expr]:
     function = source.function(run.first)
     inside = [
         one
-        for one in (ast.walk(function) if function is not None else ())
+        for one in (walk(function) if function is not None else ())
         if isinstance(one, (ast.Name, ast.Attribute)) and begin <= source.range(one)[0] < end
     ]
     return sorted(inside, key=lambda one: (source.range(one)[0], isinstance(one.ctx, ast.Store)))
@@ -233,7 +234,7 @@ def _is_asked(source: Source, run: Run | None, value: ast.expr) -> bool:
     """Whether a test in the function asks for an object, as whether it is None, or which attributes it has."""
     function = source.function(value if run is None else run.first)
     text = source.code(value)
-    for one in ast.walk(function) if function is not None else ():
+    for one in walk(function) if function is not None else ():
         if not isinstance(one, (ast.Name, ast.Attribute)) or source.code(one) != text:
             continue
         parent = source.parents.get(one)
@@ -270,7 +271,7 @@ def _is_cut(source: Source, node: ast.AST) -> bool:
             return True
         if isinstance(one, (ast.Compare, ast.If, ast.While, ast.Assert)):
             return True
-        if isinstance(one, ast.Subscript) and node in ast.walk(one.slice):
+        if isinstance(one, ast.Subscript) and node in walk(one.slice):
             return True
         if isinstance(one, ast.Call) and any(
             is_builtin(source, one.func, name) for name in ("int", "float", "bool", "len", "repr", "str", "range")

@@ -31,6 +31,7 @@ from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source
 from graphmend_lsp.mending.syntax.support import is_supported
+from graphmend_lsp.mending.syntax.walk import walk
 
 _ABOUT = frozenset(("dtype", "device", "ndim", "is_cuda", "requires_grad"))
 _ASKING = frozenset(("torch.is_tensor", "torch.is_floating_point", "torch.is_complex"))
@@ -251,7 +252,7 @@ class Body:
             if len(values) != 1:
                 self.refuse(node)
             return values[0]
-        if any(isinstance(one, ast.Name) and self.env.get(one.id) is not None for one in ast.walk(node)):
+        if any(isinstance(one, ast.Name) and self.env.get(one.id) is not None for one in walk(node)):
             self.refuse(node)
         self._harmless(node)
         return None

@@ -24,6 +24,7 @@ from graphmend_lsp.mending.syntax.formatting import layout, line_limit, operand,
 from graphmend_lsp.mending.syntax.imports import spell
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source, parameters
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Assumption, TextEdit
 
 _TRUST = "`{}` must treat each row for itself, without random numbers, statistics of a batch or attention between rows."
@@ -245,7 +246,7 @@ class Writer:
         function = self.source.function(mask)
         if len(low) != 1 or len(high) != 1 or len(over) != 1 or function is None:
             return None
-        names = {node.id for one in compares for node in ast.walk(one) if isinstance(node, ast.Name)}
+        names = {node.id for one in compares for node in walk(one) if isinstance(node, ast.Name)}
         if not all(self._is_number(function, one) for one in (*low, *high)) or not names.isdisjoint(_rebound(function)):
             return None
         return over.pop(), render(self.source, low[0])
@@ -288,7 +289,7 @@ def _rebound(function: Function) -> set[str]:
     """Names that do not hold the same thing everywhere in a function, or are changed in place."""
     seen: dict[str, int] = dict.fromkeys(parameters(function), 1)
     changed: set[str] = set()
-    for one in ast.walk(function):
+    for one in walk(function):
         changed |= changed_by(one)
         if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load):
             seen[one.id] = seen.get(one.id, 0) + 1

@@ -21,6 +21,7 @@ from graphmend_lsp.mending.syntax.formatting import layout, line_limit, operand,
 from graphmend_lsp.mending.syntax.imports import spell
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, assigned
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import TextEdit
 
 _IN_PLACE = {"index_add_": "add_", "index_copy_": "copy_"}
@@ -66,7 +67,7 @@ class Rows:
             carried = {
                 one.id
                 for inner in statement.body
-                for one in ast.walk(inner)
+                for one in walk(inner)
                 if isinstance(one, ast.Name) and one.id in self.values.held ^ before
             }
             outside = [one for one in self._behind(statement) if one.id in carried]
@@ -77,10 +78,10 @@ class Rows:
 
     def _behind(self, loop: ast.For) -> list[ast.Name]:
         """The names that are read outside of a loop."""
-        inside = {id(one) for one in ast.walk(loop)}
+        inside = {id(one) for one in walk(loop)}
         function = self.source.function(loop)
         return [
-            one for one in (ast.walk(function) if function is not None else ())
+            one for one in (walk(function) if function is not None else ())
             if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and id(one) not in inside
         ]  # fmt: skip
 
@@ -198,7 +199,7 @@ def put_back(source: Source, chosen: Selection) -> tuple[list[TextEdit], list[st
     flow.block(chosen.uses(source))
     function = source.function(chosen.statement)
     last = chosen.uses(source)[-1]
-    for one in ast.walk(function) if function is not None else ():
+    for one in walk(function) if function is not None else ():
         if not isinstance(one, ast.Name) or not isinstance(one.ctx, ast.Load):
             continue
         outside = source.range(one)[0] >= source.range(last)[1]
@@ -250,9 +251,9 @@ def _heads(source: Source, values: Values, chosen: Selection) -> list[TextEdit]:
 
 def _refuse_changes(source: Source, chosen: Selection) -> None:
     """Refuse when the mask may be changed in place where the rows are used."""
-    names = {one.id for one in ast.walk(chosen.mask) if isinstance(one, ast.Name)}
+    names = {one.id for one in walk(chosen.mask) if isinstance(one, ast.Name)}
     for statement in chosen.uses(source):
-        for node in ast.walk(statement):
+        for node in walk(statement):
             if changed := changed_by(node) & names:
                 raise Refused(f"`{min(changed)}` is changed in place where its rows are used.")
 

@@ -13,6 +13,7 @@ from graphmend_lsp.mending.lowering.counted import indices
 from graphmend_lsp.mending.syntax.formatting import render
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source, local_names, parameters
+from graphmend_lsp.mending.syntax.walk import walk
 
 _FLATTENING = frozenset(("flatten", "view", "reshape", "ravel"))
 
@@ -43,9 +44,9 @@ class Selection:
         """Whether a node reads the list of rows or the other one of the pair; of a mask, whether it is an index there."""
         if self.lists:
             names_ = {self.rows, self.others}
-            return any(isinstance(one, ast.Name) and one.id in names_ for one in ast.walk(node))
+            return any(isinstance(one, ast.Name) and one.id in names_ for one in walk(node))
         return self.is_index(node) or any(
-            isinstance(one, ast.Subscript) and self.is_index(one.slice) for one in ast.walk(node)
+            isinstance(one, ast.Subscript) and self.is_index(one.slice) for one in walk(node)
         )
 
     def uses(self, source: Source) -> list[ast.stmt]:
@@ -94,7 +95,7 @@ def again(source: Source, old: Selection, function: str) -> Selection | None:
 
 def names(function: Function, name: str) -> Iterator[ast.Name]:
     """Every place of a name in a function."""
-    return (one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == name)
+    return (one for one in walk(function) if isinstance(one, ast.Name) and one.id == name)
 
 
 def _listed(source: Source, call: ast.expr, mask: ast.expr, pair: bool) -> list[Selection]:

@@ -16,6 +16,7 @@ from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.imports import is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, assigned
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import TextEdit
 from graphmend_lsp.text import apply_edits
 
@@ -65,7 +66,7 @@ def over_all(source: Source, node: ast.AST) -> str | None:
 def without_emptiness(source: Source, chosen: Selection) -> tuple[str, ast.expr] | None:
     """The text without the first test in which the list's length decides whether rows are computed, and the test."""
     function = source.function(chosen.statement)
-    for one in ast.walk(function) if function is not None else ():
+    for one in walk(function) if function is not None else ():
         if not isinstance(one, ast.If) or not chosen.mentions(one.test):
             continue
         some = _asks_some(source, one.test, chosen)
@@ -75,7 +76,7 @@ def without_emptiness(source: Source, chosen: Selection) -> tuple[str, ast.expr]
         if not some and leaves:
             _refuse_more(source, source.after(one))
             return apply_edits(source.text.value, [edits.remove(source, one)]), one.test
-        if some and not any(isinstance(part, (ast.Break, ast.Continue, ast.Return)) for part in ast.walk(one)):
+        if some and not any(isinstance(part, (ast.Break, ast.Continue, ast.Return)) for part in walk(one)):
             _refuse_more(source, one.body)
             return _opened(source, one), one.test
     return None
@@ -87,7 +88,7 @@ def _refuse_more(source: Source, block: Sequence[ast.stmt], bound: frozenset[str
     Run without rows it then changes nothing: no name of it (nor of `bound`) is read outside of it, or before it is set.
     """
     function = source.function(block[0])
-    inside = {id(one) for statement in block for one in ast.walk(statement)}
+    inside = {id(one) for statement in block for one in walk(statement)}
     set_here = set(bound)
     for statement in block:
         if isinstance(statement, ast.If) and not statement.orelse:
@@ -122,7 +123,7 @@ def _is_early(read: ast.Name, block: Sequence[ast.stmt], name: str, bound: froze
     if name in bound:
         return False
     for statement in block:
-        if read in ast.walk(statement):
+        if read in walk(statement):
             return not isinstance(statement, ast.If)
         if name in assigned(statement):
             return False
@@ -143,9 +144,7 @@ def _opened(source: Source, choice: ast.If) -> str:
 
 
 def _has_long_text(choice: ast.If) -> bool:
-    return any(
-        isinstance(one, (ast.Constant, ast.JoinedStr)) and one.lineno != one.end_lineno for one in ast.walk(choice)
-    )
+    return any(isinstance(one, (ast.Constant, ast.JoinedStr)) and one.lineno != one.end_lineno for one in walk(choice))
 
 
 def _asks_some(source: Source, test: ast.expr, chosen: Selection) -> bool | None:
@@ -192,7 +191,7 @@ def _reads_plane(loop: ast.For, planes: str) -> bool:
         and isinstance(target, ast.Name)
         and one.slice.id == target.id
         for statement in loop.body
-        for one in ast.walk(statement)
+        for one in walk(statement)
     )
 
 

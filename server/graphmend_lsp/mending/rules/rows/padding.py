@@ -19,6 +19,7 @@ from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source, parameters
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import TextEdit
 from graphmend_lsp.text import apply_edits
 
@@ -55,7 +56,7 @@ def taken_out(source: Source, node: ast.AST) -> tuple[str, str] | None:
     if padding is None:
         return None
     _find(padding)
-    inside = {id(one) for member in padding.members() for one in ast.walk(member)}
+    inside = {id(one) for member in padding.members() for one in walk(member)}
     if id(node) not in inside or not (padding.gathers or padding.lengths):
         return None
     _refuse(padding)
@@ -65,7 +66,7 @@ def taken_out(source: Source, node: ast.AST) -> tuple[str, str] | None:
 def _padding(source: Source, function: Function) -> Padding | None:
     """The only list of rows of a flattened mask in a function."""
     found: list[Padding] = []
-    for call in ast.walk(function):
+    for call in walk(function):
         for one in selections(source, call) if isinstance(call, ast.Call) and _may_list(call) else ():
             mask = _flattened(one.mask)
             if one.lists and one.axis is None and mask is not None:
@@ -92,16 +93,16 @@ def _find(padding: Padding) -> None:
     source, function, mask = padding.source, padding.function, padding.mask
     same = {
         one.targets[0].id
-        for one in ast.walk(function)
+        for one in walk(function)
         if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name) and _is_same(source, one.value, mask)
     }
     same |= {mask} if any(Kinds(source).is_bool(one) for one in names(function, mask)) else set()
     listed = {
         one.targets[0].id: one
-        for one in ast.walk(function)
+        for one in walk(function)
         if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name) and _is_lengths(one.value, mask)
     }
-    for one in ast.walk(function):
+    for one in walk(function):
         if isinstance(one, ast.Subscript) and isinstance(one.slice, ast.Name) and one.slice.id in same:
             padding.gathers.append(one)
         elif isinstance(one, ast.Call) and (name := _counted(source, one)) in listed:
@@ -159,13 +160,13 @@ def _refuse(padding: Padding) -> None:
     bound = [one for one in names(function, mask) if not isinstance(one.ctx, ast.Load)]
     if len(bound) + (mask in parameters(function)) != 1:
         raise Refused(f"`{mask}` is bound in more than one place.")
-    for node in ast.walk(function):
+    for node in walk(function):
         if mask in changed_by(node):
             raise Refused(f"`{mask}` is changed in place, and its rows may not be the same everywhere.")
     for one in padding.gathers:
         if not isinstance(one.ctx, ast.Load):
             raise Refused(f"Line {one.lineno}: `{source.code(one)}` puts rows back by the mask, others by their list.")
-    used = {id(part) for call in padding.counted for part in ast.walk(call)}
+    used = {id(part) for call in padding.counted for part in walk(call)}
     for listed in padding.lengths:
         target = listed.targets[0]
         assert isinstance(target, ast.Name)

@@ -11,6 +11,7 @@ from typing import Literal
 from graphmend_lsp.mending.rules.rows.list import Selection, names
 from graphmend_lsp.mending.syntax.imports import binding
 from graphmend_lsp.mending.syntax.source import Function, Source, local_names, parameters
+from graphmend_lsp.mending.syntax.walk import walk
 
 Role = Literal["takes out", "puts back", "unknown"]
 
@@ -54,7 +55,7 @@ def role_of(source: Source, callee: ast.expr) -> Role:
     function = found[0]
     uses = [
         one
-        for one in ast.walk(function)
+        for one in walk(function)
         if isinstance(one, ast.Subscript) and isinstance(one.slice, ast.Name) and one.slice.id in parameters(function)
     ]
     index = uses[0].slice if len(uses) == 1 else None

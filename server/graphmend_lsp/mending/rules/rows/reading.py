@@ -15,6 +15,7 @@ from graphmend_lsp.mending.syntax.formatting import render
 from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, assigned
+from graphmend_lsp.mending.syntax.walk import walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +81,8 @@ def found_call(source: Source, node: ast.AST) -> Through | None:
     by_mask = [one for one in rows if isinstance(one.mask, ast.Name) and one.mask.id == mask.id]
     if is_module(source, call.func) and not any(one.rest for one in by_mask):
         return None  # followed as rows that go through modules
-    own = {id(part) for one in by_mask for part in ast.walk(one.node)}
-    for part in ast.walk(call):
+    own = {id(part) for one in by_mask for part in walk(one.node)}
+    for part in walk(call):
         if isinstance(part, ast.Name) and part.id == mask.id and id(part) not in own:
             raise Refused(f"`{render(source, call.func)}` gets `{mask.id}` itself beside the rows that it chooses.")
     if any(one.kind in ("effect", "random") for row in by_mask for one in hazards(source, row.tensor)):
@@ -97,7 +98,7 @@ def found_call(source: Source, node: ast.AST) -> Through | None:
 def _is_at(source: Source, node: ast.AST, statement: ast.Assign, rows: Sequence[Chosen]) -> bool:
     """Whether a break is at what a statement chooses, at where it is put back, or at the test for any row around it."""
     around = source.parents.get(statement)
-    if isinstance(around, ast.If) and any(node is one for one in (around, *ast.walk(around.test))):
+    if isinstance(around, ast.If) and any(node is one for one in (around, *walk(around.test))):
         return _asks_for_any(source, around.test) is not None
     return any(node is one.node for one in rows) or source.statement(node) is not statement or node in statement.targets
 
@@ -105,7 +106,7 @@ def _is_at(source: Source, node: ast.AST, statement: ast.Assign, rows: Sequence[
 def _statement(source: Source, node: ast.AST) -> ast.stmt | None:
     """The statement with the call: that of the break, the one under a test, or that of a name which is put back."""
     statement = source.statement(node)
-    if isinstance(statement, ast.If) and any(node is one for one in (statement, *ast.walk(statement.test))):
+    if isinstance(statement, ast.If) and any(node is one for one in (statement, *walk(statement.test))):
         return next((one for one in statement.body if isinstance(one, ast.Assign)), None)
     stored = isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript)
     if isinstance(statement, ast.Assign) and stored and isinstance(statement.value, ast.Name):
@@ -140,9 +141,7 @@ def _stores(source: Source, statement: ast.Assign, mask: ast.Name) -> tuple[tupl
         raise Refused(f"`{render(source, target)}` holds chosen rows; keep all rows and the mask.")
     function = source.function(statement)
     uses = (
-        [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id in names]
-        if function is not None
-        else []
+        [one for one in walk(function) if isinstance(one, ast.Name) and one.id in names] if function is not None else []
     )
     behind = source.after(statement)
     stores: list[Store] = []
@@ -154,7 +153,7 @@ def _stores(source: Source, statement: ast.Assign, mask: ast.Name) -> tuple[tupl
     stores.sort(key=lambda one: one.statement.lineno)
     last = max((at for at, one in enumerate(behind) if any(_holds(one, each.statement) for each in stores)), default=-1)
     for one in behind[: last + 1]:
-        changed = {name for part in ast.walk(one) for name in changed_by(part)} | assigned(one)
+        changed = {name for part in walk(one) for name in changed_by(part)} | assigned(one)
         if mask.id in changed:
             raise Refused(f"Line {one.lineno}: `{mask.id}` is changed before the rows are put back.")
     if {one.name for one in stores} != set(names):
@@ -177,7 +176,7 @@ def _put_back(source: Source, use: ast.Name, behind: Sequence[ast.stmt], mask: a
 
 
 def _holds(node: ast.AST, inner: ast.AST | None) -> bool:
-    return any(one is inner for one in ast.walk(node))
+    return any(one is inner for one in walk(node))
 
 
 def _place(source: Source, target: ast.expr, mask: ast.Name) -> Chosen:

@@ -62,6 +62,7 @@ from graphmend_lsp.mending.syntax.break_site import Place, answers_of
 from graphmend_lsp.mending.syntax.formatting import settled_style
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source, Unreadable, read
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Declined, Mend
 from graphmend_lsp.text import apply_edits
 
@@ -125,7 +126,7 @@ def _mended_rows(request: Request, source: Source, node: ast.AST, function: Func
     if found is None:
         return []
     text, cautions, tests = found
-    gone = [one.test for one in ast.walk(function) if isinstance(one, ast.If) and ast.dump(one.test) in tests]
+    gone = [one.test for one in walk(function) if isinstance(one, ast.If) and ast.dump(one.test) in tests]
     return [Form(by_lines(source, text), [_MORE, *cautions], gone)]
 
 

@@ -19,6 +19,7 @@ from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source
+from graphmend_lsp.mending.syntax.walk import walk
 
 _NO_TENSORS = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
 
@@ -55,7 +56,7 @@ class Values:
     def concerns(self, node: ast.AST) -> bool:
         """Whether a node reads the rows, their list or what was computed from them."""
         return self.chosen.mentions(node) or any(
-            isinstance(one, ast.Name) and one.id in self.held for one in ast.walk(node)
+            isinstance(one, ast.Name) and one.id in self.held for one in walk(node)
         )
 
     def rows(self, node: ast.expr) -> bool:
@@ -207,7 +208,7 @@ class Values:
             return True
         if role == "puts back" and len(holding) == 1:
             text = plain(render(self.source, holding[0], self.exchange))
-            for one in ast.walk(holding[0]):
+            for one in walk(holding[0]):
                 self.exchange.pop(one, None)
             self.exchange[holding[0]] = f"{self.where}({self.column(holding[0])}, {text}, 0)"
             self.put += 1
@@ -222,7 +223,7 @@ class Values:
             return None
         out, value = self.put_parts(node, node.func.value)
         text = f"{self.where}({self.column(out)}, {plain(render(self.source, value, self.exchange))}, 0)"
-        for one in ast.walk(node):
+        for one in walk(node):
             self.exchange.pop(one, None)
         self.exchange[node] = f"({render(self.source, out)} + {text})"
         return text

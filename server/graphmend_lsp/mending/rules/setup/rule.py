@@ -39,6 +39,7 @@ from graphmend_lsp.mending.syntax.formatting import goes_over_lines
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned, loaded, local_names
 from graphmend_lsp.mending.syntax.support import is_supported, supported
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Declined, Mend, TextEdit
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
@@ -91,7 +92,7 @@ def _moved(place: Place, method: ast.FunctionDef, branch: ast.If, work: _Work) -
     source, owner = place.source, work.owner
     mark, imports = _decorator(source, method, work)
     taken = {one.name for one in owner.body if isinstance(one, ast.FunctionDef)} | {
-        name for one in ast.walk(owner) if (name := _own(one)) is not None
+        name for one in walk(owner) if (name := _own(one)) is not None
     }
     name = next(one for one in ("_set_up", *(f"_set_up_{number}" for number in range(2, 99))) if one not in taken)
     given = sorted((loaded(branch) & local_names(method)) - {"self"})
@@ -119,11 +120,11 @@ def _cannot_move(source: Source, method: ast.FunctionDef, branch: ast.If) -> str
         return f"`{min(used)}` is bound there, and used elsewhere."
     if not source.starts_line(branch) or source.code(branch).startswith("elif"):
         return "The `if` does not start its line."
-    if any(isinstance(one, (ast.Break, ast.Continue, ast.Return)) for one in ast.walk(branch)):
+    if any(isinstance(one, (ast.Break, ast.Continue, ast.Return)) for one in walk(branch)):
         return "The `if` leaves the statements around it."
-    if any(goes_over_lines(source, one) for one in ast.walk(branch)):
+    if any(goes_over_lines(source, one) for one in walk(branch)):
         return "A string over several lines stands in what would move."
-    if any(isinstance(one, ast.Name) and one.id in ("super", "__class__") for one in ast.walk(branch)):
+    if any(isinstance(one, ast.Name) and one.id in ("super", "__class__") for one in walk(branch)):
         return "`super()` stands in what would move."
     return None
 
@@ -157,7 +158,7 @@ def _buffers(owner: ast.ClassDef) -> frozenset[str]:
     """The names of the buffers that a class registers."""
     return frozenset(
         one.args[0].value
-        for one in ast.walk(owner)
+        for one in walk(owner)
         if isinstance(one, ast.Call)
         and isinstance(one.func, ast.Attribute)
         and one.func.attr == "register_buffer"
@@ -184,7 +185,7 @@ class _Work:
         """Go through a method, or an ``if`` (whose name is empty); the first thing in the way is kept as the problem."""
         first = not self.seen
         self.seen.add(name)
-        for node in ast.walk(whole):
+        for node in walk(whole):
             if isinstance(node, ast.Return) and node.value is not None and first:
                 self._refuse(f"`{name}` returns a value.")
             elif isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal)):
@@ -288,7 +289,7 @@ def _is_written(owner: ast.ClassDef, name: str, except_in: set[str] | None = Non
 
 
 def _targets(method: ast.FunctionDef) -> Iterator[ast.AST]:
-    for node in ast.walk(method):
+    for node in walk(method):
         if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
             yield node
             yield node.value

@@ -12,6 +12,7 @@ from graphmend_lsp.mending.syntax.formatting import render
 from graphmend_lsp.mending.syntax.imports import dotted, spell
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import TextEdit
 
 _LOCKS = ("threading.Lock", "threading.RLock")
@@ -31,7 +32,7 @@ def unlocked(source: Source, function: Function, call: ast.Call) -> list[TextEdi
         target = parent.targets[0] if isinstance(parent, ast.Assign) and len(parent.targets) == 1 else None
         if not isinstance(target, ast.Name):
             raise Refused(f"`{text}` leaves the function, so another thread may hold it.")
-        for one in ast.walk(function):
+        for one in walk(function):
             if isinstance(one, ast.Name) and one.id == target.id and one is not target:
                 _entered(source, function, one)
             elif isinstance(one, (ast.Global, ast.Nonlocal)) and target.id in one.names:

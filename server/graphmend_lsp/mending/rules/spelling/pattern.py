@@ -15,6 +15,7 @@ from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin, spell
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, assigned, local_names
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import TextEdit
 
 Parts = dict[str, ast.expr | list[str]]
@@ -199,7 +200,7 @@ def _made(source: Source, node: ast.expr) -> ast.expr | None:
         return node
     stored = [
         one
-        for one in ast.walk(function)
+        for one in walk(function)
         if isinstance(one, ast.Name) and one.id == node.id and not isinstance(one.ctx, ast.Load)
     ]
     return last_value(source, node.id, statement) if len(stored) == 1 else None

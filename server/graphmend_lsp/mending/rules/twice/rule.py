@@ -37,6 +37,7 @@ from graphmend_lsp.mending.syntax.formatting import first_line
 from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, assigned
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Declined, Mend
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
@@ -121,7 +122,7 @@ def _refuse_uses(source: Source, forward: ast.FunctionDef, name: str) -> None:
     """
     if name in {one for statement in forward.body for one in assigned(statement)}:
         raise Refused(f"`{name}` gets another value in `forward`; it may be changed or returned.")
-    if any(isinstance(one, ast.Name) and one.id in _OF_THE_FRAME for one in ast.walk(forward)):
+    if any(isinstance(one, ast.Name) and one.id in _OF_THE_FRAME for one in walk(forward)):
         raise Refused("`forward` looks at its own names.")
     context = (*forward.args.posonlyargs, *forward.args.args)[0].arg
     for use in _uses(forward, name):
@@ -132,7 +133,7 @@ def _refuse_uses(source: Source, forward: ast.FunctionDef, name: str) -> None:
 
 def _uses(forward: ast.FunctionDef, name: str) -> Iterator[ast.Name]:
     for statement in forward.body:
-        yield from (one for one in ast.walk(statement) if isinstance(one, ast.Name) and one.id == name)
+        yield from (one for one in walk(statement) if isinstance(one, ast.Name) and one.id == name)
 
 
 def _is_read(source: Source, use: ast.Name, context: str) -> bool:

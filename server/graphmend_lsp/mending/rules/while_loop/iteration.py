@@ -19,6 +19,7 @@ from graphmend_lsp.mending.syntax.endings import leaving, sets
 from graphmend_lsp.mending.syntax.formatting import first_line, render
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, loaded
+from graphmend_lsp.mending.syntax.walk import walk
 
 _KEPT = ("same", "promoted", "argument", "unknown", "float32")
 _TRANSPOSED = frozenset(("t", "T", "mT", "transpose", "permute", "swapaxes", "swapdims", "movedim", "moveaxis"))
@@ -137,10 +138,10 @@ def other_names(source: Source, loop: ast.While, name: str) -> list[str] | None:
     """The names that may hold the same tensor before the loop, as far as they are known; None when there are none."""
     function = source.function(loop)
     assert function is not None
-    inside = {id(node) for node in ast.walk(loop)}
+    inside = {id(node) for node in walk(loop)}
     found: list[str] = []
     shared = False
-    for one in ast.walk(function):
+    for one in walk(function):
         if not isinstance(one, (ast.Assign, ast.AnnAssign)) or id(one) in inside or one.value is None:
             continue
         targets = one.targets if isinstance(one, ast.Assign) else [one.target]
@@ -175,7 +176,7 @@ def _carried(source: Source, loop: ast.While, body: Sequence[ast.stmt]) -> tuple
     """The names that a later iteration, the loop's test or what stands behind the loop reads, in the order of the text."""
     own = assigned_in(body)
     function = source.function(loop)
-    for node in ast.walk(function or loop):
+    for node in walk(function or loop):
         if isinstance(node, (ast.Global, ast.Nonlocal)) and set(node.names) & own:
             raise Refused(
                 f"`{first_line(source, node)}`: an iteration of `torch.while_loop` cannot set what is not local."
@@ -236,10 +237,10 @@ def _is_tested(kinds: Kinds, loop: ast.While, name: str) -> bool:
     return any(
         kinds.of(part) == "tensor"
         and loaded(part) - {"torch"} == {name}
-        and all(isinstance(one, (*plain, ast.unaryop, ast.cmpop, ast.expr_context)) for one in ast.walk(part))
+        and all(isinstance(one, (*plain, ast.unaryop, ast.cmpop, ast.expr_context)) for one in walk(part))
         and all(
             isinstance(one.func, ast.Attribute) and one.func.attr in TENSOR_METHODS
-            for one in ast.walk(part)
+            for one in walk(part)
             if isinstance(one, ast.Call)
         )
         for part in parts
@@ -250,7 +251,7 @@ def _refuse_methods(source: Source, part: ast.AST) -> None:
     """Refuse calls of the class's own methods that draw random numbers or store something."""
     owner = source.owner(part)
     methods = {one.name: one for one in owner.body if isinstance(one, ast.FunctionDef)} if owner is not None else {}
-    for call in ast.walk(part):
+    for call in walk(part):
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in methods):
             continue
         if not (isinstance(call.func.value, ast.Name) and call.func.value.id == "self"):

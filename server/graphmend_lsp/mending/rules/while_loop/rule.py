@@ -58,6 +58,7 @@ from graphmend_lsp.mending.syntax.imports import spell
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, loaded
 from graphmend_lsp.mending.syntax.support import supported
+from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Declined, Mend, Span, TextEdit
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
@@ -125,7 +126,7 @@ class _Mending:
         function = self.source.function(self.loop)
         if function is None:
             raise Refused("The loop is not inside a function.")
-        if any(isinstance(one, (ast.Yield, ast.YieldFrom, ast.Await)) for one in ast.walk(function)):
+        if any(isinstance(one, (ast.Yield, ast.YieldFrom, ast.Await)) for one in walk(function)):
             raise Refused("`torch.while_loop` cannot stand in a generator or a coroutine.")
         if any(isinstance(one, ast.Try) or type(one).__name__ == "TryStar" for one in self.source.ancestors(self.loop)):
             raise Refused(
@@ -172,7 +173,7 @@ class _Mending:
             values = loop.test.values
         same = values[:-1] == list(static) and render(self.source, values[-1]) == test.predicate
         stays = all(self.kinds.of(one) == "python" and _reads_names_alone(one) for one in static)
-        binds = any(isinstance(one, ast.NamedExpr) for one in ast.walk(loop.test))
+        binds = any(isinstance(one, ast.NamedExpr) for one in walk(loop.test))
         if not same or not stays or binds or iteration.counter is not None or iteration.given_copies:
             return []
         found = supported(self.source, loop, "while_loop")
@@ -227,7 +228,7 @@ class _Mending:
             if not isinstance(one, ast.Compare) or hazards(self.source, one):
                 raise Refused(f"`{render(self.source, one)}` is more than a bound of the number of iterations.")
             texts.append(render(self.source, one))
-        for one in [each for each in (self.loop.test, *ast.walk(self.loop.test)) if isinstance(each, ast.BoolOp)][:1]:
+        for one in [each for each in (self.loop.test, *walk(self.loop.test)) if isinstance(each, ast.BoolOp)][:1]:
             for later in one.values[1:]:
                 self._refuse_raising(later)
         predicate = texts[0] if len(texts) == 1 else " & ".join(operand_of_junction(one) for one in texts)
@@ -264,4 +265,4 @@ def _reads_names_alone(test: ast.expr) -> bool:
     """Whether a test is of names and constants, which nothing that an iteration calls changes."""
     plain = (ast.Name, ast.Constant, ast.Compare, ast.BoolOp, ast.UnaryOp)
     kinds = (*plain, ast.cmpop, ast.boolop, ast.unaryop, ast.expr_context)
-    return all(isinstance(one, kinds) for one in ast.walk(test))
+    return all(isinstance(one, kinds) for one in walk(test))
