@@ -35,7 +35,7 @@ __all__ = [
     "print_in_graph", "runs_deferred", "state_operator", "while_loop", "while_tracing",
 ]
 
-VERSION = 14
+VERSION = 15
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Never change what is in here: copies of other versions use it, too.
@@ -539,15 +539,18 @@ def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = (), on
     """
 
     def decorate(function: F) -> Any:
-        names = list(inspect.signature(function).parameters)
+        parameters = inspect.signature(function).parameters
+        names = list(parameters)
+        defaults = {name: one.default for name, one in parameters.items() if one.default is not one.empty}
         said = {**dict.fromkeys(names, torch.Tensor), "return": None if like is None else torch.Tensor}
-        function.__annotations__ = {**said, **function.__annotations__}
+        said.update({name: _annotation(one, function) for name, one in function.__annotations__.items()})
         if like is None:
+            function.__annotations__ = said
             return torch.library.custom_op(_named(function), mutates_args=changed, **_tags_of())(function)
-        nested = [at for at, name in enumerate(names) if function.__annotations__[name] in (object, "object")]
+        nested = [at for at, name in enumerate(names) if said[name] is object]
         plain = [at for at in range(len(names)) if at not in nested]
         places = [names.index(one) for one in changed]
-        taken, given = _schema(function, [names[at] for at in plain], [names[at] for at in nested], len(places))
+        taken, given = _schema(function, said, [names[at] for at in plain], [names[at] for at in nested], len(places))
 
         def whole(arguments: Any, arrays: bool = True) -> Any:
             if not nested:
@@ -579,9 +582,15 @@ def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = (), on
         kinds += [(at, "", names[at] in flags, None) for at in nested]
 
         @functools.wraps(function)
-        def call(*arguments: Any) -> Any:
+        def call(*arguments: Any, **named: Any) -> Any:
             if not torch.compiler.is_compiling() and not vars(torch).get("_graphmend_operators"):
-                return function(*arguments)
+                return function(*arguments, **named)
+            if named or len(arguments) != len(names):
+                left = names[len(arguments) :]
+                filled = {**defaults, **named}
+                if not all([one in filled for one in left]) or not all([one in left for one in named]):
+                    return function(*arguments, **named)  # which raises
+                arguments = (*arguments, *[filled[one] for one in left])
             for at, kind, flagged, value in kinds:
                 one = arguments[at]
                 if not _suits(one, kind, flagged) or (value is not None and one != value):
@@ -618,13 +627,22 @@ def _is_filled(tensor: torch.Tensor) -> bool:
     return not any([step == 0 and size > 1 for step, size in zip(tensor.stride(), tensor.shape)])
 
 
-def _schema(function: Any, plain: Any, nested: Any, filled: int) -> Any:
+def _annotation(annotation: Any, function: Any) -> Any:
+    """What an annotation means; the tensors of one dtype of an older torch are tensors."""
+    if isinstance(annotation, str):
+        try:
+            annotation = eval(annotation, function.__globals__)
+        except Exception:  # a name that only type checkers see
+            return annotation
+    return torch.Tensor if isinstance(annotation, type(torch.LongTensor)) else annotation
+
+
+def _schema(function: Any, said: Any, plain: Any, nested: Any, filled: int) -> Any:
     """The start of the schema of an operator, open behind its parameters, and what it gives with as many tensors that it fills."""
-    signature = inspect.signature(function)
     probe = types.FunctionType(function.__code__, function.__globals__, None, None, function.__closure__)
     probe.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [signature.parameters[one].replace(annotation=function.__annotations__[one]) for one in plain],
-        return_annotation=function.__annotations__["return"],
+        [inspect.Parameter(one, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=said[one]) for one in plain],
+        return_annotation=said["return"],
     )
     taken, given = torch.library.infer_schema(probe, mutates_args=()).rsplit(") -> ", 1)
     taken += ", " if plain else ""

@@ -105,18 +105,14 @@ def resize(x: torch.Tensor, lengths: torch.LongTensor, longest: int):
 def fn(x, lengths):
     return resize(x * 2, lengths, 8) + 1
 """,
-        after='''\
+        after="""\
 import torch
 import torch.nn.functional as F
 
 from graphmend_support import operator
 
 
-def resize(x: torch.Tensor, lengths: torch.LongTensor, longest: int):
-    made = _resize_operator(lengths.detach(), x, longest)
-    return made
-
-
+# One operator of the graph: TorchDynamo does not look inside.
 @operator(
     like=lambda lengths, x, longest: torch.empty(
         (lengths.shape[0], longest, (x.shape[-1] - 1) * 2),
@@ -124,8 +120,7 @@ def resize(x: torch.Tensor, lengths: torch.LongTensor, longest: int):
         dtype=x.dtype,
     ),
 )
-def _resize_operator(lengths, x, longest: int) -> torch.Tensor:
-    """Runs uncompiled, as one operator of the graph."""
+def resize(x: torch.Tensor, lengths: torch.LongTensor, longest: int):
     rows = lengths.shape[0]
     width = x.shape[-1] - 1
     kind = x.dtype
@@ -143,7 +138,7 @@ def _resize_operator(lengths, x, longest: int) -> torch.Tensor:
 
 def fn(x, lengths):
     return resize(x * 2, lengths, 8) + 1
-''',
+""",
         run="""\
 import torch
 
@@ -175,19 +170,15 @@ def places(grid):
 def fn(x, grid):
     return x * places(grid).sum(-1, keepdim=True).cos()
 """,
-        after='''\
+        after="""\
 import torch
 
 from graphmend_support import any_size, operator
 
 
-def places(grid):
-    return _places_operator(grid.detach())
-
-
+# One operator of the graph: TorchDynamo does not look inside.
 @operator(like=lambda grid: grid.new_empty((any_size(), grid.shape[1]), dtype=torch.int64))
-def _places_operator(grid: torch.Tensor) -> torch.Tensor:
-    """Runs uncompiled, as one operator of the graph."""
+def places(grid):
     device = grid.device
     found = []
     for h, w in grid.tolist():
@@ -198,7 +189,7 @@ def _places_operator(grid: torch.Tensor) -> torch.Tensor:
 
 def fn(x, grid):
     return x * places(grid).sum(-1, keepdim=True).cos()
-''',
+""",
         run="""\
 import torch
 
@@ -212,6 +203,56 @@ calls = [(torch.ones(sum(h * w for h, w in one), 3), torch.tensor(one)) for one 
             ("grid", "int64 2 2"),
             ("torch.cat(found, dim=0)", "int64 10 2"),
         ),
+    ),
+    Example(
+        "a static method, with a number that a caller may leave out",
+        before="""\
+import torch
+from torch import nn
+
+
+class Cut(nn.Module):
+    @staticmethod
+    def cut(rows, lengths, fill=0.0):
+        # rows without what is behind their lengths
+        made = torch.full_like(rows, fill)
+        for at, length in enumerate(⟦lengths.tolist()⟧):
+            made[at, :length] = rows[at, :length]
+        return made
+
+    def forward(self, x, lengths):
+        return self.cut(x.sin(), lengths=lengths) + 1
+""",
+        after="""\
+import torch
+from torch import nn
+
+from graphmend_support import operator
+
+
+class Cut(nn.Module):
+    @staticmethod
+    # One operator of the graph: TorchDynamo does not look inside.
+    @operator(like=lambda fill, rows: torch.full_like(rows, fill))
+    def cut(rows, lengths, fill: float = 0.0):
+        # rows without what is behind their lengths
+        made = torch.full_like(rows, fill)
+        for at, length in enumerate(lengths.tolist()):
+            made[at, :length] = rows[at, :length]
+        return made
+
+    def forward(self, x, lengths):
+        return self.cut(x.sin(), lengths=lengths) + 1
+""",
+        run="""\
+import torch
+
+fn = Cut()
+calls = [(torch.arange(12.0).reshape(3, 4), torch.tensor(one)) for one in ([1, 2, 3], [4, 0, 1])]
+""",
+        outermost="forward",
+        gb_id="GB0033",
+        seen=(("rows", "float32 3 4"), ("lengths", "int64 3"), ("fill", "float"), ("made", "float32 3 4")),
     ),
     Example(
         "a mask filled from one separator to the next",
@@ -404,20 +445,16 @@ def grown(y):
 def fn(x):
     return grown(x.sin() + 2).cos()
 """,
-        after='''\
+        after="""\
 import torch
 
 from graphmend_support import operator
 
 
+# One operator of the graph: TorchDynamo does not look inside.
+@operator(like=lambda y: y)
 def grown(y):
     steps = 0
-    return _grown_operator(steps, y)
-
-
-@operator(like=lambda y: y)
-def _grown_operator(steps: int, y: torch.Tensor) -> torch.Tensor:
-    """Runs uncompiled, as one operator of the graph."""
     while y.sum().item() < 100:
         y = y * 2
         steps += 1
@@ -426,7 +463,7 @@ def _grown_operator(steps: int, y: torch.Tensor) -> torch.Tensor:
 
 def fn(x):
     return grown(x.sin() + 2).cos()
-''',
+""",
         run=_FLOATS,
         outermost="fn",
         gb_id="GB0124",

@@ -134,6 +134,13 @@ def _makes(source: Source, value: ast.expr, tensors: Collection[str], numbers: C
     )
 
 
+def is_made(source: Source, value: ast.expr) -> bool:
+    """Whether a value is a new tensor whose elements are not computed of others."""
+    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
+        return False
+    return value.func.attr in _NEW or (dotted(source, value.func) or "").removeprefix("torch.") in _MADE | _LIKE
+
+
 def _reshapes(node: ast.AST) -> bool:
     """Whether a node may give some tensor another shape: by a method, or by its ``data``."""
     return isinstance(node, ast.Attribute) and (node.attr in OTHER_SHAPE or isinstance(node.ctx, (ast.Store, ast.Del)))

@@ -21,6 +21,7 @@ from graphmend_lsp.mending.rules.opaque.decided import conditions, deciding, fix
 from graphmend_lsp.mending.rules.opaque.effects import Judge
 from graphmend_lsp.mending.rules.opaque.filled import made_as, made_in_front
 from graphmend_lsp.mending.rules.opaque.held import known_elsewhere, returned, returns_of
+from graphmend_lsp.mending.rules.opaque.light import computes_little
 from graphmend_lsp.mending.rules.opaque.like import ANY_SIZE, like
 from graphmend_lsp.mending.rules.opaque.sizes import feeding, follows_data, is_sized_by_data
 from graphmend_lsp.mending.rules.opaque.taken import (
@@ -80,6 +81,16 @@ class Region:
         return any(ANY_SIZE in one for one in self.like)
 
 
+def whole_at(source: Source, place: Site, sources: Mapping[str, str]) -> Region | None:
+    """All statements of the function that a break stands in as an operator, where those in front of the fewest compute little."""
+    rested = dict(source.rested)
+    with suppress(Refused):
+        return _region(source, place, sources, carry=False, whole=True)
+    source.rested.clear()
+    source.rested.update(rested)
+    return None
+
+
 class _FillsNothingError(Refused):
     """No tensor is there to be filled as a copy."""
 
@@ -118,7 +129,7 @@ class _Judged:
     judge: Judge
 
 
-def _judged(source: Source, place: Site, sources: Mapping[str, str], carry: bool) -> _Judged:
+def _judged(source: Source, place: Site, sources: Mapping[str, str], carry: bool, whole: bool) -> _Judged:
     function = place.function
     assert function is not None
     holder = unresumed(source, place)
@@ -128,6 +139,9 @@ def _judged(source: Source, place: Site, sources: Mapping[str, str], carry: bool
     block = source.block(holder)
     at = block.index(holder)
     run, first, last = _grown(source, function, block, at, carry=carry)
+    if whole and block is function.body:
+        first = computes_little(source, block[:first])
+        run = _run(source, function, block, first, last)
     if any(isinstance(one, ast.Try) for one in source.ancestors(run.first)):
         raise Refused("The statements stand in a `try`, and an operator raises outside of it.")
     inside = block[first : last + 1]
@@ -145,8 +159,8 @@ def _judged(source: Source, place: Site, sources: Mapping[str, str], carry: bool
     return _Judged(run, inside, filled, fills, judge)
 
 
-def _region(source: Source, place: Site, sources: Mapping[str, str], *, carry: bool) -> Region:
-    judged, function = _judged(source, place, sources, carry), place.function
+def _region(source: Source, place: Site, sources: Mapping[str, str], *, carry: bool, whole: bool = False) -> Region:
+    judged, function = _judged(source, place, sources, carry, whole), place.function
     run, inside, filled, fills = judged.run, judged.inside, judged.filled, judged.fills
     assert function is not None
     takes, exchange = taken(source, run)

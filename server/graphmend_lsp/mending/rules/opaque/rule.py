@@ -11,7 +11,8 @@ part by part, and ``like=`` makes it in the same way; one that the function made
 as a copy, which takes its place. One that others may hold, as a caller's, is named in front of ``like=``: in a graph the operator
 gives its new elements, which are then copied into it. A parameter ``object`` takes what Python knows while it traces, and lists,
 tuples and dicts with tensors. Of ``self``, a configuration or another object it takes the attributes that the statements read.
-Where the break is in a function that gives no tensors, its call is what becomes the operator.
+Where the break is in a function that gives no tensors, its call is what becomes the operator. A function, or a static method, of
+which only what costs little is left over, is marked as the operator itself, and its statements stay where they are.
 Statements that only write numbers into tensors made just before become an operator that changes these. The operator stands
 directly after the function, in its class, where the statements keep their place in a diff; else at the top of the file.
 
@@ -52,8 +53,9 @@ from graphmend_lsp.mending.facts.stored_before import stored_before
 from graphmend_lsp.mending.rule import SUPPORT, Request
 from graphmend_lsp.mending.rules.opaque import RULE, carried_examples, changed_examples, examples
 from graphmend_lsp.mending.rules.opaque.like import ANY_SIZE
-from graphmend_lsp.mending.rules.opaque.region import Region, region_at
+from graphmend_lsp.mending.rules.opaque.region import Region, region_at, whole_at
 from graphmend_lsp.mending.rules.opaque.run import Run, lines_of, run_at
+from graphmend_lsp.mending.rules.opaque.whole import in_place
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.beside import Spot, spot_for
 from graphmend_lsp.mending.syntax.break_site import Place, calls_around
@@ -76,7 +78,7 @@ _DOC = '"""Runs uncompiled, as one operator of the graph."""'
 
 def propose(place: Place) -> tuple[Mend | Declined, ...]:
     """The operator around a break; empty when the break is what only says something, or stands in an operator."""
-    source = place.source
+    source, sources = place.source, place.request.sources
     if place.function is None or _is_operator(source, place.function):
         return ()
     if effect_of(source, place.site.statement) is not None or isinstance(place.site.statement, (ast.Raise, ast.Assert)):
@@ -93,10 +95,10 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
         if one.function is None or _is_operator(one.source, one.function):
             continue
         try:
-            region = region_at(one.source, one.site, place.request.sources)
+            region = region_at(one.source, one.site, sources)
             if region.raises:
                 _refuse_raised(one, one.function, region)
-            mend = _of_region(one.request, one.source, one.function, region)
+            mend = _of_region(one.request, one.source, one.function, region, whole_at(one.source, one.site, sources))
         except Refused as refused:
             why = refused if one is place else why or refused
             continue
@@ -116,7 +118,11 @@ def _refuse_raised(place: Place, function: Function, region: Region) -> None:
         raise Refused(f"`{region.raises}` may raise, and what line {line} stores would be lost.")
 
 
-def _of_region(request: Request, source: Source, function: Function, region: Region) -> Mend:
+def _of_region(
+    request: Request, source: Source, function: Function, region: Region, whole: Region | None = None
+) -> Mend:
+    if whole is not None and in_place(source, function, whole, "") is not None and not whole.raises:
+        region = whole if len(_cautions(whole)) <= len(_cautions(region)) else region
     name = source.fresh(f"_{function.name.strip('_')}_operator")
     torch, added = spell(source, "torch.Tensor", source.tree)
     if not torch.endswith(".Tensor"):
@@ -143,15 +149,20 @@ def _of_region(request: Request, source: Source, function: Function, region: Reg
     )
     fills = f"{_quoted(region.fills)}, " if region.fills else ""
     mark = f"@{found[0]['operator']}({fills}like=lambda{f' {parameters}' if parameters else ''}: {like}{marked})"
-    ending = [] if region.returns or not region.gives else [f"return {', '.join(region.gives)}"]
-    lines = [
-        *layout(mark, source.indent, limit),
-        *_short_signature(source, name, annotated, limit, given),
-        source.indent + _DOC,
-        *(source.indent + line if line else "" for line in (*region.lines, *ending)),
-    ]
-    call = f"{spot.called(name)}({', '.join(one.text for one in region.takes)})"
-    call = f"return {call}" if region.returns else f"{', '.join(region.gives)} = {call}" if region.gives else call
+    change = in_place(source, function, region, mark)
+    if change is None:
+        ending = [] if region.returns or not region.gives else [f"return {', '.join(region.gives)}"]
+        lines = [
+            *layout(mark, source.indent, limit),
+            *_short_signature(source, name, annotated, limit, given),
+            source.indent + _DOC,
+            *(source.indent + line if line else "" for line in (*region.lines, *ending)),
+        ]
+        call = f"{spot.called(name)}({', '.join(one.text for one in region.takes)})"
+        call = f"return {call}" if region.returns else f"{', '.join(region.gives)} = {call}" if region.gives else call
+        change = [spot.edit(lines), edits.replace(source, region.first, region.last, [call])]
+    elif f"{torch}." not in mark:
+        added = None
     first, last = source.span(region.first).start.line, source.span(region.last).end.line
     where = f"line {first}" if first == last else f"lines {first} to {last}"
     runs, them = ("runs", "it") if first == last else ("run", "them")
@@ -160,12 +171,7 @@ def _of_region(request: Request, source: Source, function: Function, region: Reg
         title=f"Run {where} as one operator in the graph",
         path=source.path,
         span=request.site.span,
-        edits=(
-            *((added,) if added is not None else ()),
-            *found[1],
-            spot.edit(lines),
-            edits.replace(source, region.first, region.last, [call]),
-        ),
+        edits=(*((added,) if added is not None else ()), *found[1], *change),
         changes=(
             f"{where.capitalize()} {runs} uncompiled, as one operator that the compiler cannot fuse; "
             f"the backward pass runs {them} again.",
