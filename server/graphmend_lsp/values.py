@@ -35,7 +35,8 @@ class TensorFact:
     """What was seen of tensors at one place; each tuple holds the different values, sorted.
 
     `shape` are the sizes that all had, None in place of those that differed; None where the ranks differed. `dtypes` are names
-    without ``torch.``; `devices` are types (``cuda``).
+    without ``torch.``; `devices` are types (``cuda``). `samples` are the shapes in some calls of the function, by the call's
+    number, which is the same for all values of the function; told where a size differed.
     """
 
     dtypes: tuple[str, ...]
@@ -45,6 +46,7 @@ class TensorFact:
     devices: tuple[str, ...]
     layouts: tuple[str, ...]
     contiguous: tuple[bool, ...]
+    samples: tuple[tuple[int, tuple[int, ...]], ...] = ()
 
     def joined(self, other: TensorFact) -> TensorFact:
         """What was seen here or there."""
@@ -56,6 +58,7 @@ class TensorFact:
             _both(self.devices, other.devices),
             _both(self.layouts, other.layouts),
             _both(self.contiguous, other.contiguous),
+            _joined_samples(self.samples, other.samples),
         )
 
 
@@ -166,6 +169,8 @@ class ValueFact:
             found["tensor"] = {name: list(getattr(self.tensor, name)) for name in _TENSOR_LISTS}
             if self.tensor.shape is not None:
                 found["tensor"]["shape"] = list(self.tensor.shape)
+            if self.tensor.samples:
+                found["tensor"]["samples"] = [[call, list(shape)] for call, shape in self.tensor.samples]
         if self.items:
             found["items"] = [item.data() for item in self.items]
         if self.element is not None:
@@ -176,12 +181,12 @@ class ValueFact:
 
     @staticmethod
     def of(data: Mapping[str, Any], apart: int = 0) -> ValueFact:
-        """From plain data. `apart` is added to the numbers of storages, to keep those of several runs apart."""
+        """From plain data. `apart` is added to the numbers of storages and calls, to keep those of several runs apart."""
         tensor = data.get("tensor")
         groups = data.get("storages", ())
         return ValueFact(
             **{name: tuple(data.get(name, ())) for name in ("kinds", *_LISTS)},
-            tensor=tensor and _tensor_of(tensor),
+            tensor=tensor and _tensor_of(tensor, apart),
             items=tuple(ValueFact.of(item, apart) for item in data.get("items", ())),
             element=ValueFact.of(data["element"], apart) if data.get("element") else None,
             storages=None if groups is None else frozenset(apart + number for number in groups),
@@ -278,9 +283,24 @@ class Facts:
 NOTHING = Facts()
 
 
-def _tensor_of(data: Mapping[str, Any]) -> TensorFact:
+def _tensor_of(data: Mapping[str, Any], apart: int) -> TensorFact:
     lists = {name: tuple(data[name]) for name in _TENSOR_LISTS}
-    return TensorFact(**lists, shape=tuple(data["shape"]) if "shape" in data else None)
+    samples = tuple((apart + call, tuple(shape)) for call, shape in data.get("samples", ()))
+    return TensorFact(**lists, shape=tuple(data["shape"]) if "shape" in data else None, samples=samples)
+
+
+def _joined_samples(
+    one: tuple[tuple[int, tuple[int, ...]], ...], other: tuple[tuple[int, tuple[int, ...]], ...]
+) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    """The shapes by call; of a call with two shapes none."""
+    if not one or not other:
+        return one or other
+    mine, its = dict(one), dict(other)
+    return tuple(
+        sorted(
+            (call, shape) for call, shape in {**mine, **its}.items() if mine.get(call, shape) == its.get(call, shape)
+        )
+    )
 
 
 def _both(one: tuple[T, ...], other: tuple[T, ...]) -> tuple[T, ...]:

@@ -29,6 +29,8 @@ MOST_CLASSES = 8
 MOST_LENGTHS = 16
 MOST_GROUPS = 400
 """Groups of values of one function that share memory; with more of them nothing is said of its memory."""
+MOST_SAMPLES = 4
+"""Calls of a function of which the shapes are kept one by one."""
 
 _VARIED = object()
 _PLAIN = {type(None): "None", bool: "bool", int: "int", float: "float", complex: "complex", str: "str"}
@@ -64,6 +66,7 @@ class Groups:
     def __init__(self) -> None:
         self.found: dict[frozenset[int], None] = {}
         self.unknown: set[int] = set()
+        self.calls = 0
 
     def leave(self, seen: Iterable[set[int]]) -> None:
         """A call is over; each set are the places that saw one memory."""
@@ -82,6 +85,8 @@ class Frame:
 
     def __init__(self, groups: Groups) -> None:
         self.groups = groups
+        self.number = groups.calls
+        groups.calls += 1
         self.seen: dict[int, set[int]] = {}
         self._marks: list[StorageWeakRef] = []
 
@@ -103,7 +108,7 @@ class Joined:
     """All that one place, or one item of it, has been."""
 
     __slots__ = (
-        "classes", "constant", "element", "items", "kinds", "lengths", "obscure", "shape", "structure", "tensors",
+        "classes", "constant", "element", "items", "kinds", "lengths", "obscure", "samples", "shape", "structure", "tensors",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -112,6 +117,7 @@ class Joined:
         self.constant: Any = None  # a tuple of the one value; `_VARIED`
         self.tensors: tuple[set[Any], ...] | None = None
         self.shape: Any = None
+        self.samples: dict[int, Any] = {}  # by call, of the first ones
         self.obscure = False  # a tensor of which not all could be told
         self.lengths: set[int] = set()
         self.structure: Any = None
@@ -133,7 +139,7 @@ class Joined:
             return
         self.classes.add(f"{cls.__module__}.{cls.__qualname__}")
         if kind == "tensor":
-            self._take_tensor(value)
+            self._take_tensor(value, frame.number if frame is not None and depth == DEPTH else MOST_SAMPLES)
             if frame is not None:
                 frame.see(place, value)
         elif kind in _READERS:
@@ -147,7 +153,7 @@ class Joined:
         elif self.constant is not _VARIED and not _is_same(self.constant, value):
             self.constant = _VARIED
 
-    def _take_tensor(self, tensor: torch.Tensor) -> None:
+    def _take_tensor(self, tensor: torch.Tensor, call: int) -> None:
         if self.tensors is None:
             self.tensors = tuple(set() for _ in _TENSOR_LISTS)
         try:
@@ -164,6 +170,8 @@ class Joined:
         for values, value in zip(self.tensors, told, strict=True):
             values.add(value)
         self.shape = _joined_shape(self.shape, shape if plain else _VARIED)
+        if call < MOST_SAMPLES:
+            self.samples[call] = shape if plain and self.samples.get(call, shape) == shape else _VARIED
 
     def _take_items(self, kind: str, value: Any, place: int, frame: Frame | None, depth: int) -> None:
         length = _LENGTHS[kind](value) if kind in _LENGTHS else None
@@ -227,6 +235,9 @@ class Joined:
             tensor: TensorData = told
             if isinstance(self.shape, tuple):
                 tensor["shape"] = list(self.shape)
+                samples = [(call, list(shape)) for call, shape in self.samples.items() if shape is not _VARIED]
+                if samples and None in self.shape:
+                    tensor["samples"] = samples
             found["tensor"] = tensor
         if isinstance(self.constant, tuple):
             found["constant"] = list(self.constant)

@@ -159,11 +159,15 @@ class SkipData(TypedDict):
 
 
 class TensorData(TypedDict, total=False):
-    """See `graphmend_lsp.values.TensorFact`; None in `shape` is a size that differed, no `shape` another rank."""
+    """See `graphmend_lsp.values.TensorFact`; None in `shape` is a size that differed, no `shape` another rank.
+
+    `samples` are told where a size differed.
+    """
 
     dtypes: list[str]
     ranks: list[int]
     shape: list[int | None]
+    samples: list[tuple[int, list[int]]]
     gradients: list[bool]
     devices: list[str]
     layouts: list[str]

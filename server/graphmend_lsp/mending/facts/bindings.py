@@ -126,8 +126,36 @@ def operator_called(source: Source, call: ast.Call) -> Operator | None:
         return operator_of_builtin(call.func.id) if is_builtin(source, call.func, call.func.id) else None
     if isinstance(call.func, ast.Attribute):
         own = isinstance(call.func.value, ast.Name) and call.func.value.id == "self"
-        return None if own else operator_of_method(call.func.attr)
+        sized = call.func.attr == "new" and bool(call.args) and is_size(source, call.args[0])
+        return None if own else operator_of_method("new_empty" if sized else call.func.attr)
     return None
+
+
+def is_size(source: Source, node: ast.expr, depth: int = 4) -> bool:
+    """Whether an expression surely is a size, or several with a star: ``len(x)``, ``x.size(0) + 1``, ``*x.shape[1:]``."""
+    if isinstance(node, ast.Starred):
+        part = node.value.value if isinstance(node.value, ast.Subscript) else node.value
+        return isinstance(part, (ast.Attribute, ast.Call)) and _gives_sizes(part)
+    if isinstance(node, ast.Constant):
+        return type(node.value) is int
+    if isinstance(node, ast.BinOp):
+        return is_size(source, node.left, depth) and is_size(source, node.right, depth)
+    if isinstance(node, ast.Call) and is_builtin(source, node.func, "len"):
+        return True
+    if isinstance(node, ast.Subscript):
+        return _gives_sizes(node.value) and not isinstance(node.slice, ast.Slice)
+    at = source.statement(node) if isinstance(node, ast.Name) and depth else None
+    value = last_value(source, node.id, at) if isinstance(node, ast.Name) and at is not None else None
+    if value is not None:
+        return is_size(source, value, depth - 1)
+    return _gives_sizes(node)
+
+
+def _gives_sizes(node: ast.expr) -> bool:
+    """Whether an expression reads sizes: ``x.shape``, ``x.size()``."""
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Attribute) and node.func.attr == "size"
+    return isinstance(node, ast.Attribute) and node.attr == "shape"
 
 
 def last_value(source: Source, name: str, before: ast.stmt) -> ast.expr | None:

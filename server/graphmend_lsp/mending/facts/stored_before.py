@@ -19,6 +19,8 @@ _ARITHMETIC = frozenset((
     "sin", "sqrt", "square", "tan", "tanh",
 ))  # fmt: skip
 _READS = ("os.getenv", "os.environ.get")
+_DRAWS = "numpy.random."
+"""What draws at once, and not when a graph has run: TorchDynamo leaves it to Python."""
 _KEPT_NOWHERE = ("torch.distributions.", "torch.nn.Module")
 """Classes whose constructors store in their own object only."""
 
@@ -51,6 +53,7 @@ def stored_before(
             isinstance(one, ast.Call)
             and not _is_arithmetic(source, one)
             and dotted(source, one.func) not in _READS
+            and not (dotted(source, one.func) or "").startswith(_DRAWS)
             and any(hazard.node is one and hazard.kind == "effect" for hazard in hazards(source, one))
             and not (elsewhere is not None and elsewhere.only_gives(source, one))
         )

@@ -30,3 +30,12 @@ def default(made: ast.FunctionDef, name: str) -> ast.expr | None:
     named = zip([*a.posonlyargs, *a.args][::-1], a.defaults[::-1], strict=False)
     pairs = [*named, *zip(a.kwonlyargs, a.kw_defaults, strict=True)]
     return next((default for arg, default in pairs if arg.arg == name), None)
+
+
+def is_constant(value: ast.expr | None) -> bool:
+    """Whether a value of the module is a constant, or a tuple of such."""
+    if isinstance(value, ast.Tuple):
+        return all(is_constant(one) for one in value.elts)
+    if isinstance(value, ast.UnaryOp):
+        return is_constant(value.operand)
+    return isinstance(value, ast.Constant)

@@ -13,7 +13,7 @@ from graphmend_lsp.mending.facts.bindings import last_value, module_constant, op
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.purity import hazards
 from graphmend_lsp.mending.facts.seen import Seen
-from graphmend_lsp.mending.rules.opaque.callee import argument, default, defined
+from graphmend_lsp.mending.rules.opaque.callee import argument, default, defined, is_constant
 from graphmend_lsp.mending.rules.opaque.containers import makes_array, makes_container
 from graphmend_lsp.mending.rules.opaque.decided import deciding
 from graphmend_lsp.mending.rules.opaque.filled import OTHER_SHAPE
@@ -94,7 +94,7 @@ class Judge:
                 raise Refused(f"`{one.arg}=` changes what others may hold.")
             elif isinstance(one, ast.Expr) and self._checks(one.value):
                 self.raises.append(first_line(self.source, one))
-            elif isinstance(one, ast.Expr) and not self._is_own_change(one.value):
+            elif isinstance(one, ast.Expr) and not (self._is_own_change(one.value) or self._only_gives(one.value)):
                 raise Refused(f"`{first_line(self.source, one)}` may do more than give a value.")
             elif isinstance(one, ast.Attribute) and one.attr == "Parameter":
                 raise Refused(f"`{self.source.code(one)}` is a plain tensor inside of an operator.")
@@ -213,7 +213,7 @@ class Judge:
         if binding(self.source, name.id, name) is not None or self._definition(name.id) is not None:
             return
         bound = any(name.id in assigned(one) for one in self._comprehensions())
-        if not bound and not _is_constant(module_constant(self.source, name)):
+        if not bound and not is_constant(module_constant(self.source, name)):
             raise Refused(f"`{name.id}` comes from outside of the function, and what it holds may change.")
 
     def _functions_at(self, node: ast.AST) -> Iterator[Function]:
@@ -278,6 +278,11 @@ class Judge:
         if not (isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute)):
             return False
         return value.func.attr == "backward" or self._is_own(value.func.value)
+
+    def _only_gives(self, value: ast.expr) -> bool:
+        """Whether a call, whose value nobody uses, is of an operator that does nothing else."""
+        made = operator_called(self.source, value) if isinstance(value, ast.Call) else None
+        return made is not None and not (made.effect or made.random)
 
     def _is_pure(self, called: ast.expr) -> bool:
         probe = ast.Call(func=called, args=[], keywords=[])
@@ -389,11 +394,3 @@ class Judge:
         if part is value and isinstance(root, ast.Name) and self._holds_containers(root):
             return True
         return isinstance(root, ast.Name) and self._is_tensor(root) and self._is_own(root, seen)
-
-
-def _is_constant(value: ast.expr | None) -> bool:
-    if isinstance(value, ast.Tuple):
-        return all(_is_constant(one) for one in value.elts)
-    if isinstance(value, ast.UnaryOp):
-        return _is_constant(value.operand)
-    return isinstance(value, ast.Constant)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from graphmend_lsp.mending.facts.bindings import is_kept, makes_tensor, operator_called
 from graphmend_lsp.mending.facts.effects import changed_by
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.lowering.outlined import Run
+from graphmend_lsp.mending.rules.opaque.callee import defined
+from graphmend_lsp.mending.rules.opaque.filled import OTHER_SHAPE
 from graphmend_lsp.mending.rules.opaque.sizes import was_mask
 from graphmend_lsp.mending.syntax.imports import dotted
-from graphmend_lsp.mending.syntax.source import Function, Source, assigned
+from graphmend_lsp.mending.syntax.source import Function, Source, assigned, parameters
 from graphmend_lsp.mending.syntax.walk import walk
+
+_DEEP = 3
 
 
 def returns_of(source: Source, function: Function, statements: Sequence[ast.stmt]) -> list[ast.Return]:
@@ -34,12 +38,12 @@ def known_elsewhere(source: Source, function: Function, run: Run, statements: Se
     """A result that may be a tensor that there is already, where somebody may see that it is one; "" for none."""
     if run.returns:
         parts = [part for one in returns_of(source, function, statements) for part in returned(one)]
-        return next((source.code(one) for one in parts if not _is_new(source, run, statements, one)), "")
+        return next((source.code(one) for one in parts if not _is_new(source, run.takes, statements, one)), "")
     end = source.range(run.last)[1]
     behind = [one for one in walk(function) if isinstance(one, (ast.expr, ast.stmt)) and source.range(one)[0] >= end]
     changed = any(changed_by(one) for one in behind)
     for name in run.gives:
-        if _is_new(source, run, statements, ast.Name(name, ast.Load())):
+        if _is_new(source, run.takes, statements, ast.Name(name, ast.Load())):
             continue
         uses = [one for one in behind if isinstance(one, ast.Name) and one.id == name]
         seen = any(is_kept(source, one) or isinstance(source.parents.get(one), ast.Return) for one in uses)
@@ -48,14 +52,16 @@ def known_elsewhere(source: Source, function: Function, run: Run, statements: Se
     return ""
 
 
-def _is_new(source: Source, run: Run, statements: Sequence[ast.stmt], value: ast.expr) -> bool:
-    """Whether a result is surely made by the statements, and by no other name of theirs."""
+def _is_new(
+    source: Source, taken: Collection[str], statements: Sequence[ast.stmt], value: ast.expr, depth: int = 0
+) -> bool:
+    """Whether a result is surely made by the statements, which take these names, and by no other name of theirs."""
     if not isinstance(value, ast.Name):
-        return makes_tensor(source, value)
+        return makes_tensor(source, value) or _is_given_new(source, value, depth)
     binding = [at for at, one in enumerate(statements) if value.id in assigned(one)]
     last = statements[binding[-1]] if binding else None
     if isinstance(last, ast.Assign) and isinstance(last.targets[0], ast.Name):
-        return value.id not in run.takes and len(last.targets) == 1 and _is_fresh(source, last.value)
+        return value.id not in taken and len(last.targets) == 1 and _is_fresh(source, last.value)
     stored = [
         one for part in statements for one in walk(part)
         if isinstance(one, ast.Name) and one.id == value.id and isinstance(one.ctx, ast.Store)
@@ -64,7 +70,19 @@ def _is_new(source: Source, run: Run, statements: Sequence[ast.stmt], value: ast
     made = [one for one in made if not isinstance(one, ast.AugAssign)]  # in place, of what the others made
     plain = [one.value for one in made if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name)]
     fresh = bool(plain) and all(_is_fresh(source, one) for one in plain)
-    return value.id not in run.takes and len(plain) == len(made) and fresh
+    return value.id not in taken and len(plain) == len(made) and fresh
+
+
+def _is_given_new(source: Source, value: ast.expr, depth: int) -> bool:
+    """Whether an expression calls a function of the file that surely makes all that it returns, one tensor."""
+    called = value.func.id if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) else ""
+    made = defined(source, called) if called and depth < _DEEP else None
+    if made is None or made.decorator_list:
+        return False
+    given = [returned(one) for one in returns_of(source, made, made.body)]
+    return bool(given) and all(
+        len(one) == 1 and _is_new(source, parameters(made), made.body, one[0], depth + 1) for one in given
+    )
 
 
 def _is_fresh(source: Source, value: ast.expr) -> bool:
@@ -74,13 +92,21 @@ def _is_fresh(source: Source, value: ast.expr) -> bool:
             value = value.value  # an element of a list may be any tensor
             continue
         made = operator_called(source, value) if isinstance(value, ast.Call) else None
-        part = made is not None and made.is_tensor and not made.effect
+        itself = (
+            isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and _gives_itself(value.func.attr)
+        )
+        part = made is not None and made.is_tensor and (itself or not made.effect)
         if not (part and isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute)):
             return False
         if dotted(source, value.func) is not None:
             return False
         value = value.func.value
     return True
+
+
+def _gives_itself(method: str) -> bool:
+    """Whether a method changes the elements of a tensor in place, and gives it."""
+    return method.endswith("_") and not method.endswith("__") and method not in OTHER_SHAPE
 
 
 def _chooses(source: Source, value: ast.expr) -> bool:
@@ -101,3 +127,19 @@ def _was_bool(source: Source, node: ast.expr) -> bool:
         Seen(source).believe(node, "a mask")
         return True
     return False
+
+
+def marked(source: Source, run: Run, name: str) -> list[ast.Assign]:
+    """The assignments of a name to what is told to have a gradient."""
+    function = source.function(run.first)
+    return [
+        one
+        for one in (walk(function) if function is not None else ())
+        if isinstance(one, ast.Assign)
+        and name in assigned(one)
+        and any(
+            (isinstance(each, ast.Attribute) and each.attr == "requires_grad_")
+            or (isinstance(each, ast.keyword) and each.arg == "requires_grad")
+            for each in walk(one.value)
+        )
+    ]

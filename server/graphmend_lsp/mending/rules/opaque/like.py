@@ -65,8 +65,8 @@ def _made_like(text: str, wanted: TensorFact, taken: Mapping[str, TensorFact], i
     dtype = f"torch.{wanted.dtypes[0]}"
     for name in order:
         one = taken[name]
-        known = one.shape is not None and None not in one.shape
-        if not is_open and one.ranks == wanted.ranks and one.shape == wanted.shape and (known or name == text):
+        own_name = name == text and one.shape == wanted.shape
+        if not is_open and one.ranks == wanted.ranks and (own_name or _is_alike(wanted, one)):
             plain = one.dtypes == wanted.dtypes and not is_said
             return name if plain else f"torch.empty_like({name}, dtype={dtype})"
     if not order:
@@ -77,20 +77,41 @@ def _made_like(text: str, wanted: TensorFact, taken: Mapping[str, TensorFact], i
     if wanted.ranks == (0,):
         return f"{maker}.new_empty((){more})"
     shape = wanted.shape or (None,) * wanted.ranks[0]
-    if None in shape and not is_open:
-        raise Refused(f"No run shows what the shape of `{text}` follows from.")
     own = [size for size in shape if size is not None and not any(size in (taken[name].shape or ()) for name in order)]
     few = _FEW if None in shape or any(size > _FEW for size in own) else 0
     sizes: list[str] = []
     for at, size in enumerate(shape):
-        same = [(name, axis) for name in order for axis, one in enumerate(taken[name].shape or ()) if one == size]
+        same = [
+            (name, axis)
+            for name in order
+            for axis in range(len(taken[name].shape or ()))
+            if _is_same_size(wanted, at, taken[name], axis)
+        ]
         best = min(same, key=lambda one: (one[1] != at, order.index(one[0])), default=None)
         if best is not None and is_open and size is not None and size <= few and best[1] != at:
             best = None  # as many by chance
-        if size is None or (best is None and is_open and size > few):
+        if best is None and size is None and not is_open:
+            raise Refused(f"No run shows what the shape of `{text}` follows from.")
+        if best is None and (size is None or (is_open and size > few)):
             sizes.append(ANY_SIZE)
         else:
             sizes.append(f"{best[0]}.shape[{best[1]}]" if best is not None else str(size))
     if is_open and ANY_SIZE not in sizes:  # each is that of something else by chance
         sizes = [ANY_SIZE] * len(sizes)
     return f"{maker}.new_empty(({', '.join(sizes)}{',' if len(sizes) == 1 else ''}){more})"
+
+
+def _is_alike(wanted: TensorFact, one: TensorFact) -> bool:
+    """Whether a tensor had the shape of another one in every call."""
+    axes = range(len(wanted.shape or ()))
+    return wanted.shape is not None and one.shape is not None and all(_is_same_size(wanted, at, one, at) for at in axes)
+
+
+def _is_same_size(wanted: TensorFact, at: int, one: TensorFact, axis: int) -> bool:
+    """Whether a size of one tensor was that of another in every call; where it differed, calls with two sizes must show it."""
+    size, known = (None if one is None else one[where] for one, where in ((wanted.shape, at), (one.shape, axis)))
+    if size is not None or known is not None:
+        return size == known
+    mine, its = dict(wanted.samples), dict(one.samples)
+    pairs = {(mine[call][at], its[call][axis]) for call in mine.keys() & its.keys()}
+    return len(pairs) > 1 and all(first == second for first, second in pairs)

@@ -20,7 +20,7 @@ from graphmend_lsp.mending.rules.opaque.containers import binds_container, fills
 from graphmend_lsp.mending.rules.opaque.decided import conditions, deciding, fixing
 from graphmend_lsp.mending.rules.opaque.effects import Judge
 from graphmend_lsp.mending.rules.opaque.filled import made_as, made_in_front
-from graphmend_lsp.mending.rules.opaque.held import known_elsewhere, returned, returns_of
+from graphmend_lsp.mending.rules.opaque.held import known_elsewhere, marked, returned, returns_of
 from graphmend_lsp.mending.rules.opaque.light import computes_little
 from graphmend_lsp.mending.rules.opaque.like import ANY_SIZE, like
 from graphmend_lsp.mending.rules.opaque.sizes import feeding, follows_data, is_sized_by_data
@@ -30,6 +30,7 @@ from graphmend_lsp.mending.rules.opaque.taken import (
     Handed,
     annotation_of,
     first_load,
+    is_array,
     is_object,
     taken,
 )
@@ -301,9 +302,12 @@ def _needed_before(source: Source, run: Run, block: Sequence[ast.stmt], first: i
         if begun and binds_container(source, block[begun[-1]]) and fills_container(block[first : last + 1], name):
             found = min(found, begun[-1])
             continue
+        made = [at for at in range(first) if name in assigned(block[at])]
+        fact = Seen(source).of(first_load(source, run, name)) if made else None
+        if fact is not None and is_array(fact):  # the tensor that it is made of is what an operator is like
+            found = min(found, made[-1])
         if is_object(source, run, name) or annotation_of(source, first_load(source, run, name)) is not None:
             continue
-        made = [at for at in range(first) if name in assigned(block[at])]
         if not made:
             raise Refused(f"`{name}` is not known to be a tensor or a number, which is what an operator takes.")
         found = min(found, made[-1])
@@ -325,7 +329,7 @@ def _is_no_result(source: Source, run: Run, name: str) -> str | None:
         call = next((each for each in source.ancestors(one) if isinstance(each, ast.Call)), None)
         if asked or (call is not None and source.code(call.func).endswith("autograd.grad")):
             return "is asked for its gradient"
-    if any(begin <= source.range(one)[0] < end for one in _marked(source, run, name)):
+    if any(begin <= source.range(one)[0] < end for one in marked(source, run, name)):
         return "is made to ask for its gradient"
     fact = _fact(source, run, name)
     if fact is not None and not fact.is_tensor:
@@ -333,22 +337,6 @@ def _is_no_result(source: Source, run: Run, name: str) -> str | None:
     if fact is None and Kinds(source).of(behind[0] if behind else run.first) != "tensor":
         return "is not known to be a tensor"
     return None
-
-
-def _marked(source: Source, run: Run, name: str) -> list[ast.Assign]:
-    """The assignments of a name to what is told to have a gradient."""
-    function = source.function(run.first)
-    return [
-        one
-        for one in (walk(function) if function is not None else ())
-        if isinstance(one, ast.Assign)
-        and name in assigned(one)
-        and any(
-            (isinstance(each, ast.Attribute) and each.attr == "requires_grad_")
-            or (isinstance(each, ast.keyword) and each.arg == "requires_grad")
-            for each in walk(one.value)
-        )
-    ]
 
 
 def _fact(source: Source, run: Run, name: str) -> ValueFact | None:

@@ -9,6 +9,7 @@ from graphmend_lsp.mending.facts.bindings import KEEPERS
 from graphmend_lsp.mending.facts.effects import changed_by
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.seen import Seen
+from graphmend_lsp.mending.rules.opaque.callee import defined
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Source, assigned, loaded
 from graphmend_lsp.mending.syntax.walk import walk
@@ -20,17 +21,21 @@ _MADE = frozenset((
 ))  # fmt: skip
 """What takes sizes alone, so that a tensor among them is a number that is read."""
 _SIZED = _MADE | frozenset((
-    "split", "tensor_split", "split_with_sizes", "narrow", "repeat_interleave", "repeat", "tile", "expand", "view", "reshape",
+    "split", "tensor_split", "split_with_sizes", "narrow", "repeat", "tile", "expand", "view", "reshape",
     "resize_", "as_strided", "unfold", "chunk", "topk", "pad",
 ))  # fmt: skip
 _GROWING = frozenset(
     ("append", "extend", "insert", "cat", "concat", "stack", "hstack", "vstack", "pad", "squeeze", "repeat")
 )
+_DEEP = 3
 _SHAPES = frozenset(("shape", "size", "dim", "ndim", "numel"))
 
 
-def follows_data(source: Source, statements: Sequence[ast.stmt]) -> ast.expr | None:
-    """The first expression whose size may follow from values of tensors; None when there is none."""
+def follows_data(source: Source, statements: Sequence[ast.stmt], depth: int = 0) -> ast.expr | None:
+    """The first expression whose size may follow from values of tensors; None when there is none.
+
+    A call of a function of the file is such an expression where its statements hold one.
+    """
     for one in (node for statement in statements for node in walk(statement)):
         if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Load) and _cuts(source, one):
             return one
@@ -44,9 +49,22 @@ def follows_data(source: Source, statements: Sequence[ast.stmt]) -> ast.expr | N
                 return one
             if name in _GROWING and _in_counted_loop(source, one, statements):
                 return one
+            if name == "repeat_interleave" and _repeats_by_data(source, one):
+                return one
+            called = defined(source, name) if isinstance(one.func, ast.Name) and depth < _DEEP else None
+            if called is not None and follows_data(source, called.body, depth + 1) is not None:
+                return one
         if isinstance(one, ast.expr) and _is_long_by_data(source, one):
             return one
     return None
+
+
+def _repeats_by_data(source: Source, call: ast.Call) -> bool:
+    """Whether how often elements are repeated may stand in a tensor."""
+    keywords = {one.arg: one.value for one in call.keywords}
+    of_torch = dotted(source, call.func) == "torch.repeat_interleave"
+    times = keywords.get("repeats", next(iter(call.args[of_torch:]), None))
+    return "output_size" not in keywords and times is not None and not is_fixed(source, times, tensors=False)
 
 
 def _is_long_by_data(source: Source, one: ast.expr) -> bool:

@@ -14,7 +14,7 @@ from graphmend_lsp.mending.lowering.outlined import Run
 from graphmend_lsp.mending.rules.opaque.always import reads_always
 from graphmend_lsp.mending.syntax.imports import is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
-from graphmend_lsp.mending.syntax.source import Source, parameters
+from graphmend_lsp.mending.syntax.source import Source, assigned, parameters
 from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.values import TensorFact, ValueFact
 
@@ -75,7 +75,7 @@ def annotation_of(source: Source, node: ast.expr) -> str | None:
 
 def _is_structure(fact: ValueFact) -> bool:
     """Whether a value is one that `STRUCTURE` takes, with all that it holds."""
-    if _is_array(fact):
+    if is_array(fact):
         return True
     if not _STRUCTURED.issuperset(fact.kinds):
         return False
@@ -86,12 +86,13 @@ def _is_structure(fact: ValueFact) -> bool:
 
 def _words(fact: ValueFact) -> str:
     """What such a value was, behind "was"."""
-    if _is_array(fact):
+    if is_array(fact):
         return "a numpy array"
     return "None" if fact.is_none else "made of tensors and Python values"
 
 
-def _is_array(fact: ValueFact) -> bool:
+def is_array(fact: ValueFact) -> bool:
+    """Whether a value was an array of numpy every time."""
     return fact.kinds == ("other",) and fact.classes == ("numpy.ndarray",)
 
 
@@ -155,6 +156,7 @@ def taken(source: Source, run: Run) -> tuple[tuple[Handed, ...], dict[ast.AST, s
         fact, flags = Seen(source).tensor(load), _holds_flags(source, load)
         text = f"{name}.detach()" if cut else name
         found.append(Handed(name, annotation, text, fact, flags, constant_of(source, load), load))
+    used = _names_at(source, run)
     for one in _loads(source, run):
         if not (isinstance(one, ast.Name) and one.id in objects):
             continue
@@ -172,7 +174,6 @@ def taken(source: Source, run: Run) -> tuple[tuple[Handed, ...], dict[ast.AST, s
             raise Refused(f"`{text}` is not known to be a tensor or a number, which is what an operator takes.")
         known = next((each.name for each in found if each.text == text), None)
         if known is None and annotation is not None:
-            used = {each.id for each in source.nodes if isinstance(each, ast.Name)}
             free = attribute.attr not in used and all(attribute.attr != each.name for each in found)
             known = attribute.attr if free else source.fresh(attribute.attr, frozenset(each.name for each in found))
             fact, flags = Seen(source).tensor(attribute), _holds_flags(source, attribute)
@@ -182,6 +183,13 @@ def taken(source: Source, run: Run) -> tuple[tuple[Handed, ...], dict[ast.AST, s
     if not any("Tensor" in one.annotation for one in found):
         raise Refused("The statements take no tensor; compute this outside of the compiled function.")
     return tuple(found), exchange
+
+
+def _names_at(source: Source, run: Run) -> frozenset[str]:
+    """The names that mean something where the statements stand: of their function, and of the module."""
+    function = source.function(run.first)
+    own = {one.id for one in walk(function) if isinstance(one, ast.Name)} if function is not None else set()
+    return frozenset(own.union(*(assigned(one) for one in source.tree.body)))
 
 
 def is_object(source: Source, run: Run, name: str) -> bool:
@@ -253,7 +261,7 @@ def _holds_flags(source: Source, node: ast.expr) -> bool:
     fact = Seen(source).of(node) or _given(source, node)
     items = _every(fact) if fact is not None else []
     dtypes = [dtype for one in items if one.tensor is not None for dtype in one.tensor.dtypes]
-    if any(map(_is_array, items)):
+    if any(map(is_array, items)):
         return True  # of which no run notes the dtype
     return Kinds(source).is_bool(node) or any(one == "bool" or one.startswith("complex") for one in dtypes)
 
