@@ -36,6 +36,10 @@ _OF_NAME: dict[str, frozenset[DtypeClass]] = {
         _FLOATING,
     ),
 }  # fmt: skip
+_PAIRS = frozenset(("topk", "sort", "kthvalue", "mode", "cummax", "cummin"))
+_PAIRS_OF_DIM = frozenset(("max", "min", "median", "nanmedian"))
+"""With a dimension these give values and indices, too; with a tensor in its place they do not."""
+_PARTS = {"values": 0, "indices": 1}
 _OPERANDS = ("input", "other", "min", "max", "tensor", "tensor1", "tensor2", "exponent", "end", "weight")
 
 
@@ -55,6 +59,8 @@ class Dtypes(ValuesOfNames):
             return self._of(operator, [node.left, node.right]) if operator is not None else _ANY
         if isinstance(node, ast.Name):
             return self._of_name(node)
+        if isinstance(node, (ast.Subscript, ast.Attribute)):
+            return self._of_part(node)
         return self._of_call(node) if isinstance(node, ast.Call) else _ANY
 
     def is_whole(self, node: ast.expr) -> bool:
@@ -88,6 +94,41 @@ class Dtypes(ValuesOfNames):
             one is not None and one.dtype in ("wide", "int64") for one in map(self.operator, calls)
         )
 
+    def _of_part(self, node: ast.Subscript | ast.Attribute) -> frozenset[DtypeClass]:
+        """Of ``x.max(0)[1]``, ``x.sort().indices``, and of an element of a tensor."""
+        if isinstance(node.value, ast.Call):
+            at = _PARTS.get(node.attr) if isinstance(node, ast.Attribute) else _index(node.slice)
+            if (found := self._of_pair(node.value, at)) is not None:
+                return found
+        of_tensor = isinstance(node, ast.Subscript) and self.kinds.of(node.value) == "tensor"
+        return self.dtypes(node.value) if of_tensor else _ANY
+
+    def _of_pair(self, call: ast.Call, at: int | None) -> frozenset[DtypeClass] | None:
+        """Of the values (0) or the indices (1) of a call that gives both; None for another call."""
+        name, arguments = self.called(call)
+        dims = [one.value for one in call.keywords if one.arg == "dim"] or arguments[1:2]
+        whole = bool(dims) and _number(dims[0]) == _INT64
+        if at is None or not (name in _PAIRS or (name in _PAIRS_OF_DIM and whole)):
+            return None
+        return _INT64 if at in (1, -1) else self.dtypes(arguments[0]) if arguments and at in (0, -2) else None
+
+    def _of_unpacked(self, node: ast.Name) -> frozenset[DtypeClass]:
+        """Of a name that is bound to one of such a pair, wherever it is bound: ``_, at = x.max(0)``."""
+        function = self.source.function(node)
+        if function is None or node.id in parameters(function):
+            return _ANY
+        found: set[DtypeClass] = set()
+        for one in walk(function):
+            if not (isinstance(one, ast.Name) and one.id == node.id) or isinstance(one.ctx, ast.Load):
+                continue
+            target = self.source.parents.get(one)
+            holder = self.source.parents.get(target) if isinstance(target, ast.Tuple) else None
+            call = holder.value if isinstance(holder, ast.Assign) and isinstance(holder.value, ast.Call) else None
+            if call is None or not isinstance(target, ast.Tuple) or len(target.elts) != 2:
+                return _ANY
+            found |= self._of_pair(call, target.elts.index(one)) or _ANY
+        return frozenset(found) or _ANY
+
     def _of_name(self, node: ast.Name) -> frozenset[DtypeClass]:
         found: set[DtypeClass] = set()
 
@@ -96,6 +137,8 @@ class Dtypes(ValuesOfNames):
             return True
 
         known = self.all_values(node, adds)
+        if not known and not found:
+            return _FLOATING if self._refuses_whole(node) else self._of_unpacked(node)
         return _FLOATING if self._refuses_whole(node) else frozenset(found) if known else _ANY
 
     def _of_call(self, node: ast.Call) -> frozenset[DtypeClass]:
@@ -184,6 +227,15 @@ def _number(node: ast.expr) -> frozenset[DtypeClass] | None:
     if not isinstance(node, ast.Constant) or not isinstance(node.value, (int, float, complex)):
         return None
     return _BOOL if isinstance(node.value, bool) else _INT64 if isinstance(node.value, int) else _FLOATING
+
+
+def _index(node: ast.expr) -> int | None:
+    """The whole number that an index is, where it is written out."""
+    try:
+        value = ast.literal_eval(node)
+    except ValueError:
+        return None
+    return value if type(value) is int else None
 
 
 def _wider(one: DtypeClass, other: DtypeClass, number: object) -> tuple[DtypeClass, ...]:

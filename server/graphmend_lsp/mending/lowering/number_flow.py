@@ -16,6 +16,7 @@ from graphmend_lsp.mending.facts.scalars import Read, Scalars, plain, read_of
 from graphmend_lsp.mending.lowering import number_uses as uses
 from graphmend_lsp.mending.lowering.number_calls import python_call
 from graphmend_lsp.mending.lowering.number_dtypes import Beside
+from graphmend_lsp.mending.lowering.number_rolls import rolled
 from graphmend_lsp.mending.lowering.picked import Picked, picked
 from graphmend_lsp.mending.syntax.formatting import operand, render
 from graphmend_lsp.mending.syntax.imports import dotted
@@ -106,8 +107,8 @@ class Flow:
             self._assigned(parent)
         elif isinstance(parent, ast.AugAssign) and parent.value is node:
             self._augmented(node, parent)
-        elif isinstance(parent, (ast.Subscript, ast.Tuple, ast.UnaryOp)) and (place := self._index(node)):
-            self._indexed(node, place)
+        elif isinstance(parent, (ast.Subscript, ast.Tuple)) and (at := picked(self.source, self.kinds, node)):
+            self._indexed(node, at)
         else:
             self._refuse(node, parent)
 
@@ -255,6 +256,8 @@ class Flow:
     def _call(self, node: ast.expr, call: ast.Call, arguments: list[ast.expr]) -> None:
         if node is call.func or isinstance(node, ast.Starred):
             self._refuse(node, call)
+        if self._rolls(node, call):
+            return
         if (text := python_call(self, node, call, self._take_text(node))) is not None:
             self._forget(call)
             self.exchange[call] = text
@@ -276,6 +279,8 @@ class Flow:
 
     def _keyword(self, node: ast.expr, keyword: ast.keyword) -> None:
         call = self.source.parents.get(keyword)
+        if isinstance(call, ast.Call) and self._rolls(node, call):
+            return
         if (
             isinstance(call, ast.Call)
             and isinstance(call.func, ast.Attribute)
@@ -287,6 +292,12 @@ class Flow:
                 self._meet(node, arguments[0])
                 return
         self._refuse(node, keyword)
+
+    def _rolls(self, node: ast.expr, call: ast.Call) -> bool:
+        if (text := rolled(self, node, call, self._take_text(node))) is not None:
+            self._forget(call)
+            self.exchange[call] = text
+        return text is not None
 
     # -- names ----------------------------------------------------------------------------------------------------
 
@@ -339,9 +350,6 @@ class Flow:
         return self.is_number(parent.value) and not isinstance(parent.value, ast.Constant)
 
     # -- indices --------------------------------------------------------------------------------------------------
-
-    def _index(self, node: ast.expr) -> Picked | None:
-        return picked(self.source, self.kinds, node)
 
     def _indexed(self, node: ast.expr, place: Picked) -> None:
         if self.kinds.is_bool(node) and self.reads[-1].form != "int":

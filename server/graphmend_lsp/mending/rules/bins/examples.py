@@ -80,7 +80,7 @@ import torch
 
 def fn(logits, experts=4):
     chosen = logits.topk(2, dim=-1).indices
-    load = torch.nn.functional.one_hot(chosen.flatten().long(), experts).sum(0)
+    load = torch.nn.functional.one_hot(chosen.flatten(), experts).sum(0)
     return load / chosen.numel()
 """,
         run="calls = [(torch.arange(12.0).view(3, 4),), (-torch.arange(12.0).view(3, 4),)]\n",

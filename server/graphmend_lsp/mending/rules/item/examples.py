@@ -27,6 +27,63 @@ calls = [(torch.arange(1.0, 5.0),), (torch.tensor([0.1, 0.7, 0.30000001, 9.0]),)
 
 EXAMPLES: tuple[Example, ...] = (
     Example(
+        "a roll by a lag that was found",
+        before="""\
+import torch
+
+
+def fn(x):
+    lags = torch.topk(x.mean(dim=0), 2)[1]
+    total = torch.zeros_like(x)
+    for i in range(2):
+        total = total + torch.roll(x, -int(⟦lags[i]⟧), -1)
+    return total
+""",
+        after="""\
+import torch
+
+
+def fn(x):
+    lags = torch.topk(x.mean(dim=0), 2)[1]
+    total = torch.zeros_like(x)
+    for i in range(2):
+        total = total + x.index_select(
+            -1,
+            (torch.arange(x.shape[-1], device=x.device) + lags[i].reshape(()))
+            % x.shape[-1],
+        )
+    return total
+""",
+        run="calls = [(torch.arange(12.0).reshape(3, 4),), (-torch.arange(12.0).reshape(4, 3) ** 2,)]\n",
+        gb_id=_ID,
+    ),
+    Example(
+        "a roll by a number under a name",
+        before="""\
+import torch
+
+
+def fn(x):
+    first = ⟦x.argmax().item()⟧
+    return x.roll(shifts=first, dims=0) + 1
+""",
+        after="""\
+import torch
+
+
+def fn(x):
+    first = x.argmax()
+    return (
+        x.index_select(
+            0, (torch.arange(x.shape[0], device=x.device) - first) % x.shape[0]
+        )
+        + 1
+    )
+""",
+        run=_FLOATS,
+        gb_id=_ID,
+    ),
+    Example(
         "what a check says when it fails",
         before="""\
 import math
