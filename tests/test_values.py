@@ -29,6 +29,7 @@ ALL = [
     ValueFact(("dict",), lengths=(1,), keys=("a",), items=(NONE,)),
     ValueFact(("list",), lengths=(1, 2), element=TENSOR, storages=None),
     replace(TENSOR, tensor=replace(VECTOR, shape=None, ranks=(1, 2))),
+    replace(TENSOR, tensor=replace(VECTOR, shape=(None,), samples=((0, (3,)), (1, (4,))))),
 ]
 
 
@@ -40,6 +41,14 @@ def test_a_fact_comes_through_json_as_it_was(fact: ValueFact) -> None:
 @pytest.mark.parametrize("fact", ALL)
 def test_a_fact_joined_with_itself_is_itself(fact: ValueFact) -> None:
     assert fact.joined(fact) == fact
+
+
+def test_a_call_with_two_shapes_is_no_sample() -> None:
+    one, other = (replace(VECTOR, shape=(None,), samples=((0, (3,)), (1, (size,)))) for size in (4, 5))
+    assert one.joined(other).samples == ((0, (3,)),)
+    assert one.joined(replace(VECTOR, samples=())).samples == one.samples
+    apart = ValueFact.of(ValueFact(("tensor",), tensor=one).data(), 100).tensor
+    assert apart is not None and apart.samples == ((100, (3,)), (101, (4,)))
 
 
 def test_what_differs_between_calls_is_no_longer_known() -> None:

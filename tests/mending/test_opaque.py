@@ -542,7 +542,7 @@ def test_what_would_break_the_graph_behind_the_statements_goes_along() -> None:
     lines = (
         "    found = torch.tensor(⟦n.tolist()⟧)\n    found = torch.unique_consecutive(found)\n    other = found.sum()\n"
     )
-    value, site = unmark(f"import torch\n\n\ndef fn(x, n):\n{lines}    return x * other\n", None, "GB0033")
+    value, site = unmark(f"import torch\n\n\ndef fn(x, n):\n{lines}    return x * other, found\n", None, "GB0033")
     facts = seen_in(value, (("x", "float32 3"), ("n", "int64 2"), ("found", "int64 2"), ("other", "int64")))
     (mend,) = propose(site, {PATH: value}, ["opaque"], facts).mends
     operator, _, behind = apply_edits(value, mend.edits).partition("@operator")[2].partition("def fn")

@@ -218,6 +218,7 @@ def test_tensors(noted: Noted) -> None:
     assert fact.dtype == "float32"
     assert fact.tensor is not None
     assert fact.tensor.shape == (None, 4)  # two rows, then three
+    assert {shape for _, shape in fact.tensor.samples} == {(2, 4), (3, 4)}
     assert fact.tensor.gradients == (True,)
     condition = noted.known("if y.sum()", "y.sum() > 1e9")
     assert (condition.dtype, condition.rank) == ("bool", 0)

@@ -9,7 +9,7 @@ from typing import Any
 def backward(output: Any) -> bool:
     """Run it: of the result's ``loss`` where it has one, else of the sum of all its outputs that have a gradient.
 
-    Returns whether there was anything to differentiate.
+    Returns whether there was anything to differentiate. What the program has run a backward pass of itself is left alone.
     """
     loss = loss_of(output)
     roots = [loss] if loss is not None else [one for one in tensors_in(output) if _differentiable(one)]
@@ -20,8 +20,18 @@ def backward(output: Any) -> bool:
         total = total + root.sum().to(total.device)
     if total.is_complex():
         total = total.abs()
-    total.backward()
+    try:
+        total.backward()
+    except RuntimeError as error:
+        if is_spent(error):
+            return False
+        raise
     return True
+
+
+def is_spent(error: RuntimeError) -> bool:
+    """Whether a backward pass fails because there was one: a training step returns the loss that it has differentiated."""
+    return str(error).startswith("Trying to backward through the graph a second time")
 
 
 def loss_of(output: Any) -> Any:

@@ -20,6 +20,7 @@ from typing import Any
 
 import torch
 
+from .backward import is_spent
 from .effects import Effect, Listener
 from .exercised import unwatched
 from .snapshot import (
@@ -282,7 +283,12 @@ def _backward(output: Any) -> bool:
         kind = torch.complex64 if tensor.is_complex() else torch.float32
         weight = torch.randn(tensor.shape, generator=generator, dtype=kind)
         weights.append(weight.to(device=tensor.device, dtype=tensor.dtype))
-    torch.autograd.backward(roots, weights)
+    try:
+        torch.autograd.backward(roots, weights)
+    except RuntimeError as error:
+        if is_spent(error):  # the gradients are those of the program's own pass
+            return False
+        raise
     return True
 
 

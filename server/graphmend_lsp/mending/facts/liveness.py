@@ -7,8 +7,9 @@ alone what nothing sees once the loop is done.
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from graphmend_lsp.mending.syntax.endings import sets
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned, loaded
 from graphmend_lsp.mending.syntax.walk import walk
 
@@ -93,3 +94,42 @@ def _is_captured(source: Source, loop: Loop, name: str) -> bool:
 
 def _is_load(node: ast.Name) -> bool:
     return isinstance(node.ctx, ast.Load)
+
+
+def read_first(source: Source, statement: ast.AST) -> frozenset[str]:
+    """The names whose values from before a statement it may read: not what its comprehensions, its loops or it bind first."""
+    return frozenset(_read_first(source, statement, frozenset()))
+
+
+def _read_first(source: Source, node: ast.AST, own: frozenset[str]) -> Iterator[str]:
+    """The names that are read in a node, less those that have a value of its own there."""
+    if isinstance(node, ast.Name):
+        if isinstance(node.ctx, ast.Load) and node.id not in own:
+            yield node.id
+    elif isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+        first, *others = node.generators
+        yield from _read_first(source, first.iter, own)
+        inner = own.union(*(assigned(one.target) for one in node.generators))
+        results = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+        for part in (*first.ifs, *others, *results):
+            yield from _read_first(source, part, inner)
+    elif isinstance(node, ast.For):
+        yield from _read_first(source, node.iter, own)
+        yield from _read_first(source, node.target, own)
+        yield from _read_in(source, node.body, own | assigned(node.target))
+        yield from _read_in(source, node.orelse, own)
+    else:
+        for _, value in ast.iter_fields(node):
+            parts = value if isinstance(value, list) else [value]
+            if isinstance(node, ast.stmt) and parts and isinstance(parts[0], ast.stmt):
+                yield from _read_in(source, parts, own)
+                continue
+            for part in parts:
+                if isinstance(part, ast.AST):
+                    yield from _read_first(source, part, own)
+
+
+def _read_in(source: Source, block: Sequence[ast.stmt], own: frozenset[str]) -> Iterator[str]:
+    for statement in block:
+        yield from _read_first(source, statement, own)
+        own |= sets(source, statement)

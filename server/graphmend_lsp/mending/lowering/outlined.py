@@ -10,7 +10,7 @@ import builtins
 from dataclasses import dataclass
 
 from graphmend_lsp.mending.facts.bindings import is_bound
-from graphmend_lsp.mending.facts.liveness import read_after_block
+from graphmend_lsp.mending.facts.liveness import read_after_block, read_first
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.contexts import is_resumed
 from graphmend_lsp.mending.syntax.endings import leaving, sets
@@ -71,7 +71,7 @@ def run_of(
     certain: set[str] = set()
     takes: list[str] = []
     for one in run:
-        takes += sorted((loaded(one) | _augmented(one)) & locals_ - certain - set(takes))
+        takes += sorted((read_first(source, one) | _augmented(one)) & locals_ - certain - set(takes))
         certain |= sets(source, one)
     if not returns and _in_loop(source, function, run):  # what a turn leaves for the next one
         gives = tuple(sorted({*gives, *(name for name in takes if name in stored)}))
@@ -120,6 +120,8 @@ def _may_be_bound(source: Source, function: Function, run: list[ast.stmt], name:
     begin, turns = source.range(run[0])[0], _in_loop(source, function, run)
     for one in walk(function):
         stored = isinstance(one, ast.Name) and one.id == name and not isinstance(one.ctx, ast.Load)
+        if stored and any(isinstance(around, ast.comprehension) for around in source.ancestors(one)):
+            continue
         if not stored and name not in (
             getattr(one, "name", None),
             getattr(one, "asname", None),
@@ -146,12 +148,30 @@ def _is_bound(source: Source, function: Function, name: str, before: ast.stmt) -
 
 
 def _is_read(source: Source, function: Function, run: list[ast.stmt], name: str, inside: set[int]) -> bool:
-    if read_after_block(source, run[-1], name):
+    if read_after_block(source, run[-1], name) and not _is_bound_anew(source, function, run[-1], name):
         return True
     return _in_loop(source, function, run) and any(
         isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load) and id(node) not in inside
         for node in walk(function)
     )
+
+
+def _is_bound_anew(source: Source, function: Function, last: ast.stmt, name: str) -> bool:
+    """Whether all that reads a name behind a statement reads what is bound there; False in a loop, a ``try`` or a ``with``."""
+    inner = [one for one in walk(function) if isinstance(one, (ast.FunctionDef, ast.Lambda)) and one is not function]
+    if any(name in loaded(one) for one in inner):
+        return False
+    one: ast.AST = last
+    while one is not function:
+        if not isinstance(source.parents[one], (ast.If, ast.FunctionDef)):
+            return False
+        for statement in source.after(one) if isinstance(one, ast.stmt) else ():
+            if name in read_first(source, statement):
+                return False
+            if name in sets(source, statement):
+                return True
+        one = source.parents[one]
+    return True
 
 
 def _in_loop(source: Source, function: Function, run: list[ast.stmt]) -> bool:

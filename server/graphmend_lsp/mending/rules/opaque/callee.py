@@ -13,6 +13,12 @@ def defined(source: Source, name: str) -> ast.FunctionDef | None:
     return made[0] if len(made) == 1 and isinstance(made[0], ast.FunctionDef) else None
 
 
+def is_class(source: Source, name: str) -> bool:
+    """Whether a name surely is one class of a file."""
+    made = [one for one in source.tree.body if name in assigned(one) or getattr(one, "name", "") == name]
+    return len(made) == 1 and isinstance(made[0], ast.ClassDef)
+
+
 def argument(call: ast.Call, made: ast.FunctionDef, name: str) -> ast.expr | None:
     """What a call gives a parameter; None where the text does not say."""
     if any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords):

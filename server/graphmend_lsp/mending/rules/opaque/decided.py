@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.rules.opaque.taken import Handed
+from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, assigned
 from graphmend_lsp.mending.syntax.walk import walk
 
@@ -56,3 +57,12 @@ def deciding(source: Source, statements: Sequence[ast.stmt], flags: Collection[s
 
 def _only_raises(one: ast.If | ast.While | ast.IfExp) -> bool:
     return isinstance(one, ast.If) and not one.orelse and all(isinstance(each, ast.Raise) for each in one.body)
+
+
+def refuse_deciding(source: Source, tests: Sequence[ast.expr], structures: Sequence[Handed]) -> None:
+    """Refuse what decides which results there are, and is other than one flag or text."""
+    for test in tests:
+        if one := next((each for each in structures if each.text in source.code(test)), None):
+            raise Refused(
+                f"`{source.code(test)}` depends on what `{one.text}` holds, and decides what the results look like."
+            )

@@ -13,7 +13,7 @@ from graphmend_lsp.mending.facts.bindings import last_value, module_constant, op
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.purity import hazards
 from graphmend_lsp.mending.facts.seen import Seen
-from graphmend_lsp.mending.rules.opaque.callee import argument, default, defined, is_constant
+from graphmend_lsp.mending.rules.opaque.callee import argument, default, defined, is_class, is_constant
 from graphmend_lsp.mending.rules.opaque.containers import makes_array, makes_container
 from graphmend_lsp.mending.rules.opaque.decided import deciding
 from graphmend_lsp.mending.rules.opaque.filled import OTHER_SHAPE
@@ -211,6 +211,9 @@ class Judge:
         if around is not None and name.id in local_names(around):
             raise Refused(f"`{name.id}` belongs to a function around; what it holds may change.")
         if binding(self.source, name.id, name) is not None or self._definition(name.id) is not None:
+            return
+        raised = any(isinstance(one, ast.Raise) for one in self.source.ancestors(name))
+        if raised and is_class(self.source, name.id):
             return
         bound = any(name.id in assigned(one) for one in self._comprehensions())
         if not bound and not is_constant(module_constant(self.source, name)):

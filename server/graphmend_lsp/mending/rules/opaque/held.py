@@ -61,7 +61,9 @@ def _is_new(
     binding = [at for at, one in enumerate(statements) if value.id in assigned(one)]
     last = statements[binding[-1]] if binding else None
     if isinstance(last, ast.Assign) and isinstance(last.targets[0], ast.Name):
-        return value.id not in taken and len(last.targets) == 1 and _is_fresh(source, last.value)
+        return len(last.targets) == 1 and _is_fresh(source, last.value)  # whatever the name held before
+    if _is_in_pair(last, value.id):
+        return True
     stored = [
         one for part in statements for one in walk(part)
         if isinstance(one, ast.Name) and one.id == value.id and isinstance(one.ctx, ast.Store)
@@ -71,6 +73,17 @@ def _is_new(
     plain = [one.value for one in made if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name)]
     fresh = bool(plain) and all(_is_fresh(source, one) for one in plain)
     return value.id not in taken and len(plain) == len(made) and fresh
+
+
+def _is_in_pair(statement: ast.stmt | None, name: str) -> bool:
+    """Whether a name gets one of two new tensors, the other of which goes to another name: ``x, at = x.sort()``."""
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
+        return False
+    target, called = statement.targets[0], statement.value.func
+    names = [one.id for one in target.elts if isinstance(one, ast.Name)] if isinstance(target, ast.Tuple) else []
+    gives_two = isinstance(called, ast.Attribute) and called.attr in ("sort", "topk")
+    given = len(statement.targets) > 1 or any(one.arg in ("out", None) for one in statement.value.keywords)
+    return gives_two and not given and len(names) == 2 and names.count(name) == 1
 
 
 def _is_given_new(source: Source, value: ast.expr, depth: int) -> bool:

@@ -17,7 +17,7 @@ from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.lowering.outlined import Run, run_of, unresumed
 from graphmend_lsp.mending.rules.opaque.carried import carried, changed, overlapping, unsized
 from graphmend_lsp.mending.rules.opaque.containers import binds_container, fills_container
-from graphmend_lsp.mending.rules.opaque.decided import conditions, deciding, fixing
+from graphmend_lsp.mending.rules.opaque.decided import conditions, deciding, fixing, refuse_deciding
 from graphmend_lsp.mending.rules.opaque.effects import Judge
 from graphmend_lsp.mending.rules.opaque.filled import made_as, made_in_front
 from graphmend_lsp.mending.rules.opaque.held import known_elsewhere, marked, returned, returns_of
@@ -82,6 +82,19 @@ class Region:
         return any(ANY_SIZE in one for one in self.like)
 
 
+def _closed(source: Source, place: Site, sources: Mapping[str, str]) -> Region | None:
+    """The same with the statements behind that make results of known sizes of what values size; None where none do soon."""
+    for more in range(1, _SOON + 1):
+        rested = dict(source.rested)
+        with suppress(Refused):
+            found = _region(source, place, sources, carry=False, more=more)
+            if not (found.is_open or found.sized or found.known):
+                return found
+        source.rested.clear()
+        source.rested.update(rested)
+    return None
+
+
 def whole_at(source: Source, place: Site, sources: Mapping[str, str]) -> Region | None:
     """All statements of the function that a break stands in as an operator, where those in front of the fewest compute little."""
     rested = dict(source.rested)
@@ -90,6 +103,9 @@ def whole_at(source: Source, place: Site, sources: Mapping[str, str]) -> Region 
     source.rested.clear()
     source.rested.update(rested)
     return None
+
+
+_SOON = 8
 
 
 class _FillsNothingError(Refused):
@@ -112,6 +128,8 @@ def region_at(source: Source, place: Site, sources: Mapping[str, str]) -> Region
             return _region(source, place, sources, carry=True)
         except _FillsNothingError:
             raise problem from None
+    if found.is_open and (closed := _closed(source, place, sources)) is not None:
+        return closed
     if found.sized or found.is_open:
         with suppress(Refused):
             copied = _region(source, place, sources, carry=True)
@@ -130,7 +148,7 @@ class _Judged:
     judge: Judge
 
 
-def _judged(source: Source, place: Site, sources: Mapping[str, str], carry: bool, whole: bool) -> _Judged:
+def _judged(source: Source, place: Site, sources: Mapping[str, str], carry: bool, whole: bool, more: int) -> _Judged:
     function = place.function
     assert function is not None
     holder = unresumed(source, place)
@@ -139,7 +157,7 @@ def _judged(source: Source, place: Site, sources: Mapping[str, str], carry: bool
         holder = around[around.index(function) - 1]
     block = source.block(holder)
     at = block.index(holder)
-    run, first, last = _grown(source, function, block, at, carry=carry)
+    run, first, last = _grown(source, function, block, at, carry=carry, more=more)
     if whole and block is function.body:
         first = computes_little(source, block[:first])
         run = _run(source, function, block, first, last)
@@ -160,8 +178,10 @@ def _judged(source: Source, place: Site, sources: Mapping[str, str], carry: bool
     return _Judged(run, inside, filled, fills, judge)
 
 
-def _region(source: Source, place: Site, sources: Mapping[str, str], *, carry: bool, whole: bool = False) -> Region:
-    judged, function = _judged(source, place, sources, carry, whole), place.function
+def _region(
+    source: Source, place: Site, sources: Mapping[str, str], *, carry: bool, whole: bool = False, more: int = 0
+) -> Region:
+    judged, function = _judged(source, place, sources, carry, whole, more), place.function
     run, inside, filled, fills = judged.run, judged.inside, judged.filled, judged.fills
     assert function is not None
     takes, exchange = taken(source, run)
@@ -190,7 +210,7 @@ def _region(source: Source, place: Site, sources: Mapping[str, str], *, carry: b
     ]
     tests = deciding(source, inside) if alike else conditions(inside)
     only = {} if alike else fixing(source, inside, {one.text: one for one in takes if one.constant is not None})
-    _refuse_deciding(source, [] if alike else conditions(inside), [one for one in takes if one.annotation == STRUCTURE])
+    refuse_deciding(source, [] if alike else conditions(inside), [one for one in takes if one.annotation == STRUCTURE])
     return Region(
         run.first,
         run.last,
@@ -210,20 +230,11 @@ def _region(source: Source, place: Site, sources: Mapping[str, str], *, carry: b
     )
 
 
-def _refuse_deciding(source: Source, tests: Sequence[ast.expr], structures: Sequence[Handed]) -> None:
-    """Refuse what decides which results there are, and is other than one flag or text."""
-    for test in tests:
-        if one := next((each for each in structures if each.text in source.code(test)), None):
-            raise Refused(
-                f"`{source.code(test)}` depends on what `{one.text}` holds, and decides what the results look like."
-            )
-
-
 def _grown(
-    source: Source, function: Function, block: Sequence[ast.stmt], at: int, *, carry: bool
+    source: Source, function: Function, block: Sequence[ast.stmt], at: int, *, carry: bool, more: int
 ) -> tuple[Run, int, int]:
-    """The statements that an operator of the one at an index needs, and the indices of the first and the last."""
-    first = last = at
+    """The statements that an operator needs of the one at an index and `more` behind; the indices of the first and the last."""
+    first, last = at, min(at + more, len(block) - 1)
     for _ in range(2 * len(block) + 1):
         run = _run(source, function, block, first, last)
         other = unsized(source, block[first : last + 1]) if carry else frozenset[str]()

@@ -5,7 +5,8 @@ What it does
 Statements that take tensors and give tensors (a loop as long as data says, gradients that are computed inside, a function of
 numpy) become one operator of the graph: a function that is called in their place, and that Dynamo does not look into. They are
 as few as hold the break, what is no tensor inside, and what it needs; where one of them returns, they go to the end of the
-function. ``like=`` says what the results look like; a parameter without an annotation is a tensor, and `any_size()` is a size
+function; where values decide the size of a result, they go on to where sizes are known again, if that is soon.
+``like=`` says what the results look like; a parameter without an annotation is a tensor, and `any_size()` is a size
 that only values decide. A list or dict that the statements fill is made in the operator. So is a new tensor that they fill
 part by part, and ``like=`` makes it in the same way; one that the function made before, and that nothing else holds, is filled
 as a copy, which takes its place. One that others may hold, as a caller's, is named in front of ``like=``: in a graph the operator
@@ -51,7 +52,7 @@ from graphmend_lsp.mending.facts.effects import effect_of
 from graphmend_lsp.mending.facts.elsewhere import Elsewhere
 from graphmend_lsp.mending.facts.stored_before import stored_before
 from graphmend_lsp.mending.rule import SUPPORT, Request
-from graphmend_lsp.mending.rules.opaque import RULE, carried_examples, changed_examples, examples
+from graphmend_lsp.mending.rules.opaque import RULE, carried_examples, changed_examples, examples, sized_examples
 from graphmend_lsp.mending.rules.opaque.like import ANY_SIZE
 from graphmend_lsp.mending.rules.opaque.region import Region, region_at, whole_at
 from graphmend_lsp.mending.rules.opaque.run import Run, lines_of, run_at
@@ -70,7 +71,12 @@ from graphmend_lsp.model import Assumption, Declined, Mend, TextEdit
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
-EXAMPLES = (*examples.EXAMPLES, *carried_examples.EXAMPLES, *changed_examples.EXAMPLES)
+EXAMPLES = (
+    *examples.EXAMPLES,
+    *carried_examples.EXAMPLES,
+    *changed_examples.EXAMPLES,
+    *sized_examples.EXAMPLES,
+)
 REFUSALS = (*examples.REFUSALS, *carried_examples.REFUSALS, *changed_examples.REFUSALS)
 _WRITES = frozenset({"GB0036", "GB0124", "GB0170", "GB0033", "GB0109", "GB7000"})
 _DOC = '"""Runs uncompiled, as one operator of the graph."""'
