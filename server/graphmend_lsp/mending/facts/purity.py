@@ -1,7 +1,6 @@
 """What running an expression could do besides giving a value: effects, random numbers, errors that depend on data.
 
-What the table of operators lacks counts as an effect.
-Nothing here looks at values or runs code. No rule's knowledge enters here.
+What the table of operators lacks counts as an effect. Nothing here runs code, and no rule's knowledge enters here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Both sides of a condition as one list of steps: what one side stores is paired with what the other stores.
 
-What only one side stores keeps its old value on the other. The order of the merged items must give each side
-exactly the values it had.
+What only one side stores keeps its old value on the other. The order of the merged items gives each side the values it had.
 """
 
 from __future__ import annotations

@@ -143,8 +143,7 @@ class Flow:
             self.tell(uses.POWER)
 
     def _step(self, parent: ast.BinOp, node: ast.expr, other: ast.expr) -> None:
-        self.steps += 1
-        self.widens = True
+        self.steps, self.widens = self.steps + 1, True
         if isinstance(parent.op, ast.Div) and not all(self.scalars.is_floating(one.tensor) for one in self.reads):
             self.floats = True
         if isinstance(parent.op, (ast.Pow, ast.LShift, ast.RShift, ast.MatMult, ast.BitAnd, ast.BitOr, ast.BitXor)):

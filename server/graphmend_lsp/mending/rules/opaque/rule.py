@@ -44,7 +44,7 @@ compute only, or ask a tensor whether it has a gradient (also in its text); when
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from graphmend_lsp.mending.facts.caught import catching
@@ -127,8 +127,9 @@ def _refuse_raised(place: Place, function: Function, region: Region) -> None:
 def _of_region(
     request: Request, source: Source, function: Function, region: Region, whole: Region | None = None
 ) -> Mend:
-    if whole is not None and in_place(source, function, whole, "") is not None and not whole.raises:
-        region = whole if len(_cautions(whole)) <= len(_cautions(region)) else region
+    if whole is not None and in_place(source, function, whole, "") is not None:
+        worse = len(_cautions(whole)) > len(_cautions(region)) or whole.raises not in ("", region.raises)
+        region = region if worse else whole
     name = source.fresh(f"_{function.name.strip('_')}_operator")
     torch, added = spell(source, "torch.Tensor", source.tree)
     if not torch.endswith(".Tensor"):
@@ -138,23 +139,12 @@ def _of_region(
     found = supported(source, source.tree, "operator", *(["any_size"] if is_open else []))
     if found is None:
         raise Refused(f"An operator with gradients needs the module `{SUPPORT}`, which the settings keep away.")
-    said = [one.replace(ANY_SIZE, f"{found[0].get('any_size', '')}()") for one in region.like]
-    read = {one.id for text in said for one in walk(ast.parse(text)) if isinstance(one, ast.Name)}
-    parameters = ", ".join(one.name for one in region.takes if one.name in read)
-    like = ", ".join(said).replace("torch.", f"{torch}.")
-    like = f"({like})" if len(said) != 1 else like
     annotated = [f"{one.name}: {_spelled(one.annotation, torch)}" for one in region.takes]
     results = [f"{torch}.Tensor"] * len(region.like)
     given = results[0] if len(results) == 1 else f"tuple[{', '.join(results)}]" if results else "None"
     spot = spot_for(source, function, region.first, region.last)
     limit = line_limit(source) - len(spot.indent)
-    flags = [one.name for one in region.takes if one.is_flags]
-    marked = f", flags={_tuple_of(flags)}" if flags else ""
-    marked += (
-        f", only={{{', '.join(f'{_quoted([one])}: {value}' for one, value in region.only)}}}" if region.only else ""
-    )
-    fills = f"{_quoted(region.fills)}, " if region.fills else ""
-    mark = f"@{found[0]['operator']}({fills}like=lambda{f' {parameters}' if parameters else ''}: {like}{marked})"
+    mark = _mark(region, found[0], torch)
     change = in_place(source, function, region, mark)
     if change is None:
         ending = [] if region.returns or not region.gives else [f"return {', '.join(region.gives)}"]
@@ -187,6 +177,21 @@ def _of_region(
         conditions=region.conditions,
         inductor=True,
     )
+
+
+def _mark(region: Region, names: Mapping[str, str], torch: str) -> str:
+    """The decorator of an operator, on one line."""
+    said = [one.replace(ANY_SIZE, f"{names.get('any_size', '')}()") for one in region.like]
+    read = {one.id for text in said for one in walk(ast.parse(text)) if isinstance(one, ast.Name)}
+    parameters = ", ".join(one.name for one in region.takes if one.name in read)
+    like = ", ".join(said).replace("torch.", f"{torch}.")
+    like = f"({like})" if len(said) != 1 else like
+    flags = [one.name for one in region.takes if one.is_flags]
+    marked = f", flags={_tuple_of(flags)}" if flags else ""
+    only = ", ".join(f"{_quoted([one])}: {value}" for one, value in region.only)
+    marked += f", only={{{only}}}" if only else ""
+    fills = f"{_quoted(region.fills)}, " if region.fills else ""
+    return f"@{names['operator']}({fills}like=lambda{f' {parameters}' if parameters else ''}: {like}{marked})"
 
 
 def _spelled(annotation: str, torch: str) -> str:
