@@ -13,7 +13,7 @@ from typing import Any, cast
 import pytest
 
 from graphmend_lsp.engine.ahead import Judged, judged_so_far, judging
-from graphmend_lsp.engine.choice import rank, settle, taken
+from graphmend_lsp.engine.choice import rank, settle, taken, widest
 from graphmend_lsp.engine.config import CheckRequest
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.plan import mend_all
@@ -689,6 +689,19 @@ def test_a_mend_that_ends_the_break_is_taken_before_a_boundary_around_it() -> No
     assert taken(finding, ("safe", "unsafe")) == (ending,)
     assert taken(finding, ("safe",)) == (boundary,)
     assert taken(replace(finding, candidates=(ending,)), ("safe",)) == ()
+
+
+def test_the_operator_that_holds_most_breaks_is_the_widest() -> None:
+    def held(line: int, last: int, **more: Any) -> Candidate:
+        return Candidate(mend(line, 1, "o", "opaque", region=Span.of(line, 1, last, 9), **more))
+
+    one, two, other = held(1, 1), held(1, 2), held(2, 4)
+    findings = [Finding(site(line, 1), given) for line, given in ((1, (one, two)), (2, (other,)), (3, ()), (4, ()))]
+    assert widest(findings) == other
+    assert widest(findings[:2]) == two
+    assert widest(findings[:1]) is None, "a break alone"
+    doubted = held(1, 9, cautions=("may differ",))
+    assert widest([*findings, Finding(site(4, 1), (doubted,))]) == other
 
 
 def test_what_is_saved_in_all_entries_counts() -> None:

@@ -62,6 +62,20 @@ def narrow_of(finding: Finding, *, boundaries: bool = False) -> tuple[Candidate,
     return (*narrow, *last)
 
 
+def widest(findings: Sequence[Finding]) -> Candidate | None:
+    """The candidate that takes most breaks out of the graph at once, two at least; one that may be safe."""
+    found: tuple[int, Candidate] | None = None
+    for candidate in (one for finding in findings for one in finding.candidates if _may_be_safe(one)):
+        path, region = candidate.mend.path, candidate.mend.region
+        sites = [] if region is None else [one.site for one in findings if one.site.path == path]
+        held = sum(
+            region is not None and region.start <= one.span.start and one.span.end <= region.end for one in sites
+        )
+        if held > 1 and (found is None or held > found[0]):
+            found = held, candidate
+    return found and found[1]
+
+
 def exchanged(findings: Sequence[Finding], chosen: Sequence[Candidate], verdict: Verdict | None) -> list[Candidate]:
     """The choice with the next candidates in place of those that the verdict leaves open.
 

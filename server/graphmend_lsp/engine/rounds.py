@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
-from graphmend_lsp.engine.choice import exchanged, first_of, is_whole, narrow_of, settle, taken
+from graphmend_lsp.engine.choice import exchanged, first_of, is_whole, narrow_of, settle, taken, widest
 from graphmend_lsp.engine.config import CheckRequest, OnFinding, OnProgress
 from graphmend_lsp.engine.doubts import Doubts
 from graphmend_lsp.engine.files import Sources
@@ -150,6 +150,12 @@ async def next_round(
             other = await together(report, chosen)
             if is_whole(fresh, other.accepted, verdict := other.verdict):
                 return other
+        if (wide := widest(fresh)) is not None and wide not in chosen:
+            other = await together(report, [wide])
+            if other.verdict is not None:
+                said.update({wide.mend: [other.verdict]})
+                if other.verdict.safety == "safe":
+                    return other
         for boundaries in () if is_slow else (False, True):
             narrow = [one for finding in fresh for one in narrow_of(finding, boundaries=boundaries)[:1]]
             if len(programs_of(one.mend for one in narrow)) > 1:

@@ -67,7 +67,7 @@ from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source
 from graphmend_lsp.mending.syntax.support import supported
 from graphmend_lsp.mending.syntax.walk import walk
-from graphmend_lsp.model import Assumption, Declined, Mend, TextEdit
+from graphmend_lsp.model import Assumption, Declined, Mend, Span, TextEdit
 
 __all__ = ["EXAMPLES", "REFUSALS", "propose"]
 
@@ -176,6 +176,7 @@ def _of_region(
         cautions=_cautions(region),
         conditions=region.conditions,
         inductor=True,
+        region=Span(source.span(region.first).start, source.span(region.last).end),
     )
 
 
