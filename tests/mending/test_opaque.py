@@ -16,7 +16,9 @@ import torch
 from torch._dynamo.testing import CompileCounter
 
 from graphmend_lsp.mending import propose
+from graphmend_lsp.mending.facts.bindings import module_constant
 from graphmend_lsp.mending.rule import DEFAULT_STYLE, Example, Style
+from graphmend_lsp.mending.rules.opaque.callee import is_constant
 from graphmend_lsp.mending.rules.opaque.examples import EXAMPLES
 from graphmend_lsp.mending.rules.opaque.filled import made_as
 from graphmend_lsp.mending.rules.opaque.sizes import follows_data, is_fixed
@@ -639,3 +641,29 @@ def test_an_element_of_a_container_does_not_change_in_place(start: str, change: 
     facts = seen_in(value, (("x", "float32 8"), ("n", "int64 2"), ("y", "float32 8")))
     answer = propose(site, {PATH: value}, ["opaque"], facts)
     assert bool(answer.mends) == offered, answer.declined
+
+
+@pytest.mark.parametrize(
+    ("value", "is_known"),
+    [
+        ('torch.device("cpu")', True),
+        ("torch.float32", True),
+        ('"cpu" if torch.cuda.is_available() else "cuda"', True),
+        ("-2 * 3.5", True),
+        ("math.pi", True),
+        ('float("inf")', True),
+        ("[1.0]", False),
+        ("make()", False),
+        ("2 * make()", False),
+    ],
+)
+def test_what_the_module_binds_once_and_nobody_can_change_is_known(value: str, is_known: bool) -> None:
+    source = read(PATH, f"import math\nimport torch\n\nkept = {value}\n\n\ndef fn(x):\n    return x, kept\n")
+    assert isinstance(source, Source)
+    assert is_constant(source, module_constant(source, _name(source, "kept"))) is is_known
+
+
+def _name(source: Source, name: str) -> ast.Name:
+    return next(
+        one for one in source.nodes if isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Load)
+    )

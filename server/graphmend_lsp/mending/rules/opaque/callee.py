@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Source, assigned
 
 
@@ -38,10 +39,18 @@ def default(made: ast.FunctionDef, name: str) -> ast.expr | None:
     return next((default for arg, default in pairs if arg.arg == name), None)
 
 
-def is_constant(value: ast.expr | None) -> bool:
-    """Whether a value of the module is a constant, or a tuple of such."""
+def is_constant(source: Source, value: ast.expr | None) -> bool:
+    """Whether a value that the module binds once is a number, a text, a device or a dtype, or a tuple of such."""
     if isinstance(value, ast.Tuple):
-        return all(is_constant(one) for one in value.elts)
+        return all(is_constant(source, one) for one in value.elts)
     if isinstance(value, ast.UnaryOp):
-        return is_constant(value.operand)
+        return is_constant(source, value.operand)
+    if isinstance(value, ast.BinOp):
+        return is_constant(source, value.left) and is_constant(source, value.right)
+    if isinstance(value, ast.IfExp):
+        return is_constant(source, value.body) and is_constant(source, value.orelse)
+    if isinstance(value, ast.Call):
+        return dotted(source, value.func) == "torch.device" or is_builtin(source, value.func, "float")
+    if isinstance(value, ast.Attribute):
+        return (dotted(source, value) or "").startswith(("torch.", "math.", "numpy."))
     return isinstance(value, ast.Constant)

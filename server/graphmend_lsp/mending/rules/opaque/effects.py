@@ -13,6 +13,7 @@ from graphmend_lsp.mending.facts.bindings import last_value, module_constant, op
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.purity import hazards
 from graphmend_lsp.mending.facts.seen import Seen
+from graphmend_lsp.mending.rules.opaque import allowed
 from graphmend_lsp.mending.rules.opaque.callee import argument, default, defined, is_class, is_constant
 from graphmend_lsp.mending.rules.opaque.containers import makes_array, makes_container
 from graphmend_lsp.mending.rules.opaque.decided import deciding
@@ -26,26 +27,6 @@ from graphmend_lsp.mending.syntax.support import is_supported
 from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Span
 
-_PURE = frozenset((
-    "abs", "all", "any", "bool", "complex", "dict", "divmod", "enumerate", "filter", "float", "frozenset", "int", "len", "list",
-    "map", "max", "min", "pow", "range", "reversed", "round", "set", "slice", "sorted", "sum", "tuple", "zip",
-))  # fmt: skip
-_TELLING = ("repr", "str", "format", "type", "vars", "dir", "id")
-_PURE_PACKAGES = ("math.", "operator.", "itertools.", "copy.", "functools.reduce", "numpy.")
-_IMPURE = ("numpy.random", "numpy.save", "numpy.load", "numpy.set", "numpy.seterr", "numpy.fromfile", "numpy.memmap", "numpy.put",
-           "numpy.copyto", "numpy.fill_diagonal", "numpy.testing", "numpy.ctypeslib")  # fmt: skip
-_PURE_TORCH = frozenset((
-    "torch.autograd.grad", "torch.no_grad", "torch.enable_grad", "torch.equal", "torch.from_numpy", "torch.tensor",
-    "torch.as_tensor", "torch.autograd.Variable",
-))  # fmt: skip
-_OF_OWN = frozenset(
-    ("append", "extend", "insert", "update", "pop", "setdefault", "add", "sort", "register_hook", "discard")
-)
-_ARRAYS = frozenset(("astype", "copy", "tobytes", "join", "split", "replace", "index", "title", "values", "popitem"))
-_READING = frozenset(
-    ("get", "keys", "items", "values", "count", "index", "copy", "union", "intersection", "difference", "issubset")
-)
-_CONTAINED = frozenset(("list", "tuple", "dict", "set", "str"))
 _DEEP = 3
 
 
@@ -88,7 +69,7 @@ class Judge:
                 raise Refused(
                     f"The text of `{self.source.code(one.value)}` reads gradients, which differ inside an operator."
                 )
-            elif isinstance(one, ast.Call) and any(is_builtin(self.source, one.func, name) for name in _TELLING):
+            elif isinstance(one, ast.Call) and any(is_builtin(self.source, one.func, name) for name in allowed.TELLING):
                 raise Refused(f"`{self.source.code(one)}` reads gradients, which differ inside an operator.")
             elif isinstance(one, ast.keyword) and one.arg in ("out", "inplace"):
                 raise Refused(f"`{one.arg}=` changes what others may hold.")
@@ -140,7 +121,8 @@ class Judge:
             root = root.value
         name = root.id if isinstance(target, ast.Subscript) and isinstance(root, ast.Name) else ""
         deep = root is not target.value
-        stores = name and isinstance(target.ctx, ast.Store) and (self._is_tensor(root) or not deep)
+        one_memory = self._is_tensor(root) or self._is_array(root)
+        stores = name and isinstance(target.ctx, ast.Store) and (one_memory or not deep)
         if stores and (self._may_fill(name) or (deep and self._is_own(root))):
             return
         if not (isinstance(target.value, ast.Name) and self._is_own(target.value)):
@@ -153,6 +135,11 @@ class Judge:
         """Whether a name surely holds a tensor, whose parts are parts of its memory, or new."""
         return isinstance(name, ast.Name) and not self._is_container(name) and Kinds(self.source).of(name) == "tensor"
 
+    def _is_array(self, name: ast.expr) -> bool:
+        """Whether a name surely holds an array that the statements have made, whose parts are parts of its memory."""
+        values = list(self._values(name.id)) if isinstance(name, ast.Name) else []
+        return bool(values) and all(one is not None and makes_array(self.source, one) for one in values)
+
     def _is_container(self, name: ast.Name) -> bool:
         """Whether a name may hold a container that the statements have made, whose elements others may hold."""
         return any(makes_container(self.source, value) for value in self._values(name.id) if value is not None)
@@ -160,7 +147,7 @@ class Judge:
     def _is_contained(self, node: ast.expr) -> bool:
         """Whether a value is surely a list, tuple, dict, set or text."""
         fact = Seen(self.source).of(node)
-        if fact is not None and _CONTAINED.issuperset(fact.kinds):
+        if fact is not None and allowed.CONTAINED.issuperset(fact.kinds):
             Seen(self.source).believe(node, f"of type {fact.kinds[0]}")
             return True
         return isinstance(node, ast.Name) and self._is_container(node)
@@ -216,7 +203,7 @@ class Judge:
         if raised and is_class(self.source, name.id):
             return
         bound = any(name.id in assigned(one) for one in self._comprehensions())
-        if not bound and not is_constant(module_constant(self.source, name)):
+        if not bound and not is_constant(self.source, module_constant(self.source, name)):
             raise Refused(f"`{name.id}` comes from outside of the function, and what it holds may change.")
 
     def _functions_at(self, node: ast.AST) -> Iterator[Function]:
@@ -241,22 +228,24 @@ class Judge:
             return False
         name = dotted(self.source, node.func)
         if name is not None:
-            pure = name in _PURE_TORCH or (name.startswith(_PURE_PACKAGES) and not name.startswith(_IMPURE))
+            pure = name in allowed.PURE_TORCH or (
+                name.startswith(allowed.PURE_PACKAGES) and not name.startswith(allowed.IMPURE)
+            )
             return pure or self._only_computes(node, *self._elsewhere(name))
         if isinstance(node.func, ast.Name):
-            if any(is_builtin(self.source, node.func, one) for one in _PURE if one == node.func.id):
+            if any(is_builtin(self.source, node.func, one) for one in allowed.PURE if one == node.func.id):
                 return True
             return self._holds(node.func.id) or self._only_computes(node, self.source, self._definition(node.func.id))
         if isinstance(node.func, ast.Attribute):
             if isinstance(node.func.value, ast.Name) and node.func.value.id == "self":
                 return False
             method = node.func.attr
-            changes = (method.endswith("_") and not method.endswith("__")) or method in _OF_OWN
+            changes = (method.endswith("_") and not method.endswith("__")) or method in allowed.OF_OWN
             root = node.func.value
             if isinstance(root, ast.Name) and root.id in self.carried and method in OTHER_SHAPE:
                 return False
-            reads = method in _READING and self._is_contained(root)
-            return (changes and self._is_own(root)) or reads or method in _ARRAYS or method == "backward"
+            reads = method in allowed.READING and self._is_contained(root)
+            return (changes and self._is_own(root)) or reads or method in allowed.ARRAYS or method == "backward"
         if isinstance(node.func, ast.Subscript) and isinstance(node.func.value, ast.Name):
             table = last_value(self.source, node.func.value.id, self.source.statement(node) or self.statements[0])
             parts = table.elts if isinstance(table, (ast.List, ast.Tuple)) else []
@@ -381,6 +370,8 @@ class Judge:
             return False
         if isinstance(value.func, ast.Attribute) and dotted(self.source, value.func) is None:
             method = value.func.attr
+            if method == "numpy":
+                return self._is_own(value.func.value, seen)
             if method.endswith("_") and not method.endswith("__"):
                 return not isinstance(value.func.value, ast.Name) and self._is_own(value.func.value, seen)
         made = operator_called(self.source, value)
