@@ -139,6 +139,12 @@ async def next_round(
             return replace(made, vain=made.vain | vain)
         first = await together(report, chosen) if chosen else Round(report)
         if first.verdict is not None and first.verdict.safety == "safe":
+            if first.verdict.after.breaks and (wide := widest(fresh)) is not None and wide not in chosen:
+                other = await together(report, [wide])
+                if is_whole([one for one in fresh if wide in one.candidates], [wide], other.verdict) and _has_less(
+                    other.verdict, first.verdict
+                ):
+                    return other
             if is_slow or is_whole(fresh, chosen, first.verdict):
                 return first
             return await of_use_alone(chosen, first)
@@ -188,6 +194,11 @@ async def next_round(
         return step
     left = [one for one in best if one.mend in second or (again and one.mend.rule in LAST_RESORT)]
     return await as_many(report, left) or Round(report)
+
+
+def _has_less(verdict: Verdict | None, than: Verdict) -> bool:
+    """Whether fewer breaks are left by one verdict than by another."""
+    return verdict is not None and verdict.after.breaks < than.after.breaks
 
 
 def _second_choices(report: Report) -> frozenset[Mend]:
