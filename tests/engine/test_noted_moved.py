@@ -80,3 +80,10 @@ def test_other_files_and_texts_that_cannot_be_read() -> None:
     note = noted(OLD, "helper")
     assert moved([note], {"n.py": ""}, {"n.py": "x = 1"}) == (note,)
     assert moved([note], {"m.py": OLD}, {"m.py": "def"}) == ()
+
+
+def test_a_method_that_is_given_what_changed_is_what_it_was_for_others() -> None:
+    old = "def fn(x, n):\n    m = n.item()\n    y = x.eq(m)\n    z = x.eq(2)\n    return y, z\n"
+    (found,) = moved([noted(old, "fn")], {"m.py": old}, {"m.py": old.replace("n.item()", "n")})
+    told = {str(value["value"]) for value in found["values"]}
+    assert {"z", "x.eq(2)"} <= told and not {"y", "x.eq(m)", "m"} & told

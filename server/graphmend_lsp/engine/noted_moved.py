@@ -22,8 +22,10 @@ def moved(noted: Iterable[NotedFunction], old: Mapping[str, str], new: Mapping[s
     kept = list(noted)
     files = {path: _File.of(old.get(path, ""), text) for path, text in new.items()}
     other = {name for file in files.values() if file is not None for name in file.changed}
-    given: set[str] = set()
-    while not (more := {name for one in kept for name in _given(one, files, other | given)}) <= given:
+    own = {one["function"].rpartition(".")[2] for one in kept}
+    own |= {one.name for file in files.values() if file is not None for one in file.functions.values()}
+    given: set[str] = set()  # of the program's functions: a method of a tensor is what it was
+    while not (more := {name for one in kept for name in _given(one, files, other | given)} & own) <= given:
         given |= more
     found: list[NotedFunction] = []
     for one in kept:
