@@ -667,3 +667,12 @@ def _name(source: Source, name: str) -> ast.Name:
     return next(
         one for one in source.nodes if isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Load)
     )
+
+
+@pytest.mark.parametrize("more", ["scripted = torch.jit.script(grown)", "kept = [grown]", "print(grown.__code__)"])
+def test_a_function_that_is_handed_on_stays_a_plain_one(more: str) -> None:
+    case = next(one for one in EXAMPLES if one.title == "a loop as long as data says")
+    value, site = unmark(f"{case.before}\n\n{more}\n", case.outermost, case.gb_id)
+    (mend,) = propose(site, {PATH: value}, ["opaque"], seen_in(value, case.seen)).mends
+    text = apply_edits(value, mend.edits)
+    assert "\ndef grown(y):" in text and "\n@operator(like=lambda y: y)\ndef _grown_operator(" in text

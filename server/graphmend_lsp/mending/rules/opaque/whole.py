@@ -40,11 +40,25 @@ def in_place(source: Source, function: Function, region: Region, mark: str) -> l
 
 def _is_free(source: Source, function: ast.FunctionDef) -> bool:
     """Whether a function gets no object, and has nothing around it but what makes it a static method."""
+    if not all(_is_called(source, one) for one in source.nodes if _names(one) == function.name):
+        return False  # what is handed on may have to be a plain function, as for TorchScript
     if function in source.tree.body:
         return not function.decorator_list
     return source.parents[function] in source.tree.body and [
         is_builtin(source, one, "staticmethod") for one in function.decorator_list
     ] == [True]
+
+
+def _names(node: ast.AST) -> str:
+    """The name that a node reads, of its own or as an attribute; "" for none."""
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+        return node.id
+    return node.attr if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) else ""
+
+
+def _is_called(source: Source, node: ast.AST) -> bool:
+    call = source.parents[node]
+    return isinstance(call, ast.Call) and call.func is node
 
 
 def _is_all(function: ast.FunctionDef, region: Region) -> bool:
