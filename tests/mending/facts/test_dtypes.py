@@ -79,6 +79,7 @@ EXPRESSIONS = {
     "x.sort().indices": {"int64"},
     "torch.max(h, 0)[0]": {"floating"},
     "x.max(dim=0)[1]": {"int64"},
+    "h.max(0)[1]": {"int64"},
     "torch.max(x, k)": {"floating"},
     "torch.max(x, x)[1]": {"floating"},
     "torch.where(b, n, 0)": None,
@@ -139,3 +140,10 @@ def test_of_names(body: str, told: set[str] | None) -> None:
     assert isinstance(last, ast.Return) and last.value is not None
     found = Dtypes(source, Kinds(source)).dtypes(last.value)
     assert found == (frozenset(("bool", "narrow", "int64", "floating")) if told is None else frozenset(told))
+
+
+def test_an_element_of_the_largest_of_an_array_is_no_index() -> None:
+    source = read("model.py", "import numpy\n\n\ndef fn(n):\n    return numpy.ones((n, n)).max(0)[1]\n")
+    assert isinstance(source, Source)
+    value = source.tree.body[1].body[0].value  # type: ignore[attr-defined]
+    assert not Dtypes(source, Kinds(source)).is_whole(value)

@@ -108,6 +108,8 @@ class Dtypes(ValuesOfNames):
         name, arguments = self.called(call)
         dims = [one.value for one in call.keywords if one.arg == "dim"] or arguments[1:2]
         whole = bool(dims) and _number(dims[0]) == _INT64
+        if dims == arguments[1:2] and dotted(self.source, call.func) is None:  # which an array of numpy takes, too
+            whole = whole and self.kinds.of(arguments[0]) == "tensor"
         if at is None or not (name in _PAIRS or (name in _PAIRS_OF_DIM and whole)):
             return None
         return _INT64 if at in (1, -1) else self.dtypes(arguments[0]) if arguments and at in (0, -2) else None
