@@ -17,6 +17,7 @@ from torch._dynamo.testing import CompileCounter
 
 from graphmend_lsp.mending import propose
 from graphmend_lsp.mending.facts.bindings import module_constant
+from graphmend_lsp.mending.lowering.outlined import run_of
 from graphmend_lsp.mending.rule import DEFAULT_STYLE, Example, Style
 from graphmend_lsp.mending.rules.opaque.callee import is_constant
 from graphmend_lsp.mending.rules.opaque.examples import EXAMPLES
@@ -676,3 +677,23 @@ def test_a_function_that_is_handed_on_stays_a_plain_one(more: str) -> None:
     (mend,) = propose(site, {PATH: value}, ["opaque"], seen_in(value, case.seen)).mends
     text = apply_edits(value, mend.edits)
     assert "\ndef grown(y):" in text and "\n@operator(like=lambda y: y)\ndef _grown_operator(" in text
+
+
+@pytest.mark.parametrize(
+    ("behind", "gives"),
+    [
+        ("n += 1\n    return x * n", True),
+        ("del n\n    n = 3\n    return x * n", True),
+        ("if x.ndim:\n        n += 1\n    return x * n", True),
+        ("n = x + 1\n    return x * n", False),
+        ("for n in range(2):\n        x = x * n\n    return x", False),
+        ("x = x + sum(n for n in range(3))\n    return x", False),
+    ],
+)
+def test_a_name_is_a_result_where_code_behind_reads_it_first(behind: str, gives: bool) -> None:
+    text = f"import torch\n\n\ndef fn(x, k):\n    n = k * 0\n    n = k.sum() + 1\n    {behind}\n"
+    source = read(PATH, text)
+    assert isinstance(source, Source)
+    function = source.tree.body[1]
+    assert isinstance(function, ast.FunctionDef)
+    assert (run_of(source, function, [function.body[1]]).gives == ("n",)) is gives

@@ -104,7 +104,8 @@ def read_first(source: Source, statement: ast.AST) -> frozenset[str]:
 def _read_first(source: Source, node: ast.AST, own: frozenset[str]) -> Iterator[str]:
     """The names that are read in a node, less those that have a value of its own there."""
     if isinstance(node, ast.Name):
-        if isinstance(node.ctx, ast.Load) and node.id not in own:
+        kept = isinstance(source.parents.get(node), ast.AugAssign)  # and it is read there
+        if (kept or not isinstance(node.ctx, ast.Store)) and node.id not in own:
             yield node.id
     elif isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
         first, *others = node.generators

@@ -120,7 +120,8 @@ def _may_be_bound(source: Source, function: Function, run: list[ast.stmt], name:
     begin, turns = source.range(run[0])[0], _in_loop(source, function, run)
     for one in walk(function):
         stored = isinstance(one, ast.Name) and one.id == name and not isinstance(one.ctx, ast.Load)
-        if stored and any(isinstance(around, ast.comprehension) for around in source.ancestors(one)):
+        around = [each for each in source.ancestors(one) if isinstance(each, ast.comprehension)]
+        if stored and any(one in walk(each.target) for each in around):
             continue
         if not stored and name not in (
             getattr(one, "name", None),
