@@ -697,3 +697,14 @@ def test_a_name_is_a_result_where_code_behind_reads_it_first(behind: str, gives:
     function = source.tree.body[1]
     assert isinstance(function, ast.FunctionDef)
     assert (run_of(source, function, [function.body[1]]).gives == ("n",)) is gives
+
+
+@pytest.mark.parametrize(("early", "is_told"), [("return y", True), ("return y * 2", False)])
+def test_what_is_returned_before_it_is_made_anew_may_be_what_others_hold(early: str, is_told: bool) -> None:
+    lines = f"    if ⟦k.sum() > 3⟧:\n        {early}\n    y = y + 1\n    return y\n"
+    value, site = unmark(
+        f"import torch\n\n\ndef inner(y, k):\n{lines}\n\ndef fn(x, k):\n    return inner(x, k)\n", "fn", "GB0170"
+    )
+    facts = seen_in(value, (("y", "float32 3"), ("k", "int64 2"), ("y * 2", "float32 3")))
+    (mend,) = propose(site, {PATH: value}, ["opaque"], facts).mends
+    assert any("may be a tensor that other code holds" in one for one in mend.cautions) is is_told

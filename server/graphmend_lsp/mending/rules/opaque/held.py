@@ -60,6 +60,8 @@ def _is_new(
         return makes_tensor(source, value) or _is_given_new(source, value, depth)
     binding = [at for at, one in enumerate(statements) if value.id in assigned(one)]
     last = statements[binding[-1]] if binding else None
+    if last is not None and hasattr(value, "lineno") and source.range(value)[0] < source.range(last)[0]:
+        return False  # it is returned before
     if isinstance(last, ast.Assign) and isinstance(last.targets[0], ast.Name):
         return len(last.targets) == 1 and _is_fresh(source, last.value)  # whatever the name held before
     if _is_in_pair(last, value.id):
