@@ -561,6 +561,23 @@ async def test_no_time_is_kept_for_the_proof_of_rounds_that_gained_nothing() -> 
     assert (plan.texts, plan.stopped_after) == ({PATH: "12\n"}, None)
 
 
+class Later(Words):
+    """Each verdict takes 0.5 seconds."""
+
+    async def verify(self, *arguments: Any, **more: Any) -> Any:
+        await asyncio.sleep(0.5)
+        return await super().verify(*arguments, **more)
+
+
+async def test_rounds_that_take_their_share_of_the_time_leave_the_rest_to_inductor() -> None:
+    """The third round does not end in the first half of the time; the two before it are compiled as a whole in the second."""
+    words = Later("abc\nb\n", {"a": "1", "b": "2", "c": "3"}, dear="123")
+    words.counts = lambda text: Counts(1 + sum(map(text.count, "abc")), sum(map(text.count, "abc")), 0)  # type: ignore[method-assign]
+    plan = await mend_all(cast(Any, words), CheckRequest((PATH,), {PATH: words.text}), seconds=2.6)
+    assert (plan.texts, plan.stopped_after) == ({PATH: "12c\n2\n"}, 2.6)
+    assert words.compiled == ["12c\n2\n"] and plan.verdict is not None and plan.verdict.safety == "safe"
+
+
 async def test_what_is_known_against_a_mend_is_told_when_the_time_is_over() -> None:
     words = Slow("a\n", {"a": "u1"})
     plan = await mend_all(cast(Any, words), CheckRequest((PATH,), {PATH: "a\n"}), seconds=0.3)

@@ -92,13 +92,13 @@ async def mend_all(
     accepted = [frozenset(await asyncio.to_thread(accepted_for, file)) for file in files]
     doubts = Doubts(Sources(request.texts), frozenset.intersection(*accepted or [frozenset()]) | {*request.assume})
     plan = await _to_fixpoint(prover, request, before, runs, doubts, frozenset(), on_progress, limit)
-    if limit.over or not (vain := _skipped(plan.after) & _mended(plan.before, plan.applied)):
+    if limit.stopped or not (vain := _skipped(plan.after) & _mended(plan.before, plan.applied)):
         return plan
     if await _are_of_use(prover, request, plan, vain, on_progress, limit):
         return plan
     # Functions that still run uncompiled as a whole need no mends but boundaries, if those do not help others.
     less = await _to_fixpoint(prover, request, before, runs, doubts, vain, on_progress, limit)
-    return plan if limit.over or gains(cut(less.after), cut(plan.after)) else less
+    return plan if limit.stopped or gains(cut(less.after), cut(plan.after)) else less
 
 
 async def _are_of_use(
@@ -180,7 +180,7 @@ async def _to_fixpoint(
         course = _Course(made, course.reports[: kept + 1], course.ran[: kept + 1], doubts)
         if verdict is None or vain:
             limit.go_on()
-            if not limit.over:
+            if not limit.stopped:
                 await _search(prover, request, course, leave, on_progress, limit, vain)
     rounds = course.rounds[: _gained(request, course.reports, course.rounds)]
     if verdict is None:

@@ -19,13 +19,14 @@ _T = TypeVar("_T")
 class TimeLimit:
     """Seconds from its making on; None: no limit but the `patience`, which `wait` sets.
 
-    `over` says whether something was cancelled, or not begun. `verified` asks whether a mend is verified; `ended`
+    `over` says whether the time is; `stopped` whether something was cancelled, or not begun, be it for its share of the time.
+    `verified` asks whether a mend is verified; `ended`
     is what a mend that is not tried for the patience ends with.
     """
 
     def __init__(self, seconds: float | None) -> None:
         self.seconds = seconds
-        self.over = False
+        self.over = self.stopped = False
         self._begun = time.monotonic()
         self.ended: Failure | None = None
         self.verified: Callable[[], bool] = lambda: False
@@ -54,14 +55,15 @@ class TimeLimit:
             work.close()
         except asyncio.TimeoutError:
             pass
-        self.over = True
+        self.stopped = True
+        self.over = self.over or self.passed >= self.seconds
         return None
 
     def spent(self) -> Failure | None:
         """Why no further mend is verified: nothing was until the patience was over. A verdict under way comes to its end."""
         if self._patience is None or self.passed < self._ends or self.verified():
             return None
-        self.over = True
+        self.over = self.stopped = True
         words = f"GraphMend verified no mend in {self._patience:.3g} seconds, so it did not try this one."
         self.ended = Failure("compare", "timeout", words, "`graphmend-lsp mend --seconds N` verifies for longer.")
         return self.ended
@@ -74,4 +76,4 @@ class TimeLimit:
     @property
     def told(self) -> float | None:
         """The seconds that there were, where they were not enough."""
-        return (self.seconds if self.seconds is not None else self._patience) if self.over else None
+        return (self.seconds if self.seconds is not None else self._patience) if self.stopped else None
