@@ -12,7 +12,7 @@ from graphmend_lsp.worker.effects import Effect
 from graphmend_lsp.worker.observe import Raised
 from graphmend_lsp.worker.probes.dynamic import CONSTANT, MARKED, told_of
 from graphmend_lsp.worker.recipes import Recipe
-from graphmend_lsp.worker.settled import breaks_assumption, gains_nothing, is_refused, is_wrong
+from graphmend_lsp.worker.settled import gains_nothing, is_refused, is_unsafe, is_wrong
 from graphmend_lsp.worker.wire import CountsData
 from tests.worker.test_compare_trials import trial
 
@@ -79,11 +79,11 @@ def test_a_use_that_differs_is_unsafe_but_for_what_the_user_accepts() -> None:
     old, new = trial(recipes=calls), trial(recipes=calls)
     raised = replace(new.observations[1], raised=Raised(CONSTANT, "x becomes constant at a.py:3: for row in x:"))
     object.__setattr__(new, "observations", (new.observations[0], raised))
-    assert breaks_assumption([old], [new], ())
-    assert not breaks_assumption([old], [new], ("constant-dimension",))
-    assert not breaks_assumption([old], [old], ())
+    assert is_unsafe([old], [new], ())
+    assert not is_unsafe([old], [new], ("constant-dimension",))
+    assert not is_unsafe([old], [old], ())
     assert told_of(new, {"for row in x:"}) is new
-    assert not breaks_assumption([old], [told_of(new, {"for row in y:"})], ())
+    assert not is_unsafe([old], [told_of(new, {"for row in y:"})], ())
 
 
 def test_what_raises_compiled_alone_is_refused() -> None:

@@ -78,7 +78,7 @@ class Comparison:
             for part in PARTS:
                 differences = _compare_part(part, label, original, mended)
                 if part in forgiving:
-                    differences = [one for one in differences if one["severity"] != "close" or _is_zeros(one)]
+                    differences = [one for one in differences if one["severity"] != "close" or is_zeros(one)]
                 if shown is not None and part in ("output", "gradient"):
                     differences = [_in_float64(one, shown) for one in differences]
                 if late:  # the exception came at another time; what ran in between is a consequence
@@ -253,7 +253,7 @@ def _compare_part(part: str, label: str, original: Side, mended: Side) -> list[D
     return found
 
 
-def _is_zeros(one: Difference) -> bool:
+def is_zeros(one: Difference) -> bool:
     """Whether a parameter's gradient that was none became zeros."""
     return one["detail"].startswith(ZEROS)
 

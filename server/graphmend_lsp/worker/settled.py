@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from .compare import is_zeros
 from .compare_trials import TEXTS, Programs, compare_trial
 from .rounding import doubtful
 from .trials import Trial
@@ -34,11 +35,12 @@ def is_wrong(original: Sequence[Trial], mended: Sequence[Trial], state: bool = T
     return bool(fatal) and not doubtful(programs)
 
 
-def breaks_assumption(original: Sequence[Trial], mended: Sequence[Trial], accepted: Collection[str]) -> bool:
-    """Whether a use that the entry does not show differs, so that it is unsafe, but for `accepted` kinds of assumptions."""
+def is_unsafe(original: Sequence[Trial], mended: Sequence[Trial], accepted: Collection[str]) -> bool:
+    """Whether it is unsafe whatever else is seen: a use that the entry does not show differs, but for `accepted` kinds of
+    assumptions, or a gradient became zeros where there was none."""
     programs = Programs(original, mended)
     found = [one for trial in mended for one in compare_trial(programs, trial)[0].differences]
-    return any(one.get("assumes", "") not in ("", *accepted) for one in found)
+    return any(one.get("assumes", "") not in ("", *accepted) or is_zeros(one) for one in found)
 
 
 def is_refused(before: CountsData | None, original: Sequence[Trial], mended: Sequence[Trial]) -> bool:
