@@ -250,7 +250,8 @@ class Mend:
     `assumes` is what it takes for granted; what neither the source nor a run discharges makes it unsafe.
     `rests_on` are facts of the run without which it would not have been made.
     `inductor`: whether it works depends on the backend, so it is proven under inductor, too.
-    `region` are the statements that it takes out of the graph as one, in the *original* text, with all breaks in them.
+    `regions` are the places, in the *original* texts, of the statements that it takes out of the graph as one, and of the
+    functions that they call, with all breaks in them.
     """
 
     rule: str
@@ -266,7 +267,7 @@ class Mend:
     assumes: tuple[Assumption, ...] = ()
     rests_on: tuple[Belief, ...] = ()
     inductor: bool = False
-    region: Span | None = None
+    regions: tuple[tuple[str, Span], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -710,7 +710,7 @@ def test_a_mend_that_ends_the_break_is_taken_before_a_boundary_around_it() -> No
 
 def test_the_operator_that_holds_most_breaks_is_the_widest() -> None:
     def held(line: int, last: int, **more: Any) -> Candidate:
-        return Candidate(mend(line, 1, "o", "opaque", region=Span.of(line, 1, last, 9), **more))
+        return Candidate(mend(line, 1, "o", "opaque", regions=((PATH, Span.of(line, 1, last, 9)),), **more))
 
     one, two, other = held(1, 1), held(1, 2), held(2, 4)
     findings = [Finding(site(line, 1), given) for line, given in ((1, (one, two)), (2, (other,)), (3, ()), (4, ()))]
@@ -719,6 +719,16 @@ def test_the_operator_that_holds_most_breaks_is_the_widest() -> None:
     assert widest(findings[:1]) is None, "a break alone"
     doubted = held(1, 9, cautions=("may differ",))
     assert widest([*findings, Finding(site(4, 1), (doubted,))]) == other
+
+
+def test_an_operator_holds_the_breaks_of_what_its_statements_call() -> None:
+    called = ("/t/other.py", Span.of(5, 1, 9, 1))
+    one = Candidate(mend(1, 1, "o", "opaque", regions=((PATH, Span.of(1, 1, 1, 9)), called)))
+    inside = replace(site(7, 1), path="/t/other.py")
+    behind = replace(site(40, 1), path="/t/third.py", chain=(Frame(PATH, "fn", Span.of(1, 2, 1, 4)),))
+    first = Finding(site(1, 1), (one,))
+    assert widest([first, Finding(inside, ())]) == widest([first, Finding(behind, ())]) == one
+    assert widest([first, Finding(replace(inside, path="/t/third.py"), ())]) is None
 
 
 def test_what_is_saved_in_all_entries_counts() -> None:

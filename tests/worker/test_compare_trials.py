@@ -13,6 +13,7 @@ from graphmend_lsp.worker.effects import Effect
 from graphmend_lsp.worker.judged import Ran
 from graphmend_lsp.worker.observe import Observation, Raised
 from graphmend_lsp.worker.plan import Plan
+from graphmend_lsp.worker.probes.training import SECOND
 from graphmend_lsp.worker.recipes import Recipe
 from graphmend_lsp.worker.snapshot import Store, take
 from graphmend_lsp.worker.trials import Trial, Way
@@ -92,7 +93,35 @@ def test_only_aot_eager_takes_apart_what_a_mend_puts_into_the_graph() -> None:
     ran = Ran((trial(), trial("eager"), trial("aot_eager")))
     marked = _lowered(ran, cast(Candidate, {"lowered": True}))
     assert [one.lowered for one in marked.trials] == [False, False, True]
+    assert all(one.operators for one in marked.trials) and not any(one.operators for one in ran.trials)
     assert _lowered(ran, cast(Candidate, {})) is ran
+
+
+TWICE, SECOND_ORDER = Recipe(0, gradients=True, call_mode="twice"), Recipe(0, gradients=True, probe=SECOND)
+
+
+@pytest.mark.parametrize("way", ["uncompiled", "eager"])
+@pytest.mark.parametrize(
+    ("recipe", "changed", "operators", "differs"),
+    [
+        (TWICE, {"gradient": ONE + 5e-7}, True, False),
+        (TWICE, {"gradient": ONE + 1}, True, True),
+        (TWICE, {"output": ONE + 5e-7}, True, True),
+        (TWICE, {"gradient": ONE + 5e-7}, False, True),
+        (SECOND_ORDER, {"output": ONE + 5e-7}, True, False),
+        (SECOND_ORDER, {"output": ONE + 1}, True, True),
+        (SECOND_ORDER, {"output": ONE + 5e-7}, False, True),
+        (CALLS[0], {"gradient": ONE + 5e-7}, True, True),
+    ],
+)
+def test_an_operator_may_sum_the_gradients_of_two_calls_in_another_order(
+    way: Way, recipe: Recipe, changed: Any, operators: bool, differs: bool
+) -> None:
+    recipes = (recipe,)
+    old, like = trial(recipes=recipes, effects=((),)), trial(way, recipes=recipes, effects=((),))
+    new = replace(trial(way, recipes=recipes, effects=((),), **changed), operators=operators)
+    known = (old, like) if way == "eager" else (old,)
+    assert bool(compare_trial(Programs(known, (new,)), new)[0].differences) is differs
 
 
 def test_what_differs_from_the_original_run_that_way_is_a_difference() -> None:

@@ -280,6 +280,14 @@ def test_methods_closures_and_generators(noted: Noted) -> None:
     assert noted.functions["rows"]["entered"] == 2
 
 
+def test_what_is_called(noted: Noted) -> None:
+    assert noted.known("x = self.lin(x)", "self.lin").classes == ("torch.nn.modules.linear.Linear",)
+    assert noted.known("x = self.lin(x)", "self.lin").kinds == ("module",)
+    assert noted.known("x = self.inner(x)", "self.inner").kinds == ("function",)
+    assert noted.of("if y.sum() > 1e9", "y.sum") is None, "a method of a value is not noted"
+    assert noted.of("x, _ = shrink(x, 2.0)", "shrink") is None, "nor is a name of the module"
+
+
 def test_how_often_and_from_where_a_function_was_entered(noted: Noted) -> None:
     found = noted.functions["shrink"]
     assert found["entered"] == 4

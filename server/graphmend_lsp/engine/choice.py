@@ -12,7 +12,7 @@ from dataclasses import replace
 from graphmend_lsp.engine.verdicts import worst
 from graphmend_lsp.mending import LAST_RESORT, RISKS, SECOND_CHOICE, WIDE
 from graphmend_lsp.mending.rule import SUPPORT
-from graphmend_lsp.model import AssumptionKind, Candidate, Declined, Finding, Mend, Safety, Span, Verdict
+from graphmend_lsp.model import AssumptionKind, Break, Candidate, Declined, Finding, Mend, Safety, Span, Verdict
 
 _SAFETY = ("safe", "unverified", "unsafe", "wrong")
 _LIKENESS = ("bit-equal", "close", "not compared", "different")
@@ -66,14 +66,20 @@ def widest(findings: Sequence[Finding]) -> Candidate | None:
     """The candidate that takes most breaks out of the graph at once, two at least; one that may be safe."""
     found: tuple[int, Candidate] | None = None
     for candidate in (one for finding in findings for one in finding.candidates if _may_be_safe(one)):
-        path, region = candidate.mend.path, candidate.mend.region
-        sites = [] if region is None else [one.site for one in findings if one.site.path == path]
-        held = sum(
-            region is not None and region.start <= one.span.start and one.span.end <= region.end for one in sites
-        )
+        held = sum(_holds(candidate.mend.regions, one.site) for one in findings)
         if held > 1 and (found is None or held > found[0]):
             found = held, candidate
     return found and found[1]
+
+
+def _holds(regions: Sequence[tuple[str, Span]], site: Break) -> bool:
+    """Whether a break stands in one of these regions, or in what was called from one."""
+    places = [(site.path, site.span), *((one.path, one.span) for one in site.chain)]
+    return any(
+        path == own and region.start <= span.start and span.end <= region.end
+        for own, region in regions
+        for path, span in places
+    )
 
 
 def exchanged(findings: Sequence[Finding], chosen: Sequence[Candidate], verdict: Verdict | None) -> list[Candidate]:

@@ -112,7 +112,8 @@ class Example:
     with the break is called by another compiled function, `outermost`, named here. `run` is Python that binds
     `fn` and `calls` (a list of argument tuples) with which before and after are compared; None where a run says nothing.
     `assumes` are the kinds of what the best mend takes for granted, in order.
-    `seen` is what a run showed: expressions, each with a dtype and sizes (``float32 4``), or the kind of a Python value.
+    `seen` is what a run showed: expressions, each with a dtype and sizes (``float32 4``), the kind of a Python value, or
+    ``module`` and its class.
     """
 
     title: str

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
+import copy
 import functools
 import importlib
 import inspect
@@ -35,7 +37,7 @@ __all__ = [
     "print_in_graph", "runs_deferred", "state_operator", "while_loop", "while_tracing",
 ]
 
-VERSION = 15
+VERSION = 16
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Never change what is in here: copies of other versions use it, too.
@@ -293,7 +295,7 @@ def _in_its_function(effect: Any) -> Any:
     return types.FunctionType(code, effect.__globals__, inside, effect.__defaults__, effect.__closure__)
 
 
-def _taken(value: Any, numbers: Any, tensors: Any, detached: bool = True) -> Any:
+def _taken(value: Any, numbers: Any, tensors: Any, detached: bool = True, modules: Any = None) -> Any:
     """What of a value is known while Python traces; the rest goes into `numbers` and `tensors`."""
     if isinstance(value, torch.Tensor):
         tensors.append(value.detach() if detached else value)
@@ -309,11 +311,19 @@ def _taken(value: Any, numbers: Any, tensors: Any, detached: bool = True) -> Any
     if isinstance(value, int) and not isinstance(value, bool):
         numbers.append(value)
         return ("number",)
+    if modules is not None and isinstance(value, torch.nn.Module):
+        own = [*value.parameters(), *value.buffers()]
+        tensors.extend([_kept(one) for one in own] if torch.is_grad_enabled() else own)
+        return ("module", _module(value, modules), len(own))
     return ("constant", value)
 
 
 def _given(pattern: Any, numbers: Any, tensors: Any, arrays: bool = True) -> Any:
     kind, *rest = pattern
+    if kind == "methods":
+        return _Methods(_shared["classes 1"][rest[0]]())
+    if kind == "module":
+        return _Lent(rest[0], [next(tensors) for _ in range(rest[1])])
     if kind in ("tensor", "number"):
         return next(tensors if kind == "tensor" else numbers)
     if kind == "array":
@@ -524,7 +534,7 @@ def captures(**settings: bool) -> Callable[[F], F]:
     return decorate
 
 
-def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = (), only: Any = ()) -> Callable[[F], Any]:
+def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = (), only: Any = (), modules: Any = (), methods: Any = ()) -> Callable[[F], Any]:
     """Make a function one operator of the graph, which runs uncompiled. Uncompiled code calls the function as it is.
 
     It changes the parameters `changed` in place, and gives tensors like those that `like` gives for the arguments of its
@@ -534,7 +544,11 @@ def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = (), on
     Its gradients are those of the function, which a backward pass runs again, with copies of the tensors as they were. Under
     autocast nothing is an operator; nor is it where an argument is of another type than its parameter says, or holds booleans
     or complex numbers and is none of the parameters `flags`: these make results of other dtypes; nor where a tensor is empty:
-    its loops do not run; nor where a parameter of `only` has another value. The graph breaks there.
+    its loops do not run; nor where a parameter of `only` has another value. The graph breaks there. What is annotated as a
+    `torch.nn.Module` is taken as its parameters and buffers; all modules in it must be torch's, or of one of the classes `modules`
+    of the same file, and must now neither draw random numbers nor change anything (dropout, statistics): else the graph breaks there, too.
+    With `methods` the first parameter is an object, of which the function calls these alone, which do not read it; the graph breaks
+    for an object whose class overrides one.
     Its name holds a checksum of the file's path, and a number where the file was loaded before: each copy has its own.
     """
 
@@ -547,7 +561,8 @@ def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = (), on
         if like is None:
             function.__annotations__ = said
             return torch.library.custom_op(_named(function), mutates_args=changed, **_tags_of())(function)
-        nested = [at for at, name in enumerate(names) if said[name] is object]
+        calling = bool(methods)
+        nested = [at for at, name in enumerate(names) if said[name] is object or _is_module(said[name]) or (calling and not at)]
         plain = [at for at in range(len(names)) if at not in nested]
         places = [names.index(one) for one in changed]
         taken, given = _schema(function, said, [names[at] for at in plain], [names[at] for at in nested], len(places))
@@ -565,7 +580,8 @@ def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = (), on
                 values = whole(arguments[:-1])
                 for at in places:
                     values[at] = values[at].clone()
-                results = function(*values)
+                with contextlib.ExitStack() as lent:
+                    results = function(*[lent.enter_context(one) if isinstance(one, _Lent) else one for one in values])
                 return _joined([values[at] for at in places], results)
 
         read = list(inspect.signature(like).parameters)
@@ -577,9 +593,10 @@ def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = (), on
 
         made = _differentiable(_named(function), f"{taken}bool gradients) -> {given}", alone, alike)
         fixed = dict(only)
+        own, asked = [tuple([f"{function.__module__}.{one}" for one in each]) for each in (modules, methods)]
         types_of = [one.split(" ") for one in taken[1:].split(", ")[: len(plain)]]
-        kinds = [(at, kind, name in flags, fixed.get(name)) for at, (kind, name) in zip(plain, types_of)]
-        kinds += [(at, "", names[at] in flags, None) for at in nested]
+        kinds = [(at, kind, name in flags, fixed.get(name, ...)) for at, (kind, name) in zip(plain, types_of)]
+        kinds += [(at, own if _is_module(said[names[at]]) else "", names[at] in flags, fixed.get(names[at], ...)) for at in nested]
 
         @functools.wraps(function)
         def call(*arguments: Any, **named: Any) -> Any:
@@ -593,7 +610,11 @@ def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = (), on
                 arguments = (*arguments, *[filled[one] for one in left])
             for at, kind, flagged, value in kinds:
                 one = arguments[at]
-                if not _suits(one, kind, flagged) or (value is not None and one != value):
+                if calling and not at:
+                    if not _has_methods(type(one), asked):
+                        return function(*arguments)
+                    continue
+                if not _suits(one, kind, flagged) or (value is not ... and (one is not None if value is None else one != value)):
                     return function(*arguments)
                 if isinstance(one, torch.Tensor) and torch.is_autocast_enabled(one.device.type):
                     return function(*arguments)
@@ -605,7 +626,10 @@ def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = (), on
             if nested:
                 numbers: Any = []
                 tensors: Any = []
-                pattern = ("list", [_taken(arguments[at], numbers, tensors, False) for at in nested])
+                pattern = ("list", [
+                    _taken(arguments[at], numbers, tensors, False, own) if at or not calling else ("methods", _class(type(arguments[at])))
+                    for at in nested
+                ])
                 arguments = (*[arguments[at] for at in plain], _structure(pattern), numbers, tensors)
             results = made(*arguments, torch.is_grad_enabled())
             if not places:
@@ -722,8 +746,13 @@ def _said(like: Callable[..., Any], arguments: Any, results: Any) -> Any:
 _PLAIN: Any = {"SymInt": int, "int": int, "float": float, "bool": bool, "str": str, "Device": torch.device, "ScalarType": torch.dtype}
 
 
-def _suits(value: Any, kind: str, flagged: bool) -> bool:
-    """Whether a value is of that type of a schema, and not empty; booleans and complex numbers suit where it is `flagged`."""
+def _suits(value: Any, kind: Any, flagged: bool) -> bool:
+    """Whether a value is of that type of a schema, and not empty; booleans and complex numbers suit where it is `flagged`.
+
+    In the type's place stand the classes of modules of which an operator takes one, beside torch's own.
+    """
+    if not isinstance(kind, str):
+        return isinstance(value, torch.nn.Module) and _only_computes(value, kind, value.training)
     if not kind:
         return _suits_structure(value, flagged)
     if kind in _PLAIN:
@@ -749,6 +778,147 @@ def _suits_structure(value: Any, flagged: bool) -> bool:
 
 
 _KNOWN = (int, float, bool, str, torch.device, torch.dtype)
+
+
+def _has_methods(kind: Any, methods: Any) -> bool:
+    """Whether a class has these methods, by their full names, and overrides none."""
+    return all([_full_name(getattr(kind, one.rpartition(".")[2], None)) == one for one in methods])
+
+
+_has_methods._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
+
+def _full_name(one: Any) -> str:
+    return f"{getattr(one, '__module__', '')}.{getattr(one, '__qualname__', '')}"
+
+
+def _class(kind: Any) -> str:
+    """A name under which an operator finds a class."""
+    number = 0
+    while True:
+        name = f"{_full_name(kind)}:{number}"
+        if _shared["classes 1"].setdefault(name, weakref.ref(kind))() is kind:
+            return name
+        number += 1
+
+
+_class._dynamo_marked_constant = True  # type: ignore[attr-defined]
+_shared.setdefault("classes 1", {})
+
+
+class _Methods:
+    """What an operator has in the place of an object: the methods of its class, which do not read it."""
+
+    def __init__(self, kind: Any) -> None:
+        self._kind = kind
+
+    def __getattr__(self, name: str) -> Any:
+        found = inspect.getattr_static(self._kind, name)
+        if isinstance(found, staticmethod):
+            return found.__func__
+        if not isinstance(found, types.FunctionType):
+            raise AttributeError(f"graphmend_support.operator: the function reads `{name}` of an object that it is to call only")
+        return types.MethodType(found, self)
+
+
+def _is_module(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, torch.nn.Module)
+
+
+_COMPUTING = frozenset(
+    "Bilinear Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d Embedding Flatten Fold GroupNorm GRUCell Identity "
+    "LayerNorm Linear LocalResponseNorm LSTMCell ModuleDict ModuleList ParameterDict ParameterList PixelShuffle PixelUnshuffle RMSNorm "
+    "RNNCell Sequential Softmax LogSoftmax Softmin Unflatten Unfold Upsample AvgPool1d AvgPool2d AvgPool3d MaxPool1d MaxPool2d MaxPool3d "
+    "AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d AdaptiveMaxPool3d CELU ELU GELU GLU Hardshrink "
+    "Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid Mish PReLU ReLU ReLU6 SELU SiLU Sigmoid Softplus Softshrink Softsign Tanh Tanhshrink "
+    "Threshold CosineSimilarity PairwiseDistance ZeroPad1d ZeroPad2d ZeroPad3d ConstantPad1d ConstantPad2d ConstantPad3d ReflectionPad1d "
+    "ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d ReplicationPad3d MultiheadAttention TransformerDecoder "
+    "TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer L1Loss MSELoss CrossEntropyLoss NLLLoss BCELoss BCEWithLogitsLoss "
+    "SmoothL1Loss HuberLoss KLDivLoss NonDynamicallyQuantizableLinear".split()
+)
+_CALM = frozenset("Dropout Dropout1d Dropout2d Dropout3d AlphaDropout FeatureAlphaDropout RReLU BatchNorm1d BatchNorm2d BatchNorm3d".split())
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+
+
+def _only_computes(module: Any, modules: Any, training: bool) -> bool:
+    """Whether a module and all modules in it are torch's or of these classes, draw no numbers now, and change nothing."""
+    for one in module.modules():
+        name = type(one).__name__
+        known = type(one).__module__.startswith("torch.nn.modules.") and "forward" not in vars(one)
+        own = _full_name(type(one)) in modules and "forward" not in vars(one)
+        if not (known and name in _COMPUTING) and not (known and name in _CALM and _is_calm(one)) and not own:
+            return False
+        if any(vars(one).get(hooks) for hooks in _HOOKS) or getattr(one, "max_norm", None) is not None or getattr(one, "sparse", False):
+            return False
+        if one.training and known and isinstance(getattr(one, "dropout", None), float) and one.dropout > 0:
+            return False
+        if own and any([isinstance(each, torch.Tensor) for each in vars(one).values()]):
+            return False
+    return True
+
+
+def _is_calm(module: Any) -> bool:
+    return not module.training or getattr(module, "p", 1) == 0
+
+
+_only_computes._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
+
+def _module(module: Any, modules: Any) -> str:
+    """A name under which an operator finds a module."""
+    names = _shared["names of modules 1"].setdefault(module, {})
+    if modules not in names:
+        known = _shared["modules 1"]
+        names[modules] = f"{_full_name(type(module))}:{len(known)}"
+        known[names[modules]] = (weakref.ref(module), _without_tensors(module), modules)
+    return names[modules]
+
+
+_module._dynamo_marked_constant = True  # type: ignore[attr-defined]
+_shared.setdefault("modules 1", {})
+_shared.setdefault("names of modules 1", weakref.WeakKeyDictionary())
+_lending = _shared.setdefault("lending 1", threading.RLock())
+
+
+def _without_tensors(module: Any) -> Any:
+    """A copy for a backward pass that the module does not live to see: with numbers in the places of its tensors."""
+    own = [*module.parameters(), *module.buffers()]
+    try:
+        return copy.deepcopy(module, {id(one): at for at, one in enumerate(own)})
+    except Exception:
+        return None
+
+
+class _Lent:
+    """A module whose parameters and buffers are these tensors, as long as an operator runs."""
+
+    def __init__(self, name: str, tensors: List[torch.Tensor]) -> None:
+        self.name, self.tensors, self.own = name, tensors, []
+
+    def __enter__(self) -> Any:
+        module, bare, modules = _shared["modules 1"].get(self.name, (lambda: None, None, None))
+        module = module()
+        places: Any = {}
+        if module is not None:
+            places = {id(one): at for at, one in enumerate([*module.parameters(), *module.buffers()])}
+            if len(places) != len(self.tensors) or not _only_computes(module, modules, module.training):
+                what = "a module has other parameters or hooks, or another mode, than when it was compiled"
+                raise RuntimeError(f"graphmend_support.operator: {what}; call torch._dynamo.reset() to compile it again")
+        elif bare is None:
+            raise RuntimeError("graphmend_support: another process made this graph; compile it in this one")
+        module = bare if module is None else module
+        _lending.acquire()
+        for one in module.modules():
+            for held in (one._parameters, one._buffers):
+                self.own += [(held, name, value) for name, value in held.items() if value is not None]
+        for held, name, value in self.own:
+            held[name] = self.tensors[value if isinstance(value, int) else places[id(value)]]
+        return module
+
+    def __exit__(self, *_: Any) -> None:
+        for held, name, value in self.own:
+            held[name] = value
+        _lending.release()
 
 
 def _is_empty(tensor: torch.Tensor) -> bool:

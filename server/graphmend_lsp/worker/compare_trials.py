@@ -14,6 +14,7 @@ from .compare import PARTS, Comparison, Shown, Side, compare_refusals
 from .effects import Effect
 from .observe import Observation
 from .probes.dynamic import CONSTANT, ELSEWHERE
+from .probes.training import SECOND
 from .recipes import Recipe, gradient_of
 from .snapshot import Snapshot
 from .trials import Trial, Way
@@ -102,6 +103,11 @@ def compare_trial(
         comparison.differences = [
             {**one, "fused": True} if one.get("rounded") else one for one in comparison.differences
         ]
+    elif new.operators:
+        comparison.differences = [
+            {**one, "fused": True} if one.get("rounded") and one["what"] == "gradient" else one
+            for one in comparison.differences
+        ]
     unlike = [one for one in comparison.differences if not one.get("fused")]
     return comparison, not found.like and (bool(unlike) or not found.complete)
 
@@ -127,7 +133,7 @@ def paired(programs: Programs, new: Trial) -> Pairs:
     pairs = [
         Pair(
             recipe, f"{second.label}{CALLED[new.way]}", Side(first, reference.blobs), Side(second, new.blobs), compiled,
-            _unlike(new), refused=recipe.raises and first.raised is not None,
+            _unlike(new, recipe), refused=recipe.raises and first.raised is not None,
         )
         for recipe, first, second in zip(new.recipes, seen, news, strict=False)
     ]  # fmt: skip
@@ -195,7 +201,7 @@ def _with_like(programs: Programs, old: Trial, new: Trial) -> Pairs:
     news = _without_state(news, chance | _made_by_dynamo(new, programs.mended))
     for recipe, first, second in zip(new.recipes, olds, news, strict=False):
         label = f"{first.label}{CALLED[old.way]}"
-        forgiving = _noisy(new)
+        forgiving = _noisy(new, recipe)
         uncompiled = plain.get(recipe) or plain.get(gradient_of(recipe))
         first = first if uncompiled is None else _without_new_warnings(first, uncompiled, second)
         one, other = Side(first, old.blobs), Side(second, new.blobs)
@@ -251,18 +257,26 @@ def _uncompiled(programs: Programs, recipes: Sequence[Recipe]) -> tuple[Trial, t
     return full, tuple(known[recipe] for recipe in recipes if recipe in known)
 
 
-def _unlike(trial: Trial) -> tuple[str, ...]:
+def _unlike(trial: Trial, recipe: Recipe) -> tuple[str, ...]:
     """The parts that come out close at best where the reference ran uncompiled."""
     if trial.way == "inductor" or trial.lowered:
         return PARTS
-    return ("gradient",) if trial.way != "uncompiled" else ()
+    return ("gradient",) if trial.way != "uncompiled" else _summed_apart(trial, recipe)
 
 
-def _noisy(trial: Trial) -> tuple[str, ...]:
+def _noisy(trial: Trial, recipe: Recipe) -> tuple[str, ...]:
     """The parts that come out close at best: aot_eager sums the gradients of one graph in another order, inductor fuses."""
     if trial.way == "inductor" or trial.lowered:
         return PARTS
-    return ("gradient",) if trial.way == "aot_eager" else ()
+    return ("gradient",) if trial.way == "aot_eager" else _summed_apart(trial, recipe)
+
+
+def _summed_apart(trial: Trial, recipe: Recipe) -> tuple[str, ...]:
+    """The parts that come out close where an operator sums by itself what one backward pass sums as it comes: gradients of two
+    calls of a program, and gradients of gradients, which the program gives."""
+    if not trial.operators:
+        return ()
+    return ("output", "gradient") if recipe.probe == SECOND else ("gradient",) if recipe.call_mode == "twice" else ()
 
 
 def _repeated(trial: Trial) -> frozenset[Effect]:

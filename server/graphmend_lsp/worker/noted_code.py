@@ -282,7 +282,9 @@ class _Writer(ast.NodeTransformer):
 
     def _visit_call(self, node: ast.Call) -> None:
         function = node.func
-        if isinstance(function, ast.Attribute):
+        if self._may_be_module(function):
+            node.func = self._value(function)
+        elif isinstance(function, ast.Attribute):
             if not self._is_global(function.value):
                 function.value = self._value(function.value)
         elif not isinstance(function, ast.Name):
@@ -290,6 +292,14 @@ class _Writer(ast.NodeTransformer):
         node.args = [self._value(one) for one in node.args]
         for keyword in node.keywords:
             keyword.value = self._value(keyword.value)
+
+    def _may_be_module(self, called: ast.expr) -> bool:
+        """Whether what is called is a local name, or reached from ``self`` by attributes: no method of a value, or of torch."""
+        if isinstance(called, ast.Name):
+            return called.id in self._local
+        while isinstance(called, ast.Attribute):
+            called = called.value
+        return isinstance(called, ast.Name) and called.id == "self"
 
     def _is_global(self, node: ast.expr) -> bool:
         """Whether an expression is a name of the module, or reached from one by attributes: ``torch.nn``."""

@@ -160,6 +160,7 @@ class Trial:
     disordered: tuple[Difference, ...] = ()
     left: tuple[Recipe, ...] = ()
     lowered: bool = False
+    operators: bool = False
     compiled: int = 0
     unsteady: frozenset[str] = frozenset()
 

@@ -34,7 +34,7 @@ from .processes import can_fork
 from .reach import reached
 from .recipes import Recipe
 from .rounding import Again, Call, doubtful, judge, needed, shown_by_inductor
-from .settled import breaks_assumption, cuts_no_less, gains_nothing, is_refused, is_wrong
+from .settled import cuts_no_less, gains_nothing, is_refused, is_unsafe, is_wrong
 from .sharing import UnsharedError
 from .slots import slot
 from .texts import texts_changed
@@ -152,10 +152,11 @@ def verify(params: VerifyParams, progress: Callable[[str], None], watch: Watch |
 
 
 def _lowered(ran: Ran, candidate: Candidate) -> Ran:
-    """What a mended program showed, with its trial under aot_eager marked where that takes new operators apart."""
+    """What a mended program showed; where it has new operators, its trials are marked, and the one that takes them apart."""
     if not candidate.get("lowered"):
         return ran
-    return replace(ran, trials=tuple(replace(one, lowered=one.way == "aot_eager") for one in ran.trials))
+    trials = (replace(one, operators=True, lowered=one.way == "aot_eager") for one in ran.trials)
+    return replace(ran, trials=tuple(trials))
 
 
 def _with_compiled(
@@ -525,7 +526,7 @@ def _is_decided(request: Request, original: Ran, mended: Ran) -> bool:
     if alone or ended or mended.failed is not None or is_wrong(original.trials, mended.trials):
         return True
     accepted = request.params.get("accepted")
-    return accepted is not None and breaks_assumption(original.trials, mended.trials, accepted)
+    return accepted is not None and is_unsafe(original.trials, mended.trials, accepted)
 
 
 def _is_settled(request: Request, ran: Ran) -> bool:

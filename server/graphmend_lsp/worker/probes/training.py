@@ -17,6 +17,8 @@ from ..observe import Subject
 from ..snapshot import tensors_of
 from .base import Arguments, Probe
 
+SECOND = "with second gradients"
+
 
 def _parameters(subject: Subject) -> list[torch.nn.Parameter]:
     found = {id(one): one for module in subject.modules.values() for one in module.parameters()}
@@ -85,6 +87,6 @@ def _second(subject: Subject, _call: Arguments) -> Iterator[Subject]:
 
 PROBES = (
     Probe("after one training step with weight decay", "zero-gradients", _trains, around=_trained),
-    Probe("with second gradients", "backward", _is_differentiable, around=_second,
+    Probe(SECOND, "backward", _is_differentiable, around=_second,
           values=(("", ""), ("zero", "")), gradients=True),
 )  # fmt: skip

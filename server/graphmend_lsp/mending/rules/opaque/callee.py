@@ -3,9 +3,49 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
 
+from graphmend_lsp.mending.rules.opaque.methods import own_method
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
-from graphmend_lsp.mending.syntax.source import Source, assigned
+from graphmend_lsp.mending.syntax.source import Source, assigned, read
+
+
+@dataclass(frozen=True, slots=True)
+class Callee:
+    """The function that a call surely calls, in its file."""
+
+    source: Source
+    function: ast.FunctionDef
+
+
+def callee_of(source: Source, call: ast.Call, sources: Mapping[str, str]) -> Callee | None:
+    """The function of the file, or of one of `sources` that it imports from, or the method, that a call surely calls."""
+    name = dotted(source, call.func)
+    if name is not None:
+        return _elsewhere(name, sources)
+    if isinstance(call.func, ast.Name):
+        made = defined(source, call.func.id)
+    else:
+        made = own_method(source, call.func)
+    return Callee(source, made) if made is not None else None
+
+
+def _elsewhere(name: str, sources: Mapping[str, str]) -> Callee | None:
+    """The function of another file that an imported name surely is."""
+    module, _, last = name.rpartition(".")
+    end = "/" + module.replace(".", "/") + ".py"
+    paths = [path for path in sources if path.replace("\\", "/").endswith(end)]
+    source = read(paths[0], sources[paths[0]]) if module and len(paths) == 1 else None
+    made = defined(source, last) if isinstance(source, Source) else None
+    return Callee(source, made) if isinstance(source, Source) and made is not None else None
+
+
+def called_here(source: Source, call: ast.Call) -> ast.FunctionDef | None:
+    """The function or method of the same file that a call surely calls."""
+    if isinstance(call.func, ast.Name):
+        return defined(source, call.func.id)
+    return own_method(source, call.func)
 
 
 def defined(source: Source, name: str) -> ast.FunctionDef | None:
@@ -25,6 +65,12 @@ def argument(call: ast.Call, made: ast.FunctionDef, name: str) -> ast.expr | Non
     if any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords):
         return None
     names = [one.arg for one in (*made.args.posonlyargs, *made.args.args)]
+    if (
+        not made.decorator_list
+        and isinstance(call.func, ast.Attribute)
+        and getattr(call.func.value, "id", "") == "self"
+    ):
+        names = names[1:]  # a method's first parameter is the object
     at = names.index(name) if name in names else len(call.args)
     if at < len(call.args):
         return call.args[at]

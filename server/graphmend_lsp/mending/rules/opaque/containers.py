@@ -30,7 +30,32 @@ def makes_container(source: Source, value: ast.expr) -> bool:
 def binds_container(source: Source, statement: ast.stmt) -> bool:
     """Whether a statement gives a name to a container that it makes."""
     value = statement.value if isinstance(statement, (ast.Assign, ast.AnnAssign)) else None
-    return value is not None and makes_container(source, value)
+    parts = value.elts if isinstance(value, (ast.Tuple, ast.List)) and _is_unpacked(statement) else [value]
+    return all(one is not None and makes_container(source, one) for one in parts)
+
+
+def value_of(target: ast.Name, statement: ast.AST | None) -> ast.expr | None:
+    """What an assignment gives a name, of its own or as one of as many: ``a, b = [], []``; None for anything else."""
+    if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or statement.value is None:
+        return None
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    if target in targets:
+        return statement.value
+    names, values = targets[0], statement.value
+    if (
+        len(targets) > 1
+        or not isinstance(names, (ast.Tuple, ast.List))
+        or not isinstance(values, (ast.Tuple, ast.List))
+    ):
+        return None
+    starred = any(isinstance(one, ast.Starred) for one in (*names.elts, *values.elts))
+    if starred or len(names.elts) != len(values.elts) or target not in names.elts:
+        return None
+    return values.elts[names.elts.index(target)]
+
+
+def _is_unpacked(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Assign) and isinstance(statement.targets[0], (ast.Tuple, ast.List))
 
 
 def fills_container(statements: Sequence[ast.stmt], name: str) -> bool:

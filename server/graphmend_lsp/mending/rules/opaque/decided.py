@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection, Mapping, Sequence
 
 from graphmend_lsp.mending.facts.kinds import Kinds
-from graphmend_lsp.mending.rules.opaque.taken import Handed
+from graphmend_lsp.mending.rules.opaque.taken import STRUCTURE, Handed
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, assigned
 from graphmend_lsp.mending.syntax.walk import walk
@@ -38,6 +38,18 @@ def fixing(
         if handed and len(handed) == len(own):
             found[test] = handed
     return found
+
+
+def asks_none(source: Source, test: ast.expr, takes: Sequence[Handed], statements: Sequence[ast.stmt]) -> bool:
+    """Whether a test asks whether one of the things that the operator takes is None: each is one of its type in every call."""
+    if not (isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], (ast.Is, ast.IsNot))):
+        return False
+    other, text = test.comparators[0], source.code(test.left)
+    if not (isinstance(other, ast.Constant) and other.value is None):
+        return False
+    handed = next((one for one in takes if text in (one.text, one.name)), None)
+    bound = isinstance(test.left, ast.Name) and any(test.left.id in assigned(one) for one in statements)
+    return handed is not None and handed.annotation != STRUCTURE and not bound
 
 
 def deciding(source: Source, statements: Sequence[ast.stmt], flags: Collection[str] = ()) -> list[ast.expr]:

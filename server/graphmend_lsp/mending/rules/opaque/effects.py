@@ -14,15 +14,22 @@ from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.purity import hazards
 from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.rules.opaque import allowed
-from graphmend_lsp.mending.rules.opaque.callee import argument, default, defined, is_class, is_constant
-from graphmend_lsp.mending.rules.opaque.containers import makes_array, makes_container
+from graphmend_lsp.mending.rules.opaque.callee import argument, callee_of, default, defined, is_class, is_constant
 from graphmend_lsp.mending.rules.opaque.decided import deciding
 from graphmend_lsp.mending.rules.opaque.filled import OTHER_SHAPE
-from graphmend_lsp.mending.syntax.endings import sets
+from graphmend_lsp.mending.rules.opaque.modules import (
+    class_of,
+    classes_called,
+    forward_of,
+    is_torchs,
+    method_of,
+    parts_of,
+)
+from graphmend_lsp.mending.rules.opaque.owned import Owned
 from graphmend_lsp.mending.syntax.formatting import first_line
 from graphmend_lsp.mending.syntax.imports import binding, dotted, is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
-from graphmend_lsp.mending.syntax.source import Function, Source, assigned, loaded, local_names, parameters, read
+from graphmend_lsp.mending.syntax.source import Function, Source, assigned, local_names, parameters
 from graphmend_lsp.mending.syntax.support import is_supported
 from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.model import Span
@@ -36,7 +43,9 @@ class Judge:
 
     `sources` are files that may hold functions which are called. `carried` are tensors that the statements may fill. What may
     raise is noted in `raises`; of functions that are called, the parameters that one changes in place in `changed`, and what may
-    decide by data in `tests`. `flags` are parameters that hold no tensor.
+    decide by data in `tests`. `flags` are parameters that hold no tensor. Of modules that are called, the classes that the file
+    defines are noted in `modules`; `home` is that of the method that is judged, when it is one of a module's. `skipped` are
+    nodes, by identity, that do not run. `called` are the places of the functions that were judged besides.
     """
 
     source: Source
@@ -49,6 +58,15 @@ class Judge:
     changed: list[str] = field(default_factory=list)
     tests: list[tuple[str, Span]] = field(default_factory=list)
     flags: Collection[str] = ()
+    modules: list[str] = field(default_factory=list)
+    called: list[tuple[str, Span]] = field(default_factory=list)
+    home: ast.ClassDef | None = None
+    skipped: Collection[int] = ()
+
+    @property
+    def owned(self) -> Owned:
+        """What the statements may change, since they have made it."""
+        return Owned(self.source, self.function, self.statements, self.carried)
 
     def refuse(self) -> None:
         """Refuse statements that do more than giving values.
@@ -57,6 +75,8 @@ class Judge:
             Refused: with the reason.
         """
         for one in (node for statement in self.statements for node in walk(statement)):
+            if id(one) in self.skipped:
+                continue
             if isinstance(one, (ast.Attribute, ast.Subscript)) and not isinstance(one.ctx, ast.Load):
                 self._refuse_store(one)
             elif isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name):
@@ -82,6 +102,8 @@ class Judge:
             elif isinstance(one, (ast.Raise, ast.Assert)):
                 self._note_raise(one)
         for hazard in (one for statement in self.statements for one in hazards(self.source, statement)):
+            if id(hazard.node) in self.skipped:
+                continue
             if any(isinstance(around, ast.Raise) for around in self.source.ancestors(hazard.node)):
                 continue  # an exception is made
             if hazard.kind == "random":
@@ -121,28 +143,15 @@ class Judge:
             root = root.value
         name = root.id if isinstance(target, ast.Subscript) and isinstance(root, ast.Name) else ""
         deep = root is not target.value
-        one_memory = self._is_tensor(root) or self._is_array(root)
+        one_memory = self.owned.is_tensor(root) or self.owned.is_array(root)
         stores = name and isinstance(target.ctx, ast.Store) and (one_memory or not deep)
-        if stores and (self._may_fill(name) or (deep and self._is_own(root))):
+        if stores and (self._may_fill(name) or (deep and self.owned.is_own(root))):
             return
-        if not (isinstance(target.value, ast.Name) and self._is_own(target.value)):
+        if not (isinstance(target.value, ast.Name) and self.owned.is_own(target.value)):
             raise Refused(f"`{self.source.code(target)}` is stored in what others may hold.")
         change = self.source.parents.get(target)
-        if isinstance(change, ast.AugAssign) and self._is_container(target.value) and not self._is_number(target):
+        if isinstance(change, ast.AugAssign) and self.owned.is_container(target.value) and not self._is_number(target):
             raise Refused(f"`{first_line(self.source, change)}` changes in place what others may hold.")
-
-    def _is_tensor(self, name: ast.expr) -> bool:
-        """Whether a name surely holds a tensor, whose parts are parts of its memory, or new."""
-        return isinstance(name, ast.Name) and not self._is_container(name) and Kinds(self.source).of(name) == "tensor"
-
-    def _is_array(self, name: ast.expr) -> bool:
-        """Whether a name surely holds an array that the statements have made, whose parts are parts of its memory."""
-        values = list(self._values(name.id)) if isinstance(name, ast.Name) else []
-        return bool(values) and all(one is not None and makes_array(self.source, one) for one in values)
-
-    def _is_container(self, name: ast.Name) -> bool:
-        """Whether a name may hold a container that the statements have made, whose elements others may hold."""
-        return any(makes_container(self.source, value) for value in self._values(name.id) if value is not None)
 
     def _is_contained(self, node: ast.expr) -> bool:
         """Whether a value is surely a list, tuple, dict, set or text."""
@@ -150,22 +159,7 @@ class Judge:
         if fact is not None and allowed.CONTAINED.issuperset(fact.kinds):
             Seen(self.source).believe(node, f"of type {fact.kinds[0]}")
             return True
-        return isinstance(node, ast.Name) and self._is_container(node)
-
-    def _holds_containers(self, name: ast.Name) -> bool:
-        """Whether a name surely holds a list of as many new containers, to which no other is added."""
-        values = list(self._values(name.id))
-        made = all(isinstance(one, ast.ListComp) and makes_container(self.source, one.elt) for one in values)
-        uses = [
-            self.source.parents.get(one)
-            for one in walk(self.function)
-            if isinstance(one, ast.Name) and one.id == name.id
-        ]
-        kept = any(
-            isinstance(one, ast.Attribute) or (isinstance(one, ast.Subscript) and not isinstance(one.ctx, ast.Load))
-            for one in uses
-        )
-        return bool(values) and made and not kept
+        return isinstance(node, ast.Name) and self.owned.is_container(node)
 
     def _is_number(self, node: ast.expr) -> bool:
         """Whether a value is surely no tensor."""
@@ -185,7 +179,7 @@ class Judge:
         assert isinstance(one.target, ast.Name)
         if one.target.id in self.carried:
             return
-        if not self._is_number(one.target) and not self._is_own(one.target):
+        if not self._is_number(one.target) and not self.owned.is_own(one.target):
             raise Refused(f"`{first_line(self.source, one)}` changes in place what others may hold.")
 
     def _refuse_outer(self, name: ast.Name) -> None:
@@ -226,26 +220,35 @@ class Judge:
         """Whether what is not known to compute only does so, or changes what the statements have made."""
         if not isinstance(node, ast.Call):
             return False
+        if self.home is not None and self._is_module_of_home(node.func):
+            return True
+        if (classes := classes_called(self.source, node.func)) and all(map(self._computes, classes)):
+            Seen(self.source).believe(node.func, "a module that only computes")
+            return True
         name = dotted(self.source, node.func)
         if name is not None:
             pure = name in allowed.PURE_TORCH or (
                 name.startswith(allowed.PURE_PACKAGES) and not name.startswith(allowed.IMPURE)
             )
-            return pure or self._only_computes(node, *self._elsewhere(name))
+            return pure or self._only_computes(node)
         if isinstance(node.func, ast.Name):
+            if is_builtin(self.source, node.func, "iter"):
+                return self.owned.is_iterator_made(node)
+            if is_builtin(self.source, node.func, "next"):
+                return len(node.args) == 1 and self.owned.is_iterator(node.args[0])
             if any(is_builtin(self.source, node.func, one) for one in allowed.PURE if one == node.func.id):
                 return True
-            return self._holds(node.func.id) or self._only_computes(node, self.source, self._definition(node.func.id))
+            return self._holds(node.func.id) or self._only_computes(node)
         if isinstance(node.func, ast.Attribute):
             if isinstance(node.func.value, ast.Name) and node.func.value.id == "self":
-                return False
+                return self._only_computes(node)
             method = node.func.attr
             changes = (method.endswith("_") and not method.endswith("__")) or method in allowed.OF_OWN
             root = node.func.value
             if isinstance(root, ast.Name) and root.id in self.carried and method in OTHER_SHAPE:
                 return False
             reads = method in allowed.READING and self._is_contained(root)
-            return (changes and self._is_own(root)) or reads or method in allowed.ARRAYS or method == "backward"
+            return (changes and self.owned.is_own(root)) or reads or method in allowed.ARRAYS or method == "backward"
         if isinstance(node.func, ast.Subscript) and isinstance(node.func.value, ast.Name):
             table = last_value(self.source, node.func.value.id, self.source.statement(node) or self.statements[0])
             parts = table.elts if isinstance(table, (ast.List, ast.Tuple)) else []
@@ -269,7 +272,7 @@ class Judge:
             return self._definition(value.func.id) is not None and self._is_allowed(value)
         if not (isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute)):
             return False
-        return value.func.attr == "backward" or self._is_own(value.func.value)
+        return value.func.attr == "backward" or self.owned.is_own(value.func.value)
 
     def _only_gives(self, value: ast.expr) -> bool:
         """Whether a call, whose value nobody uses, is of an operator that does nothing else."""
@@ -281,24 +284,83 @@ class Judge:
         made = operator_called(self.source, probe)
         return made is not None and not (made.effect or made.random)
 
-    def _only_computes(self, call: ast.Call, source: Source | None, made: ast.FunctionDef | None) -> bool:
+    def _only_computes(self, call: ast.Call) -> bool:
         """Whether a function only computes, or changes besides only arguments that these statements have made."""
-        if source is None or made is None or self.depth >= _DEEP or made.decorator_list:
+        callee = callee_of(self.source, call, self.sources)
+        if callee is None or self.depth >= _DEEP:
+            return False
+        source, made = callee.source, callee.function
+        if made.decorator_list and not isinstance(source.parents[made], ast.ClassDef):
             return False
         if any(isinstance(one, (ast.Global, ast.Nonlocal, ast.Yield, ast.YieldFrom, ast.Await)) for one in walk(made)):
             return False
         flags = [name for name in parameters(made) if self._is_plain(argument(call, made, name) or default(made, name))]
         inner = Judge(
-            source, made, made.body, self.depth + 1, self.sources, raises=self.raises, tests=self.tests, flags=flags
-        )
+            source, made, made.body, self.depth + 1, self.sources, raises=self.raises, tests=self.tests, flags=flags,
+            modules=self.modules, called=self.called,
+        )  # fmt: skip
         try:
             inner.refuse()
         except Refused:
             return False
         self.tests.extend((source.path, source.span(one)) for one in deciding(source, made.body, flags))
+        self.called.append((source.path, source.span(made)))
         return all(
-            given is not None and self._is_own(given) for given in (argument(call, made, one) for one in inner.changed)
+            given is not None and self.owned.is_own(given)
+            for given in (argument(call, made, one) for one in inner.changed)
         )
+
+    def _computes(self, path: str) -> bool:
+        """Whether a module of that class, and each that it makes, only computes."""
+        if is_torchs(path):
+            return True
+        made = class_of(self.source, path)
+        return made is not None and self._runs(made, forward_of(made))
+
+    def _runs(self, home: ast.ClassDef, method: ast.FunctionDef | None) -> bool:
+        """Whether a method of a module of the file only computes."""
+        if method is None or self.depth >= _DEEP:
+            return False
+        inner = Judge(
+            self.source, method, method.body, self.depth + 1, self.sources, raises=self.raises, tests=self.tests,
+            modules=self.modules, called=self.called, home=home,
+        )  # fmt: skip
+        if not inner.only_computes():
+            return False
+        self.tests.extend((self.source.path, self.source.span(one)) for one in deciding(self.source, method.body))
+        self.called.append((self.source.path, self.source.span(method)))
+        if home.name not in self.modules:
+            self.modules.append(home.name)
+        return True
+
+    def only_computes(self) -> bool:
+        """Whether the statements do nothing but give a value, and change nothing of what they are given."""
+        nodes = [one for statement in self.statements for one in walk(statement)]
+        if any(isinstance(one, (ast.Global, ast.Nonlocal, ast.Yield, ast.YieldFrom, ast.Await)) for one in nodes):
+            return False
+        try:
+            self.refuse()
+        except Refused:
+            return False
+        return not self.changed
+
+    def _is_module_of_home(self, called: ast.expr) -> bool:
+        """Whether a method of a module calls a module that it has made, or another of its methods that only computes."""
+        assert self.home is not None
+        while isinstance(called, ast.Subscript):
+            called = called.value
+        if isinstance(called, ast.Name):
+            loops = [one for one in self.source.ancestors(called) if isinstance(one, (ast.For, ast.comprehension))]
+            around = next((one for one in loops if called.id in assigned(one.target)), None)
+            return around is not None and isinstance(around.target, ast.Name) and self._is_module_of_home(around.iter)
+        if not (isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name) and called.value.id == "self"):
+            return False
+        parts = parts_of(self.source, self.home)
+        if called.attr not in parts:
+            method = method_of(self.home, called.attr)
+            return method is not None and method is not self.function and self._runs(self.home, method)
+        module = self.source.path.replace("\\", "/").rpartition("/")[2].removesuffix(".py")
+        return all(self._computes(f"{module}.{name}") for name in sorted(parts[called.attr]))
 
     def _is_plain(self, given: ast.expr | None) -> bool:
         """Whether an argument is surely no tensor."""
@@ -306,85 +368,5 @@ class Judge:
             return not any(given.id in assigned(one) for one in self.function.body)
         return given is not None and Kinds(self.source).of(given) == "python"
 
-    def _elsewhere(self, name: str) -> tuple[Source | None, ast.FunctionDef | None]:
-        """The function of another file that an imported name surely is."""
-        module, _, last = name.rpartition(".")
-        end = "/" + module.replace(".", "/") + ".py"
-        paths = [path for path in self.sources if path.replace("\\", "/").endswith(end)]
-        source = read(paths[0], self.sources[paths[0]]) if module and len(paths) == 1 else None
-        if not isinstance(source, Source):
-            return None, None
-        return source, defined(source, last)
-
     def _definition(self, name: str) -> ast.FunctionDef | None:
         return defined(self.source, name)
-
-    def _is_own(self, node: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
-        """Whether a value is surely made by these statements, or a view of such a tensor, and nothing else holds it."""
-        if isinstance(node, ast.Name):
-            if node.id in seen or node.id in self.carried:
-                return True  # of what else the name is made of, the others tell
-            values = list(self._values(node.id))
-            return bool(values) and all(value is not None and self._makes(value, seen | {node.id}) for value in values)
-        return self._makes(node, seen)
-
-    def _values(self, name: str) -> Iterator[ast.expr | None]:
-        """What the function gives a name; None for what is not made by these statements."""
-        inside = {id(one) for statement in self.statements for one in walk(statement)}
-        own = self._begins_with(name)
-        for one in walk(self.function):
-            if own and id(one) not in inside:
-                continue  # no value from outside arrives
-            if isinstance(one, ast.arg) and one.arg == name:
-                yield None
-            elif isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store):
-                parent = self.source.parents.get(one)
-                if isinstance(parent, ast.AugAssign):
-                    continue
-                plain = (isinstance(parent, ast.Assign) and one in parent.targets) or (
-                    isinstance(parent, ast.AnnAssign) and one is parent.target
-                )
-                made = parent.value if plain and isinstance(parent, (ast.Assign, ast.AnnAssign)) else None
-                yield made if id(one) in inside else None
-
-    def _begins_with(self, name: str) -> bool:
-        """Whether the first of the statements that speaks of a local name gives it a value, and no inner function does."""
-        nodes = (one for one in walk(self.function) if isinstance(one, (ast.Global, ast.Nonlocal)))
-        if any(name in one.names for one in nodes):
-            return False
-        for statement in self.statements:
-            if any(isinstance(one, ast.Name) and one.id == name for one in walk(statement)):
-                plain = isinstance(statement, (ast.Assign, ast.AnnAssign)) and name in sets(self.source, statement)
-                return plain and statement.value is not None and name not in loaded(statement)  # type: ignore[attr-defined]
-        return False
-
-    def _makes(self, value: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
-        new = makes_container(self.source, value) or makes_array(self.source, value)
-        if new or isinstance(value, (ast.BinOp, ast.Compare, ast.Constant)):
-            return True
-        if isinstance(value, ast.UnaryOp):
-            return not isinstance(value.op, ast.UAdd)
-        if isinstance(value, ast.Subscript):
-            return self._is_part(value, seen)
-        if not isinstance(value, ast.Call):
-            return False
-        if isinstance(value.func, ast.Attribute) and dotted(self.source, value.func) is None:
-            method = value.func.attr
-            if method == "numpy":
-                return self._is_own(value.func.value, seen)
-            if method.endswith("_") and not method.endswith("__"):
-                return not isinstance(value.func.value, ast.Name) and self._is_own(value.func.value, seen)
-        made = operator_called(self.source, value)
-        if made is None or not made.is_tensor or made.effect:
-            return False
-        return made.is_new or self._is_part(value, seen)
-
-    def _is_part(self, value: ast.expr, seen: frozenset[str]) -> bool:
-        """Whether a value is a view of a tensor that the statements have made: elements of a container are others' tensors."""
-        part = value.func if isinstance(value, ast.Call) else value
-        if not isinstance(part, (ast.Attribute, ast.Subscript)) or dotted(self.source, part) is not None:
-            return False
-        root: ast.expr = part.value
-        if part is value and isinstance(root, ast.Name) and self._holds_containers(root):
-            return True
-        return isinstance(root, ast.Name) and self._is_tensor(root) and self._is_own(root, seen)

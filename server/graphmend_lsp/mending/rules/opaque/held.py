@@ -10,8 +10,9 @@ from graphmend_lsp.mending.facts.effects import changed_by
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.lowering.outlined import Run
-from graphmend_lsp.mending.rules.opaque.callee import defined
+from graphmend_lsp.mending.rules.opaque.callee import called_here
 from graphmend_lsp.mending.rules.opaque.filled import OTHER_SHAPE
+from graphmend_lsp.mending.rules.opaque.modules import gives_new
 from graphmend_lsp.mending.rules.opaque.sizes import was_mask
 from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned, parameters
@@ -90,9 +91,8 @@ def _is_in_pair(statement: ast.stmt | None, name: str) -> bool:
 
 def _is_given_new(source: Source, value: ast.expr, depth: int) -> bool:
     """Whether an expression calls a function of the file that surely makes all that it returns, one tensor."""
-    called = value.func.id if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) else ""
-    made = defined(source, called) if called and depth < _DEEP else None
-    if made is None or made.decorator_list:
+    made = called_here(source, value) if isinstance(value, ast.Call) and depth < _DEEP else None
+    if made is None or (made.decorator_list and made in source.tree.body):
         return False
     given = [returned(one) for one in returns_of(source, made, made.body)]
     return bool(given) and all(
@@ -102,7 +102,7 @@ def _is_given_new(source: Source, value: ast.expr, depth: int) -> bool:
 
 def _is_fresh(source: Source, value: ast.expr) -> bool:
     """Whether an expression surely gives a new tensor, or a part of a new one that has no name."""
-    while not (makes_tensor(source, value) or _chooses(source, value)):
+    while not (makes_tensor(source, value) or _chooses(source, value) or _is_of_module(source, value)):
         if isinstance(value, ast.Subscript) and Kinds(source).of(value.value) == "tensor":
             value = value.value  # an element of a list may be any tensor
             continue
@@ -117,6 +117,10 @@ def _is_fresh(source: Source, value: ast.expr) -> bool:
             return False
         value = value.func.value
     return True
+
+
+def _is_of_module(source: Source, value: ast.expr) -> bool:
+    return isinstance(value, ast.Call) and gives_new(source, value.func)
 
 
 def _gives_itself(method: str) -> bool:

@@ -9,6 +9,7 @@ import ast
 from collections.abc import Mapping, Sequence
 
 from graphmend_lsp.mending.facts.seen import Seen
+from graphmend_lsp.mending.rules.opaque.layouts import is_laid_out_anew
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source
 from graphmend_lsp.mending.syntax.walk import walk
@@ -45,7 +46,10 @@ def like(
         raise Refused(f"`{text}` is not the same kind of tensor in every call.")
     Seen(source).believe(_shown(source, statements, text), f"a tensor of {tensor.ranks[0]} dimensions")
     here = {name: one for name, one in taken.items() if one.devices == tensor.devices}
-    return _made_like(text, tensor, here, is_open, _is_said(statements, tensor.dtypes[0]))
+    found = _made_like(text, tensor, here, is_open, _is_said(statements, tensor.dtypes[0]))
+    if found in here and tensor.ranks[0] > 1 and is_laid_out_anew(source, statements, text):
+        return f"{found}.new_empty({found}.shape)"
+    return found
 
 
 def _is_said(statements: Sequence[ast.stmt], dtype: str) -> bool:

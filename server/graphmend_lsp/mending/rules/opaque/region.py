@@ -7,45 +7,40 @@ is judged in `effects`.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import reduce
 
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.seen import Seen
-from graphmend_lsp.mending.lowering.outlined import Run, run_of, unresumed
-from graphmend_lsp.mending.rules.opaque.carried import carried, changed, overlapping, unsized
-from graphmend_lsp.mending.rules.opaque.containers import binds_container, fills_container
-from graphmend_lsp.mending.rules.opaque.decided import conditions, deciding, fixing, refuse_deciding
+from graphmend_lsp.mending.lowering.outlined import Run, unresumed
+from graphmend_lsp.mending.rules.opaque.carried import carried, changed, overlapping
+from graphmend_lsp.mending.rules.opaque.dead import Dead, dead_in
+from graphmend_lsp.mending.rules.opaque.decided import asks_none, conditions, deciding, fixing, refuse_deciding
 from graphmend_lsp.mending.rules.opaque.effects import Judge
-from graphmend_lsp.mending.rules.opaque.filled import made_as, made_in_front
-from graphmend_lsp.mending.rules.opaque.held import known_elsewhere, marked, returned, returns_of
+from graphmend_lsp.mending.rules.opaque.filled import made_as
+from graphmend_lsp.mending.rules.opaque.grown import fact_behind, grown, statements_of
+from graphmend_lsp.mending.rules.opaque.held import known_elsewhere, returned, returns_of
 from graphmend_lsp.mending.rules.opaque.light import computes_little
 from graphmend_lsp.mending.rules.opaque.like import ANY_SIZE, like
-from graphmend_lsp.mending.rules.opaque.sizes import feeding, follows_data, is_sized_by_data
+from graphmend_lsp.mending.rules.opaque.methods import own_method
+from graphmend_lsp.mending.rules.opaque.modules import MODULE
+from graphmend_lsp.mending.rules.opaque.sizes import feeding, follows_data
 from graphmend_lsp.mending.rules.opaque.taken import (
     NUMBERS,
     STRUCTURE,
     Handed,
     annotation_of,
     first_load,
-    is_array,
-    is_object,
     taken,
 )
 from graphmend_lsp.mending.syntax import edits
-from graphmend_lsp.mending.syntax.endings import sets, surely_leaves
-from graphmend_lsp.mending.syntax.formatting import dedented, first_line
+from graphmend_lsp.mending.syntax.formatting import dedented
 from graphmend_lsp.mending.syntax.refused import Refused
-from graphmend_lsp.mending.syntax.source import Function, Site, Source, assigned, loaded
-from graphmend_lsp.mending.syntax.walk import walk
+from graphmend_lsp.mending.syntax.source import Function, Site, Source
 from graphmend_lsp.model import Span
 from graphmend_lsp.values import TensorFact, ValueFact
-
-_HISTORY = frozenset(
-    ("grad", "backward", "register_hook", "requires_grad_", "retain_grad", "requires_grad", "is_leaf", "grad_fn")
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +52,8 @@ class Region:
     `sized` is what may give other sizes for other data. `raises` is a statement that may raise; "" for none. `alike` says that
     the results surely look as `like` says. `only` are flags and texts that the operator takes with the value of the run alone,
     since they decide in the statements, with the texts of these values. `fills` are names of what it changes in place, of which
-    `shared` says what may be a part of it; "" for nothing.
+    `shared` says what may be a part of it; "" for nothing. `methods` are the names of those of ``self`` that they call,
+    `modules` the names of the classes of the modules that they call, but for torch's. `called` are the places of the functions.
     """
 
     first: ast.stmt
@@ -75,6 +71,9 @@ class Region:
     only: tuple[tuple[str, str], ...]
     fills: tuple[str, ...] = ()
     shared: str = ""
+    methods: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+    called: tuple[tuple[str, Span], ...] = ()
 
     @property
     def is_open(self) -> bool:
@@ -112,6 +111,10 @@ class _FillsNothingError(Refused):
     """No tensor is there to be filled as a copy."""
 
 
+class _AllAliveError(Refused):
+    """No flag keeps a statement from running."""
+
+
 def region_at(source: Source, place: Site, sources: Mapping[str, str]) -> Region:
     """The statements around a break as an operator; `sources` are files that may hold what they call.
 
@@ -146,9 +149,12 @@ class _Judged:
     filled: tuple[str, ...]
     fills: tuple[str, ...]
     judge: Judge
+    dead: Dead
 
 
-def _judged(source: Source, place: Site, sources: Mapping[str, str], carry: bool, whole: bool, more: int) -> _Judged:
+def _judged(
+    source: Source, place: Site, sources: Mapping[str, str], carry: bool, whole: bool, more: int, alive: bool
+) -> _Judged:
     function = place.function
     assert function is not None
     holder = unresumed(source, place)
@@ -157,10 +163,10 @@ def _judged(source: Source, place: Site, sources: Mapping[str, str], carry: bool
         holder = around[around.index(function) - 1]
     block = source.block(holder)
     at = block.index(holder)
-    run, first, last = _grown(source, function, block, at, carry=carry, more=more)
+    run, first, last = grown(source, function, block, at, carry=carry, more=more)
     if whole and block is function.body:
         first = computes_little(source, block[:first])
-        run = _run(source, function, block, first, last)
+        run = statements_of(source, function, block, first, last)
     if any(isinstance(one, ast.Try) for one in source.ancestors(run.first)):
         raise Refused("The statements stand in a `try`, and an operator raises outside of it.")
     inside = block[first : last + 1]
@@ -170,18 +176,39 @@ def _judged(source: Source, place: Site, sources: Mapping[str, str], carry: bool
     fills = tuple(
         one for one in changed(source, inside) if annotation_of(source, first_load(source, run, one)) == "Tensor"
     )
-    judge = Judge(source, function, inside, sources=sources, carried=(*filled, *fills))
+    dead = Dead() if alive else dead_in(source, inside)
+    if not (alive or dead.tests):
+        raise _AllAliveError("Every statement may run.")
+    judge = Judge(source, function, inside, sources=sources, carried=(*filled, *fills), skipped=dead.nodes)
     judge.refuse()
     run = replace(run, gives=tuple(one for one in run.gives if one not in fills))
     if not (run.gives or run.returns or filled or fills):
         raise Refused("Code after the statements reads no tensor that they give.")
-    return _Judged(run, inside, filled, fills, judge)
+    return _Judged(run, inside, filled, fills, judge, dead)
 
 
 def _region(
     source: Source, place: Site, sources: Mapping[str, str], *, carry: bool, whole: bool = False, more: int = 0
 ) -> Region:
-    judged, function = _judged(source, place, sources, carry, whole, more), place.function
+    """The statements as an operator; where that is refused, without those that a flag, or None, kept from running."""
+    rested = dict(source.rested)
+    try:
+        return _region_of(source, place, _judged(source, place, sources, carry, whole, more, alive=True))
+    except _FillsNothingError:
+        raise
+    except Refused as problem:
+        source.rested.clear()
+        source.rested.update(rested)
+        try:
+            return _region_of(source, place, _judged(source, place, sources, carry, whole, more, alive=False))
+        except _AllAliveError:
+            source.rested.clear()
+            source.rested.update(rested)
+            raise problem from None
+
+
+def _region_of(source: Source, place: Site, judged: _Judged) -> Region:
+    function = place.function
     run, inside, filled, fills = judged.run, judged.inside, judged.filled, judged.fills
     assert function is not None
     takes, exchange = taken(source, run)
@@ -207,10 +234,15 @@ def _region(
         text
         for (text, fact), one in zip(results, said, strict=True)
         if not (exact[text] or ANY_SIZE in one or (fact is not None and fact.rank == 0))
+        if text in opened or all(each.annotation != MODULE for each in takes)  # what modules give has sizes of theirs
     ]
     tests = deciding(source, inside) if alike else conditions(inside)
-    only = {} if alike else fixing(source, inside, {one.text: one for one in takes if one.constant is not None})
-    refuse_deciding(source, [] if alike else conditions(inside), [one for one in takes if one.annotation == STRUCTURE])
+    fixed = {} if alike else fixing(source, inside, {one.text: one for one in takes if one.constant is not None})
+    settled = {one: _settled(takes, flag, value) for one, flag, value in judged.dead.tests}
+    settled |= {one: [] for one in conditions(inside) if one not in settled and asks_none(source, one, takes, inside)}
+    only = {**{one: [(each.name, repr(each.constant)) for each in fixed[one]] for one in fixed}, **settled}
+    left = [one for one in ([] if alike else conditions(inside)) if one not in settled]
+    refuse_deciding(source, left, [one for one in takes if one.annotation == STRUCTURE])
     return Region(
         run.first,
         run.last,
@@ -224,39 +256,31 @@ def _region(
         (guessed[0] if opened else sized) if guessed and sized else "",
         next(iter(judged.judge.raises), ""),
         alike,
-        tuple(sorted({(one.name, repr(one.constant)) for each in only.values() for one in each})),
+        tuple(sorted({one for each in only.values() for one in each})),
         fills,
         shared,
+        tuple(dict.fromkeys(_full_name(source, one) for one in exchange if _is_method(source, one))),
+        tuple(dict.fromkeys(judged.judge.modules)),
+        tuple(dict.fromkeys(judged.judge.called)),
     )
 
 
-def _grown(
-    source: Source, function: Function, block: Sequence[ast.stmt], at: int, *, carry: bool, more: int
-) -> tuple[Run, int, int]:
-    """The statements that an operator needs of the one at an index and `more` behind; the indices of the first and the last."""
-    first, last = at, min(at + more, len(block) - 1)
-    for _ in range(2 * len(block) + 1):
-        run = _run(source, function, block, first, last)
-        other = unsized(source, block[first : last + 1]) if carry else frozenset[str]()
-        if (behind := _needed_behind(source, run, block, last, other)) is not None:
-            last = behind
-        elif (before := _needed_before(source, run, block, first, last)) is not None:
-            first = before
-        elif last + 1 < len(block) and returns_of(source, function, block[first : last + 1]):
-            last = len(block) - 1
-        elif not carry and (made := made_in_front(source, block, first, last, run.takes)) is not None:
-            first = made
-        elif last + 1 < len(block) and _goes_on(run, block[last + 1]):
-            last += 1
-        else:
-            break
-    return run, first, last
+def _is_method(source: Source, node: ast.AST) -> bool:
+    return isinstance(node, ast.expr) and own_method(source, node) is not None
 
 
-def _goes_on(run: Run, statement: ast.stmt) -> bool:
-    """Whether a statement behind a run would break the graph for the size of what it makes of the run's results."""
-    plain = isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
-    return plain and bool(loaded(statement) & {*run.gives}) and is_sized_by_data(statement)
+def _full_name(source: Source, node: ast.AST) -> str:
+    """The name of a method, with that of its class."""
+    home, name = source.owner(node), node.attr if isinstance(node, ast.Attribute) else ""
+    return f"{home.name}.{name}" if home is not None else name
+
+
+def _settled(takes: Sequence[Handed], flag: str, value: str) -> list[tuple[str, str]]:
+    """The parameter that stands for a flag, with the value of which the operator rests."""
+    found = [(one.name, value) for one in takes if flag in (one.text, one.name)]
+    if not found:
+        raise Refused(f"`{flag}` is not what the operator takes.")
+    return found[:1]
 
 
 def _sized(
@@ -277,94 +301,12 @@ def _sized(
     return source.code(found) if found is not None else ""
 
 
-def _run(source: Source, function: Function, block: Sequence[ast.stmt], first: int, last: int) -> Run:
-    run = list(block[first : last + 1])
-    leaves = returns_of(source, function, run)
-    if leaves and last + 1 == len(block) and not (block is function.body and surely_leaves(source, run[-1])):
-        raise Refused(
-            f"`{first_line(source, leaves[0])}` leaves the statements; an operator gives its values at its end."
-        )
-    return run_of(source, function, run, returns=bool(leaves), closed=True)
-
-
-def _needed_behind(
-    source: Source, run: Run, block: Sequence[ast.stmt], last: int, unsized: Collection[str]
-) -> int | None:
-    """The last statement behind a run that reads what it binds and what is no tensor that an operator can give."""
-    found = last
-    for name in run.gives:
-        why = "has another size for other data" if name in unsized else _is_no_result(source, run, name)
-        if why is None:
-            continue
-        anew = next((at for at in range(last + 1, len(block)) if name in sets(source, block[at])), len(block))
-        behind = range(last + 1, min(anew + 1, len(block)))
-        readers = [at for at in behind if name in loaded(block[at]) | _augmented(block[at])]
-        if not readers:
-            raise Refused(f"`{name}` {why}, and code after the statements reads it.")
-        found = max(found, *readers)
-    return found if found > last else None
-
-
-def _needed_before(source: Source, run: Run, block: Sequence[ast.stmt], first: int, last: int) -> int | None:
-    """The statement in front of a run that makes what an operator cannot take, or a container that the statements fill."""
-    found = first
-    for name in run.takes:
-        begun = [at for at in range(first) if name in assigned(block[at])]
-        if begun and binds_container(source, block[begun[-1]]) and fills_container(block[first : last + 1], name):
-            found = min(found, begun[-1])
-            continue
-        made = [at for at in range(first) if name in assigned(block[at])]
-        fact = Seen(source).of(first_load(source, run, name)) if made else None
-        if fact is not None and is_array(fact):  # the tensor that it is made of is what an operator is like
-            found = min(found, made[-1])
-        if is_object(source, run, name) or annotation_of(source, first_load(source, run, name)) is not None:
-            continue
-        if not made:
-            raise Refused(f"`{name}` is not known to be a tensor or a number, which is what an operator takes.")
-        found = min(found, made[-1])
-    return found if found < first else None
-
-
-def _is_no_result(source: Source, run: Run, name: str) -> str | None:
-    """Why a name's value cannot be what an operator gives, in words; None when it can."""
-    begin, end = source.range(run.first)[0], source.range(run.last)[1]
-    function = source.function(run.first)
-    behind = [
-        one
-        for one in (walk(function) if function is not None else ())
-        if isinstance(one, ast.Name) and one.id == name and source.range(one)[0] >= end
-    ]
-    for one in behind:
-        parent = source.parents.get(one)
-        asked = isinstance(parent, ast.Attribute) and parent.attr in _HISTORY
-        call = next((each for each in source.ancestors(one) if isinstance(each, ast.Call)), None)
-        if asked or (call is not None and source.code(call.func).endswith("autograd.grad")):
-            return "is asked for its gradient"
-    if any(begin <= source.range(one)[0] < end for one in marked(source, run, name)):
-        return "is made to ask for its gradient"
-    fact = _fact(source, run, name)
-    if fact is not None and not fact.is_tensor:
-        return "is no tensor"
-    if fact is None and Kinds(source).of(behind[0] if behind else run.first) != "tensor":
-        return "is not known to be a tensor"
-    return None
-
-
-def _fact(source: Source, run: Run, name: str) -> ValueFact | None:
-    """What a run saw of a name where it is first read behind the statements."""
-    seen, end = Seen(source), source.range(run.last)[1]
-    function = source.function(run.first)
-    names = [one for one in (walk(function) if function is not None else ()) if isinstance(one, ast.Name)]
-    mine = [one for one in names if one.id == name and isinstance(one.ctx, ast.Load) and source.range(one)[0] >= end]
-    return next((fact for one in sorted(mine, key=source.range) if (fact := seen.of(one)) is not None), None)
-
-
 def _results(
     source: Source, function: Function, run: Run, statements: Sequence[ast.stmt]
 ) -> list[tuple[str, ValueFact | None]]:
     """The results with what was seen of them: of names behind the statements, of what is returned there."""
     if not run.returns:
-        return [(name, _fact(source, run, name)) for name in run.gives]
+        return [(name, fact_behind(source, run, name)) for name in run.gives]
     parts = [returned(one) for one in returns_of(source, function, statements)]
     if not all(parts):
         raise Refused("The statements return nothing.")
@@ -389,9 +331,3 @@ def _lines(source: Source, run: Run, exchange: dict[ast.AST, str]) -> tuple[str,
         start, stop = source.range(node)
         piece = piece[: start - begin] + exchange[node] + piece[stop - begin :]
     return dedented(piece, edits.block_indentation(source, run.first))
-
-
-def _augmented(statement: ast.stmt) -> frozenset[str]:
-    return frozenset(
-        one.target.id for one in walk(statement) if isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name)
-    )

@@ -3,19 +3,22 @@
 What it does
 ------------
 Statements that take tensors and give tensors (a loop as long as data says, gradients that are computed inside, a function of
-numpy) become one operator of the graph: a function that is called in their place, and that Dynamo does not look into. They are
-as few as hold the break, what is no tensor inside, and what it needs; where one of them returns, they go to the end of the
-function; where values decide the size of a result, they go on to where sizes are known again, if that is soon.
-``like=`` says what the results look like; a parameter without an annotation is a tensor, and `any_size()` is a size
-that only values decide. A list or dict that the statements fill is made in the operator. So is a new tensor that they fill
-part by part, and ``like=`` makes it in the same way; one that the function made before, and that nothing else holds, is filled
-as a copy, which takes its place. One that others may hold, as a caller's, is named in front of ``like=``: in a graph the operator
-gives its new elements, which are then copied into it. A parameter ``object`` takes what Python knows while it traces, and lists,
-tuples and dicts with tensors. Of ``self``, a configuration or another object it takes the attributes that the statements read.
-Where the break is in a function that gives no tensors, its call is what becomes the operator. A function, or a static method, of
-which only what costs little is left over, is marked as the operator itself, and its statements stay where they are.
-Statements that only write numbers into tensors made just before become an operator that changes these. The operator stands
-directly after the function, in its class, where the statements keep their place in a diff; else at the top of the file.
+numpy) become one operator of the graph: a function that is called in their place, and that Dynamo does not look into. They
+are as few as hold the break, what is no tensor inside, and what it needs; where one of them returns, they go to the end of
+the function; where values decide the size of a result, they go on to where sizes are known again, if that is soon. ``like=``
+says what the results look like; a parameter without an annotation is a tensor, and `any_size()` is a size that only values
+decide. A list or dict that the statements fill is made in the operator. So is a new tensor that they fill part by part, and
+``like=`` makes it in the same way; one that the function made before, and that nothing else holds, is filled as a copy, which
+takes its place. One that others may hold, as a caller's, is named in front of ``like=``: in a graph the operator gives its
+new elements, which are then copied into it. A parameter ``object`` takes what Python knows while it traces, and lists, tuples
+and dicts with tensors. Of ``self``, a configuration or another object it takes the attributes that the statements read. A
+module that they call (``torch.nn.Module``) is taken as its parameters and buffers, with which the operator runs it: one of
+torch's that only computes, or of a class of the file whose `forward` does (``modules=``). Methods of ``self`` that do not
+read it are called as they are (``methods=``). Statements that a flag, or None, kept from running may do anything. Where the
+break is in a function that gives no tensors, its call is what becomes the operator. A function, or a static method, of which
+only what costs little is left over, is marked as the operator itself, and its statements stay where they are. Statements that
+only write numbers into tensors made just before become an operator that changes these. The operator stands directly after the
+function, in its class, where the statements keep their place in a diff; else at the top of the file.
 
 Why it costs
 ------------
@@ -25,19 +28,21 @@ break inside a loop leaves the whole function to Python.
 Safety
 ------
 The same statements run in the same order on the same values. Uncompiled, and under autocast, the function is called as it is;
-so it is, with a graph break, for an argument of another type than a run showed, or for booleans and complex numbers that no run
-showed there (``flags=`` names those that a run showed), or where a flag that decides what the results look like has another value
-than in the run (``only=``). In a graph its results are in memory of their own; a result that looks
-otherwise than ``like=`` says is an error, never another value. The backward pass runs the statements again, with gradients; so
-do gradients of gradients. Which tensors have a gradient, and both sides of each condition, are compared. An operator
-without ``like=`` has no gradient: what is written must be made of sizes, constants, comparisons and whole numbers. A tensor that
-others may hold, and that is a leaf with a gradient or has elements which share memory, is filled uncompiled, with a graph break;
-compiled, it counts as changed also where no element was. CUDA graphs leave operators out.
+so it is, with a graph break, for an argument of another type than a run showed, or for booleans and complex numbers that no
+run showed there (``flags=`` names those that a run showed), or where a flag that decides what the results look like has
+another value than in the run (``only=``). In a graph its results are in memory of their own; a result that looks otherwise
+than ``like=`` says is an error, never another value. An operator with a module runs uncompiled, with a graph break, where the
+module has hooks, draws random numbers (dropout in training) or changes its statistics, and where a class overrides a method
+that is called. The backward pass runs the statements again, with gradients; so do gradients of gradients. Which tensors have
+a gradient, and both sides of each condition, are compared. An operator without ``like=`` has no gradient: what is written
+must be made of sizes, constants, comparisons and whole numbers. A tensor that others may hold, and that is a leaf with a
+gradient or has elements which share memory, is filled uncompiled, with a graph break; compiled, it counts as changed also
+where no element was. CUDA graphs leave operators out.
 
 When it is refused
 ------------------
-When no run shows what the results look like, when the statements say something, draw random numbers, change or store what others
-may hold, raise where a caller may catch it, read what may change outside of the function, call a module or what is not known to
+When no run shows what the results look like, when the statements say something, draw random numbers, change or store what
+others may hold, raise where a caller may catch it, read what may change outside of the function, call what is not known to
 compute only, or ask a tensor whether it has a gradient (also in its text); when a result depends on which tensor it is.
 """
 
@@ -52,8 +57,16 @@ from graphmend_lsp.mending.facts.effects import effect_of
 from graphmend_lsp.mending.facts.elsewhere import Elsewhere
 from graphmend_lsp.mending.facts.stored_before import stored_before
 from graphmend_lsp.mending.rule import SUPPORT, Request
-from graphmend_lsp.mending.rules.opaque import RULE, carried_examples, changed_examples, examples, sized_examples
+from graphmend_lsp.mending.rules.opaque import (
+    RULE,
+    called_examples,
+    carried_examples,
+    changed_examples,
+    examples,
+    sized_examples,
+)
 from graphmend_lsp.mending.rules.opaque.like import ANY_SIZE
+from graphmend_lsp.mending.rules.opaque.modules import MODULE
 from graphmend_lsp.mending.rules.opaque.region import Region, region_at, whole_at
 from graphmend_lsp.mending.rules.opaque.run import Run, lines_of, run_at
 from graphmend_lsp.mending.rules.opaque.whole import in_place
@@ -76,8 +89,9 @@ EXAMPLES = (
     *carried_examples.EXAMPLES,
     *changed_examples.EXAMPLES,
     *sized_examples.EXAMPLES,
+    *called_examples.EXAMPLES,
 )
-REFUSALS = (*examples.REFUSALS, *carried_examples.REFUSALS, *changed_examples.REFUSALS)
+REFUSALS = (*examples.REFUSALS, *carried_examples.REFUSALS, *changed_examples.REFUSALS, *called_examples.REFUSALS)
 _WRITES = frozenset({"GB0036", "GB0124", "GB0170", "GB0033", "GB0109", "GB7000"})
 _DOC = '"""Runs uncompiled, as one operator of the graph."""'
 
@@ -139,7 +153,8 @@ def _of_region(
     found = supported(source, source.tree, "operator", *(["any_size"] if is_open else []))
     if found is None:
         raise Refused(f"An operator with gradients needs the module `{SUPPORT}`, which the settings keep away.")
-    annotated = [f"{one.name}: {_spelled(one.annotation, torch)}" for one in region.takes]
+    bound = ["self"] if region.methods else []
+    annotated = [f"{one.name}: {_spelled(source, one.annotation, torch)}" for one in region.takes]
     results = [f"{torch}.Tensor"] * len(region.like)
     given = results[0] if len(results) == 1 else f"tuple[{', '.join(results)}]" if results else "None"
     spot = spot_for(source, function, region.first, region.last)
@@ -150,13 +165,15 @@ def _of_region(
         ending = [] if region.returns or not region.gives else [f"return {', '.join(region.gives)}"]
         lines = [
             *layout(mark, source.indent, limit),
-            *_short_signature(source, name, annotated, limit, given),
+            *_short_signature(source, name, [*bound, *annotated], limit, given),
             source.indent + _DOC,
             *(source.indent + line if line else "" for line in (*region.lines, *ending)),
         ]
-        call = f"{spot.called(name)}({', '.join(one.text for one in region.takes)})"
+        call = f"{spot.called(name)}({', '.join([*bound, *(one.text for one in region.takes)])})"
         call = f"return {call}" if region.returns else f"{', '.join(region.gives)} = {call}" if region.gives else call
-        change = [spot.edit(lines), edits.replace(source, region.first, region.last, [call])]
+        change = [
+            spot.edit(lines, takes_self=bool(bound)), edits.replace(source, region.first, region.last, [call]),
+        ]  # fmt: skip
     elif f"{torch}." not in mark:
         added = None
     first, last = source.span(region.first).start.line, source.span(region.last).end.line
@@ -176,7 +193,7 @@ def _of_region(
         cautions=_cautions(region),
         conditions=region.conditions,
         inductor=True,
-        region=Span(source.span(region.first).start, source.span(region.last).end),
+        regions=((source.path, Span(source.span(region.first).start, source.span(region.last).end)), *region.called),
     )
 
 
@@ -191,12 +208,16 @@ def _mark(region: Region, names: Mapping[str, str], torch: str) -> str:
     marked = f", flags={_tuple_of(flags)}" if flags else ""
     only = ", ".join(f"{_quoted([one])}: {value}" for one, value in region.only)
     marked += f", only={{{only}}}" if only else ""
+    marked += f", modules={_tuple_of(region.modules)}" if region.modules else ""
+    marked += f", methods={_tuple_of(region.methods)}" if region.methods else ""
     fills = f"{_quoted(region.fills)}, " if region.fills else ""
     return f"@{names['operator']}({fills}like=lambda{f' {parameters}' if parameters else ''}: {like}{marked})"
 
 
-def _spelled(annotation: str, torch: str) -> str:
+def _spelled(source: Source, annotation: str, torch: str) -> str:
     """An annotation, where the file names torch so."""
+    if annotation == MODULE:
+        return spell(source, MODULE, source.tree)[0]
     return annotation.replace("Tensor", f"{torch}.Tensor").replace("torch.d", f"{torch}.d")
 
 

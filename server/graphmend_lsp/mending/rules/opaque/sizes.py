@@ -9,7 +9,7 @@ from graphmend_lsp.mending.facts.bindings import KEEPERS
 from graphmend_lsp.mending.facts.effects import changed_by
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.seen import Seen
-from graphmend_lsp.mending.rules.opaque.callee import defined
+from graphmend_lsp.mending.rules.opaque.callee import called_here
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Source, assigned, loaded
 from graphmend_lsp.mending.syntax.walk import walk
@@ -51,7 +51,7 @@ def follows_data(source: Source, statements: Sequence[ast.stmt], depth: int = 0)
                 return one
             if name == "repeat_interleave" and _repeats_by_data(source, one):
                 return one
-            called = defined(source, name) if isinstance(one.func, ast.Name) and depth < _DEEP else None
+            called = called_here(source, one) if depth < _DEEP else None
             if called is not None and follows_data(source, called.body, depth + 1) is not None:
                 return one
         if isinstance(one, ast.expr) and _is_long_by_data(source, one):
@@ -168,7 +168,32 @@ def _in_counted_loop(source: Source, node: ast.AST, statements: Sequence[ast.stm
         if isinstance(one, ast.While):
             return True
         if isinstance(one, ast.For):
-            leaves = any(isinstance(each, (ast.Break, ast.Continue, ast.If)) for each in walk(one))
-            if leaves or _is_counted(source, one.iter):
+            leaves = any(isinstance(each, (ast.Break, ast.Continue, ast.Return)) for each in walk(one))
+            unlike = any(isinstance(each, ast.If) for each in walk(one)) and _puts(one.body, node) is None
+            if leaves or unlike or _is_counted(source, one.iter):
                 return True
     return False
+
+
+def _puts(block: Sequence[ast.stmt], node: ast.AST) -> int | None:
+    """How often statements append to the list that a call appends to, whatever their tests say; None where that may differ."""
+    called = node.func if isinstance(node, ast.Call) else None
+    if not (isinstance(called, ast.Attribute) and called.attr == "append" and isinstance(called.value, ast.Name)):
+        return None
+    number = 0
+    for one in block:
+        if isinstance(one, ast.If):
+            sides = _puts(one.body, node), _puts(one.orelse, node)
+            if None in sides or sides[0] != sides[1]:
+                return None
+            number += sides[0] or 0
+        else:
+            found = sum(_names_list(each, called.value.id) for each in walk(one))
+            if found and not isinstance(one, ast.Expr):
+                return None
+            number += found
+    return number
+
+
+def _names_list(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name

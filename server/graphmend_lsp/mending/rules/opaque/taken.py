@@ -12,6 +12,8 @@ from graphmend_lsp.mending.facts.operators import ATTRIBUTES, METHODS
 from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.lowering.outlined import Run
 from graphmend_lsp.mending.rules.opaque.always import reads_always
+from graphmend_lsp.mending.rules.opaque.methods import own_method
+from graphmend_lsp.mending.rules.opaque.modules import annotation_of_module
 from graphmend_lsp.mending.syntax.imports import is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, assigned, parameters
@@ -54,6 +56,8 @@ def annotation_of(source: Source, node: ast.expr) -> str | None:
         if fact.is_tensor:
             Seen(source).believe(node, "a tensor")
             return "Tensor"
+        if "module" in fact.kinds:
+            return annotation_of_module(source, node, fact)
         kind = _kind(fact)
         if kind is not None:
             Seen(source).believe(node, f"of type {kind}")
@@ -122,8 +126,10 @@ def _given(source: Source, node: ast.expr) -> ValueFact | None:
 
 
 def first_load(source: Source, run: Run, name: str) -> ast.expr:
-    """Where the statements first name a value."""
-    return next(one for one in _loads(source, run) if isinstance(one, ast.Name) and one.id == name)
+    """Where the statements first name a value; of a name that they never bind, where a run first saw it."""
+    named = [one for one in _loads(source, run) if isinstance(one, ast.Name) and one.id == name]
+    kept = all(isinstance(one.ctx, ast.Load) for one in named)
+    return next((one for one in named if kept and Seen(source).of(one) is not None), named[0])
 
 
 def _loads(source: Source, run: Run) -> Iterable[ast.expr]:
@@ -161,6 +167,9 @@ def taken(source: Source, run: Run) -> tuple[tuple[Handed, ...], dict[ast.AST, s
         if not (isinstance(one, ast.Name) and one.id in objects):
             continue
         attribute, annotation, is_called = _part_of(source, one)
+        if is_called and attribute is not None and (method := own_method(source, attribute)) is not None:
+            exchange[attribute] = f"{one.id}.{method.name}"
+            continue
         if (
             attribute is not None
             and isinstance(attribute.value, ast.Attribute)
@@ -220,9 +229,9 @@ def _part_of(source: Source, name: ast.Name) -> tuple[ast.Attribute | None, str 
     node, parent = name, source.parents.get(name)
     while isinstance(parent, ast.Attribute) and isinstance(parent.ctx, ast.Load):
         call = source.parents.get(parent)
-        if isinstance(call, ast.Call) and call.func is parent:
-            return first or parent, None, first is None
         annotation = annotation_of(source, parent)
+        if isinstance(call, ast.Call) and call.func is parent and annotation is None:
+            return first or parent, None, first is None
         if annotation is not None and (first is None or not _is_asked(source, None, node)):
             return parent, annotation, False
         first = first or parent
