@@ -330,6 +330,14 @@ def test_methods_are_called_in_an_operator_unless_a_class_overrides_one(
     assert (counter.frame_count == 1) is whole
 
 
+def test_a_method_that_one_object_has_in_place_of_its_class_s_is_called() -> None:
+    net, x, counter = Halving(), torch.randn(3, 4), CompileCounterWithBackend("eager")
+    compiled = torch.compile(net, backend=counter)
+    assert torch.equal(compiled(x), net(x)) and counter.frame_count == 1
+    net.half = lambda x: x / 4  # type: ignore[method-assign]
+    assert torch.equal(compiled(x), net(x)) and counter.frame_count > 1
+
+
 def test_an_operator_knows_of_an_object_its_class_alone() -> None:
     class Reading:
         kept = 2.0

@@ -594,6 +594,7 @@ def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = (), on
         made = _differentiable(_named(function), f"{taken}bool gradients) -> {given}", alone, alike)
         fixed = dict(only)
         own, asked = [tuple([f"{function.__module__}.{one}" for one in each]) for each in (modules, methods)]
+        short = [one.rpartition(".")[2] for one in methods]
         types_of = [one.split(" ") for one in taken[1:].split(", ")[: len(plain)]]
         kinds = [(at, kind, name in flags, fixed.get(name, ...)) for at, (kind, name) in zip(plain, types_of)]
         kinds += [(at, own if _is_module(said[names[at]]) else "", names[at] in flags, fixed.get(names[at], ...)) for at in nested]
@@ -611,7 +612,7 @@ def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = (), on
             for at, kind, flagged, value in kinds:
                 one = arguments[at]
                 if calling and not at:
-                    if not _has_methods(type(one), asked):
+                    if not _has_methods(type(one), asked) or not _keeps_methods(one, short):
                         return function(*arguments)
                     continue
                 if not _suits(one, kind, flagged) or (value is not ... and (one is not None if value is None else one != value)):
@@ -786,6 +787,12 @@ def _has_methods(kind: Any, methods: Any) -> bool:
 
 
 _has_methods._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
+
+def _keeps_methods(one: Any, names: Any) -> bool:
+    """Whether an object has the methods of its class, and none of its own in their place."""
+    found = [(getattr(one, name), getattr(type(one), name)) for name in names]
+    return all([getattr(own, "__func__", own) is shared for own, shared in found])
 
 
 def _full_name(one: Any) -> str:
