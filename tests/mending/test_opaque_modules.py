@@ -113,6 +113,12 @@ def _with_a_tensor() -> nn.Module:
     return layer
 
 
+def _with_a_method() -> nn.Module:
+    layer = Own()
+    layer.extra_repr = lambda: ""  # type: ignore[method-assign]
+    return layer
+
+
 @pytest.mark.parametrize(
     ("make", "training"),
     [
@@ -122,8 +128,17 @@ def _with_a_tensor() -> nn.Module:
         (lambda: nn.Sequential(nn.Linear(4, 4), Other()), False),
         (lambda: nn.BatchNorm1d(4), True),
         (_with_a_tensor, False),
+        (_with_a_method, False),
     ],
-    ids=["dropout", "a hook", "another class", "one in it", "statistics", "a tensor that is no buffer"],
+    ids=[
+        "dropout",
+        "a hook",
+        "another class",
+        "one in it",
+        "statistics",
+        "a tensor that is no buffer",
+        "a method of its own",
+    ],
 )
 def test_a_module_that_does_more_breaks_the_graph_as_before(make: Callable[[], nn.Module], training: bool) -> None:
     net, x = Net(make()).train(training), torch.randn(3, 4)

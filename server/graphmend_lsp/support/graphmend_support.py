@@ -859,9 +859,14 @@ def _only_computes(module: Any, modules: Any, training: bool) -> bool:
             return False
         if one.training and known and isinstance(getattr(one, "dropout", None), float) and one.dropout > 0:
             return False
-        if own and any([isinstance(each, torch.Tensor) for each in vars(one).values()]):
+        if own and any([isinstance(each, torch.Tensor) or _is_shadowed(one, at) for at, each in vars(one).items()]):
             return False
     return True
+
+
+def _is_shadowed(module: Any, name: str) -> bool:
+    """Whether a module has something of its own in the place of a method of its class."""
+    return isinstance(getattr(type(module), name, None), types.FunctionType)
 
 
 def _is_calm(module: Any) -> bool:
