@@ -51,6 +51,8 @@ def _call_of(text: Text, function: str) -> Span:
 def _fact(kind: str, *sizes: str) -> ValueFact:
     if kind == "module":
         return ValueFact(("module",), sizes)
+    if kind == "array":
+        return ValueFact(("other",), ("numpy.ndarray",))
     if kind.startswith("torch."):
         return ValueFact(("other",), (kind,))
     if kind in get_args(Kind) and {"True", "False"}.issuperset(sizes):

@@ -22,6 +22,7 @@ from graphmend_lsp.mending.rules.opaque.effects import Judge
 from graphmend_lsp.mending.rules.opaque.layouts import is_laid_out_anew
 from graphmend_lsp.mending.rules.opaque.methods import own_method
 from graphmend_lsp.mending.rules.opaque.modules import CALM, COMPUTING
+from graphmend_lsp.mending.rules.opaque.owned import Owned
 from graphmend_lsp.mending.rules.opaque.sizes import follows_data
 from graphmend_lsp.mending.rules.opaque.taken import Handed
 from graphmend_lsp.mending.syntax.source import Source, read
@@ -484,3 +485,39 @@ def test_what_is_of_its_type_in_every_call_is_never_none(annotation: str, test: 
     source, fn = _read(f"def fn(x):\n    {lines}\n    if {test}:\n        x = 1\n")
     (asked,) = [one.test for one in fn.body if isinstance(one, ast.If)]
     assert asks_none(source, asked, (Handed("x", annotation, "x"),), fn.body[:1]) is settled
+
+
+_FILLING = """\
+import numpy as np
+import torch
+
+
+def filled(grid, counts):
+    for i in range(len(counts)):
+        grid[i][0] = counts[i]
+    return {0}
+
+
+def fn(counts, others):
+    grid = {1}
+    grid = filled(grid, counts)
+    return torch.from_numpy(grid)
+"""
+
+
+@pytest.mark.parametrize(
+    ("gives", "made", "computes"),
+    [
+        ("grid", "np.zeros((4, 2))", True),
+        ("grid", "torch.zeros(4, 2).numpy()", True),
+        ("grid", "others", False),
+        ("counts", "np.zeros((4, 2))", False),
+    ],
+)
+def test_a_function_of_the_file_may_fill_an_array_that_the_statements_made(
+    gives: str, made: str, computes: bool
+) -> None:
+    source, fn = _read(_FILLING.format(gives, made), (("grid", "array"), ("counts", "array")))
+    assert Judge(source, fn, fn.body).only_computes() is computes
+    (call,) = [one for one in ast.walk(fn) if isinstance(one, ast.Call) and source.code(one).startswith("filled")]
+    assert Owned(source, fn, fn.body).is_own(call) is computes

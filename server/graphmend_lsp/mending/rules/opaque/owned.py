@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from graphmend_lsp.mending.facts.bindings import operator_called
 from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.seen import Seen
+from graphmend_lsp.mending.rules.opaque.callee import argument, called_here
 from graphmend_lsp.mending.rules.opaque.containers import makes_array, makes_container, value_of
+from graphmend_lsp.mending.rules.opaque.taken import is_array
 from graphmend_lsp.mending.syntax.endings import sets
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
-from graphmend_lsp.mending.syntax.source import Function, Source, loaded
+from graphmend_lsp.mending.syntax.source import Function, Source, assigned, loaded
 from graphmend_lsp.mending.syntax.walk import walk
 
 
@@ -32,7 +34,13 @@ class Owned:
     def is_array(self, name: ast.expr) -> bool:
         """Whether a name surely holds an array that the statements have made, whose parts are parts of its memory."""
         values = list(self._values(name.id)) if isinstance(name, ast.Name) else []
-        return bool(values) and all(one is not None and makes_array(self.source, one) for one in values)
+        if bool(values) and all(one is not None and makes_array(self.source, one) for one in values):
+            return True
+        fact = Seen(self.source).of(name) if values == [None] else None  # a parameter, never bound anew
+        if fact is None or not is_array(fact):
+            return False
+        Seen(self.source).believe(name, "a numpy array")
+        return True
 
     def is_container(self, name: ast.Name) -> bool:
         """Whether a name may hold a container that the statements have made, whose elements others may hold."""
@@ -129,6 +137,10 @@ class Owned:
             return self._is_part(value, seen)
         if not isinstance(value, ast.Call):
             return False
+        if dotted(self.source, value.func) == "torch.from_numpy" and len(value.args) == 1:
+            return self.is_own(value.args[0], seen)
+        if (called := called_here(self.source, value)) is not None:
+            return self._is_handed_back(value, called, seen)
         if isinstance(value.func, ast.Attribute) and dotted(self.source, value.func) is None:
             method = value.func.attr
             if method == "numpy":
@@ -139,6 +151,17 @@ class Owned:
         if made is None or not made.is_tensor or made.effect:
             return False
         return made.is_new or self._is_part(value, seen)
+
+    def _is_handed_back(self, call: ast.Call, made: ast.FunctionDef, seen: frozenset[str]) -> bool:
+        """Whether a function of the file gives back nothing but what it is given, where the statements have made that."""
+        given = [one.value for part in made.body for one in walk(part) if isinstance(one, ast.Return)]
+        names = [one.id for one in given if isinstance(one, ast.Name)]
+        kept = not any(name in assigned(one) for one in made.body for name in names)
+        handed = [argument(call, made, name) for name in names]
+        return (
+            bool(given) and len(names) == len(given) and kept
+            and all(one is not None and self.is_own(one, seen) for one in handed)
+        )  # fmt: skip
 
     def _is_part(self, value: ast.expr, seen: frozenset[str]) -> bool:
         """Whether a value is a view of a tensor that the statements have made: elements of a container are others' tensors."""
