@@ -15,6 +15,7 @@ from torch import nn
 from torch._dynamo.testing import CompileCounterWithBackend
 
 from graphmend_lsp.mending.rules.opaque.callee import called_here
+from graphmend_lsp.mending.rules.opaque.changing import refuse_changed
 from graphmend_lsp.mending.rules.opaque.containers import value_of
 from graphmend_lsp.mending.rules.opaque.dead import dead_in
 from graphmend_lsp.mending.rules.opaque.decided import asks_none
@@ -25,6 +26,7 @@ from graphmend_lsp.mending.rules.opaque.modules import CALM, COMPUTING
 from graphmend_lsp.mending.rules.opaque.owned import Owned
 from graphmend_lsp.mending.rules.opaque.sizes import follows_data
 from graphmend_lsp.mending.rules.opaque.taken import Handed
+from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source, read
 
 from .conftest import PATH, seen_in
@@ -213,7 +215,7 @@ class Part(nn.Module):
         return x * self.scale
 
     def counted(self, x):
-        self.scale += 1
+        self.seen = 1
         return x
 
 
@@ -521,3 +523,43 @@ def test_a_function_of_the_file_may_fill_an_array_that_the_statements_made(
     assert Judge(source, fn, fn.body).only_computes() is computes
     (call,) = [one for one in ast.walk(fn) if isinstance(one, ast.Call) and source.code(one).startswith("filled")]
     assert Owned(source, fn, fn.body).is_own(call) is computes
+
+
+@pytest.mark.parametrize(
+    ("more", "computes"),
+    [
+        ("", True),
+        ("def other(part):\n    part.scale = 3.0\n", False),
+        ("def other(part):\n    part.scale *= 2\n", False),
+        ("def other(part):\n    setattr(part, 'scale', 2)\n", False),
+        ("class Other:\n    def use(self):\n        self.scale = 2\n", True),
+        ("def other(part):\n    part.far = 3.0\n", True),
+    ],
+)
+def test_an_attribute_that_code_changes_is_read_too_early_in_an_operator(more: str, computes: bool) -> None:
+    text = _NET.format("return self.linear(x) * self.scale") + more
+    source, fn = _read(text, (("part", "module model.Part"), ("x", "float32 4")))
+    assert Judge(source, fn, fn.body).only_computes() is computes
+    elsewhere = Judge(source, fn, fn.body, sources={"/far.py": "net.part.scale = 2\n"})
+    assert not elsewhere.only_computes()
+
+
+@pytest.mark.parametrize(
+    ("line", "changed"),
+    [
+        ("self.part.eval()", True),
+        ("self.part.inner.p = 0.5", True),
+        ("self.part.stride = 2", True),
+        ("self.parted.stride = 2", False),
+        ("self.other.eval()", False),
+        ("x = self.part(x)", False),
+    ],
+)
+def test_a_module_that_the_function_changes_is_refused(line: str, changed: bool) -> None:
+    source, fn = _read(f"def fn(self, x):\n    {line}\n    return self.part(x)\n")
+    try:
+        refuse_changed(source, fn, ["self.part"])
+    except Refused as why:
+        assert changed and "changes a module" in str(why)
+    else:
+        assert not changed

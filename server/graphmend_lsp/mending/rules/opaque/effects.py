@@ -15,6 +15,7 @@ from graphmend_lsp.mending.facts.purity import hazards
 from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.rules.opaque import allowed
 from graphmend_lsp.mending.rules.opaque.callee import argument, callee_of, default, defined, is_class, is_constant
+from graphmend_lsp.mending.rules.opaque.changing import changing
 from graphmend_lsp.mending.rules.opaque.decided import deciding
 from graphmend_lsp.mending.rules.opaque.filled import OTHER_SHAPE
 from graphmend_lsp.mending.rules.opaque.modules import (
@@ -325,7 +326,7 @@ class Judge:
             self.source, method, method.body, self.depth + 1, self.sources, raises=self.raises, tests=self.tests,
             modules=self.modules, called=self.called, home=home,
         )  # fmt: skip
-        if not inner.only_computes():
+        if not inner.only_computes() or changing(self.source, home, method, self.sources):
             return False
         self.tests.extend((self.source.path, self.source.span(one)) for one in deciding(self.source, method.body))
         self.called.append((self.source.path, self.source.span(method)))

@@ -16,6 +16,7 @@ from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.lowering.outlined import Run, unresumed
 from graphmend_lsp.mending.rules.opaque.carried import carried, changed, overlapping
+from graphmend_lsp.mending.rules.opaque.changing import refuse_changed
 from graphmend_lsp.mending.rules.opaque.dead import Dead, dead_in
 from graphmend_lsp.mending.rules.opaque.decided import asks_none, conditions, deciding, fixing, refuse_deciding
 from graphmend_lsp.mending.rules.opaque.effects import Judge
@@ -212,6 +213,7 @@ def _region_of(source: Source, place: Site, judged: _Judged) -> Region:
     run, inside, filled, fills = judged.run, judged.inside, judged.filled, judged.fills
     assert function is not None
     takes, exchange = taken(source, run)
+    refuse_changed(source, function, [one.text for one in takes if one.annotation == MODULE])
     for one in takes:
         if one.name in (*filled, *fills) and one.annotation != "Tensor":
             raise Refused(f"`{one.name}` is not known to be a tensor, which is what an operator fills.")

@@ -43,7 +43,8 @@ When it is refused
 ------------------
 When no run shows what the results look like, when the statements say something, draw random numbers, change or store what
 others may hold, raise where a caller may catch it, read what may change outside of the function, call what is not known to
-compute only, or ask a tensor whether it has a gradient (also in its text); when a result depends on which tensor it is.
+compute only, run a module that code changes which may be compiled (its mode, an attribute), or ask a tensor whether it has a
+gradient (also in its text); when a result depends on which tensor it is.
 """
 
 from __future__ import annotations
