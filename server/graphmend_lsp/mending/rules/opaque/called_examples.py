@@ -69,7 +69,7 @@ def fn(x):
 
 calls = [(torch.randn(3, 4),), (torch.zeros(3, 4),)]
 """,
-        gb_id="GB7000",
+        gb_id="GB0170",
         assumes=("result-shapes", "dtype"),
         seen=(
             ("x", "float32 3 4"),
@@ -169,7 +169,7 @@ def fn(x):
 
 calls = [(torch.tensor([[1.0, 2, 3, 4], [-1, -2, 0, 1]]),)]
 """,
-        gb_id="GB7000",
+        gb_id="GB0170",
         assumes=("result-shapes", "dtype"),
         seen=(
             ("x", "float32 2 4"),
