@@ -534,14 +534,25 @@ def test_a_function_of_the_file_may_fill_an_array_that_the_statements_made(
         ("def other(part):\n    setattr(part, 'scale', 2)\n", False),
         ("class Other:\n    def use(self):\n        self.scale = 2\n", True),
         ("def other(part):\n    part.far = 3.0\n", True),
+        ("def other(part):\n    part.scale.append(1)\n", False),
+        ("def other(part):\n    part.scale[0] = 1\n", False),
+        ("def other(part):\n    return part.scale[0]\n", True),
     ],
 )
 def test_an_attribute_that_code_changes_is_read_too_early_in_an_operator(more: str, computes: bool) -> None:
     text = _NET.format("return self.linear(x) * self.scale") + more
     source, fn = _read(text, (("part", "module model.Part"), ("x", "float32 4")))
     assert Judge(source, fn, fn.body).only_computes() is computes
-    elsewhere = Judge(source, fn, fn.body, sources={"/far.py": "net.part.scale = 2\n"})
-    assert not elsewhere.only_computes()
+    for far in ("net.part.scale = 2\n", "net.part.scale[0] = 2\n", "net.part.scale.append(2)\n"):
+        assert not Judge(source, fn, fn.body, sources={"/far.py": far}).only_computes()
+
+
+def test_an_attribute_that_the_class_computes_is_not_read_in_an_operator() -> None:
+    text = _NET.format("return self.linear(x) * self.twice").replace(
+        "    def helped", "    @property\n    def twice(self):\n        return 2\n\n    def helped"
+    )
+    source, fn = _read(text, (("part", "module model.Part"), ("x", "float32 4")))
+    assert not Judge(source, fn, fn.body).only_computes()
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,7 @@ class TimeLimit:
     """Seconds from its making on; None: no limit but the `patience`, which `wait` sets.
 
     `over` says whether the time is; `stopped` whether something was cancelled, or not begun, be it for its share of the time.
-    `verified` asks whether a mend is verified; `ended`
-    is what a mend that is not tried for the patience ends with.
+    `verified` asks whether a mend is verified; `ended` is what a mend that is not tried for the patience ends with.
     """
 
     def __init__(self, seconds: float | None) -> None:

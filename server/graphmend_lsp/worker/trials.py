@@ -139,7 +139,7 @@ class Trial:
     call ran, by number. `disordered`: what compiled code may do in front of a check that stands before it (`order`). `left`
     are the calls behind one that made a kernel fail, for another process to make. `compiled` counts graphs over all calls.
     `unsteady` are paths in the state that another run of the same program left otherwise. `lowered`: the backend may take
-    operators apart that were in no graph before, and round otherwise than they do.
+    operators apart that were in no graph before, and round otherwise than they do. `operators`: the program has such operators.
     """
 
     way: Way
