@@ -12,10 +12,12 @@ from typing import Any
 
 import pytest
 
+from graphmend_lsp.worker import preload
 from tests.worker.worker_pipes import Worker, analyse_params
 
 pytestmark = pytest.mark.slow
 
+CORES = len(os.sched_getaffinity(0))
 PARTS = 24  # modules of the package: enough to be worth it
 MARK = "import os\nopen(os.environ['MARKS'], 'a').write('imported\\n')\n"
 MODEL = "import torch, heavy\n\ndef f(x):\n    return x + heavy.ONE\n\ndef graphmend_entry():\n    return f, (torch.ones(4),)\n"
@@ -24,14 +26,14 @@ MODEL = "import torch, heavy\n\ndef f(x):\n    return x + heavy.ONE\n\ndef graph
 class Place:
     """A worker whose installed packages are a folder of the test's, with a package `heavy`; it notes its imports."""
 
-    def __init__(self, folder: Path, more: str = "", env: dict[str, str] | None = None) -> None:
+    def __init__(self, folder: Path, more: str = "", parts: int = PARTS) -> None:
         self.installed = folder / "site-packages"
         self.heavy = self.installed / "heavy"
         self.heavy.mkdir(parents=True)
-        for number in range(PARTS):
+        for number in range(parts):
             (self.heavy / f"part{number}.py").write_text(f"VALUE = {number}\n")
-        parts = "".join(f"from heavy import part{number}\n" for number in range(PARTS))
-        (self.heavy / "__init__.py").write_text(f"{MARK}{parts}ONE = 1\n{more}")
+        own = "".join(f"from heavy import part{number}\n" for number in range(parts))
+        (self.heavy / "__init__.py").write_text(f"{MARK}{own}ONE = 1\n{more}")
         self.marks = folder / "marks"
         self.marks.write_text("")
         self.project = folder / "project"
@@ -41,7 +43,7 @@ class Place:
         self.temporary = folder / "temporary"
         self.temporary.mkdir()
         names = {"PYTHONPATH": self.installed, "MARKS": self.marks, "TMPDIR": self.temporary}
-        self.worker = Worker({**{name: str(value) for name, value in names.items()}, **(env or {})})
+        self.worker = Worker({name: str(value) for name, value in names.items()})
 
     def run(self, **options: Any) -> dict[str, Any]:
         return self.worker.analyse(self.model, **{"roots": (str(self.project),), **options})
@@ -85,6 +87,44 @@ def test_a_proof_finds_it_imported_too(place: Place) -> None:
     verdict = place.worker.result(place.worker.send("verify", params))
     assert verdict["candidates"][0]["outputs"] == "bit-equal"
     assert place.imports() == first
+
+
+def test_a_proof_waits_until_packages_that_take_long_are_imported(tmp_path: Path) -> None:
+    """The first proof begins right behind the first run; each of its programs would import them again."""
+    place = Place(tmp_path, "import time\ntime.sleep(1.2)\n", parts=120)
+    try:
+        assert place.run()["failure"] is None
+        candidate = {"id": "0", "texts": {str(place.model): MODEL.replace("x + heavy.ONE", "heavy.ONE + x")}}
+        params = {
+            **analyse_params(place.model, roots=(str(place.project),)),
+            "candidates": [{**candidate, "conditions": [], "changed": {}}],
+        }
+        verdict = place.worker.result(place.worker.send("verify", params))
+        assert verdict["candidates"][0]["outputs"] == "bit-equal"
+        assert place.imports() == 2  # by the run and by the process that keeps it
+    finally:
+        assert place.worker.close() == 0
+
+
+def test_what_does_not_need_an_edited_module_stays_imported(place: Place) -> None:
+    """A package that imports the edited one is run anew with it, and nothing else is."""
+    (place.installed / "middle").mkdir()
+    (place.installed / "middle" / "__init__.py").write_text(f"{MARK}import middle.inner\n")
+    (place.installed / "middle" / "inner.py").write_text(f"{MARK}import base, edited\n")
+    (place.installed / "edited.py").write_text(f"{MARK}ONE = 1\n")
+    (place.installed / "base.py").write_text("import heavy\nSEEN = 0\n")
+    text = MODEL.replace("import torch, heavy", "import torch, middle, edited, heavy").replace(
+        "heavy.ONE", "edited.ONE"
+    )
+    place.model.write_text(text)
+    other = {str(place.installed / "edited.py"): f"{MARK}ONE = 41\n"}
+    for _ in range(2):
+        assert place.run(texts=other)["failure"] is None
+    until(lambda: len(place.worker.children()) == 1)
+    time.sleep(0.5)
+    before = place.imports()
+    assert place.run(texts=other)["failure"] is None
+    assert place.imports() == before + 3  # middle, what it has inside, and the edited one; not heavy
 
 
 def edit(path: Path, old: str, new: str) -> None:
@@ -205,3 +245,12 @@ def until(condition: Callable[[], bool], seconds: float = 30) -> None:
     while not condition():
         assert time.monotonic() < end, "it did not come to be"
         time.sleep(0.02)
+
+
+@pytest.mark.parametrize(
+    ("now", "same"),
+    [((1, 1), True), ((CORES, 2), True), ((CORES + 1, 2), False), ((2, 1), False), ((0, 2), False)],
+)
+def test_the_threads_of_an_openblas_that_is_loaded_are_no_obstacle(now: tuple[int, int], same: bool) -> None:
+    """As many as it starts, and only where one was loaded; (threads that Python does not know, OpenBLAS libraries)."""
+    assert preload.is_as_before(preload.THREADS, now, (1, 1)) is same

@@ -25,7 +25,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 from .limits import adopt_orphans, die_with_parent
@@ -37,6 +37,8 @@ SIGNED = re.compile(rb"^.*\bimport\s*\([^)]*\)|^.*(?:import|environ|putenv|chdir
 SUPPORT = b"graphmend_support import"
 ADOPTION = 2.0  # seconds
 SIZE = struct.Struct("!Q")
+THREADS = "the threads of libraries"
+_BLAS = re.compile(rb"/[^/\n]*openblas[^/\n]*$", re.MULTILINE)
 _SIGNALS = ("SigBlk", "SigIgn", "SigCgt")
 _TORCH = ("TORCHINDUCTOR_", "TRITON_")
 
@@ -65,7 +67,7 @@ class Preloaded:
 def live_on(order: Order, folder: str, control: int, worker: int, post: Post) -> None:
     """Import what is ordered, tell what came of it, and fork runs as they are asked for until `control` ends.
 
-    Posts ``("hold", name, why)`` and returns when a module must be left out; ``("ready", asked, stamps)`` when all are
+    Posts ``("hold", {name: why})`` and returns when modules must be left out; ``("ready", asked, stamps)`` when all are
     there: the top-level names that were looked for, and of each file when it was changed and how long it is.
     """
     tempfile.tempdir = folder
@@ -75,9 +77,9 @@ def live_on(order: Order, folder: str, control: int, worker: int, post: Post) ->
     watch = Watch(folder)
     watch.install()
     gate = Gate(order)
-    problem = bring_in(order, gate)
-    if problem is not None:
-        post(("hold", *problem))
+    obstacles = bring_in(order, gate)
+    if obstacles:
+        post(("hold", obstacles))
         return
     watch.settle()
     post(("ready", sorted(gate.asked), stamps_of(set(sys.modules) - before)))
@@ -92,19 +94,23 @@ def live_on(order: Order, folder: str, control: int, worker: int, post: Post) ->
 
 
 class Gate(importlib.abc.MetaPathFinder):
-    """Lets modules of installed packages, of Python and of torch in; anything else raises `HeldBackError`."""
+    """Lets modules of installed packages, of Python and of torch in; anything else raises `HeldBackError`.
+
+    `interrupted` are the modules whose code was running when one was refused: they need it, so they cannot come either.
+    """
 
     def __init__(self, order: Order) -> None:
         self.asked: set[str] = set()
-        self.refused = False
-        self._order = order
+        self.interrupted: set[str] = set()
+        self.without = set(order.without)
+        self._held = order.held
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         """The spec that the other finders give."""
         self.asked.add(fullname.partition(".")[0])
-        if fullname in self._order.without:
+        if fullname in self.without:
             self._refuse(fullname)
         for finder in sys.meta_path:
             if finder is not self and (find := getattr(finder, "find_spec", None)) is not None:
@@ -118,41 +124,60 @@ class Gate(importlib.abc.MetaPathFinder):
     def _may_come(self, place: str) -> bool:
         kind = kind_of(place)
         if kind == "code":
-            return is_installed(place) and canonical(place) not in self._order.held
+            return is_installed(place) and canonical(place) not in self._held
         return kind != "worker"
 
     def _refuse(self, fullname: str) -> None:
-        self.refused = True
+        frame: FrameType | None = sys._getframe()
+        while frame is not None:
+            if frame.f_code.co_name == "<module>" and (name := frame.f_globals.get("__name__")) in sys.modules:
+                self.interrupted.add(name)
+            frame = frame.f_back
+        self.interrupted.discard("__main__")
         raise HeldBackError(fullname)
 
 
-def bring_in(order: Order, gate: Gate) -> tuple[str, str] | None:
-    """Import all; None when that has left nothing behind but modules, else the module that did, and what."""
+def bring_in(order: Order, gate: Gate) -> dict[str, str]:
+    """Import all. What must be left out, and why: empty when all that this has left behind are modules.
+
+    It goes on behind the first obstacle, in a process that is of no use then, so that the next one leaves all of them out.
+    """
     before = set(sys.modules)
+    obstacles: dict[str, str] = {}
     sys.meta_path.insert(0, gate)
     try:
         with _compiling_told() as compiled:
             state = _state()
             for name in order.names:
-                if name in sys.modules or name in order.without:
+                if name in sys.modules or not gate.without.isdisjoint(with_parents(name)):
                     continue
+                why = ""
                 try:
                     importlib.import_module(name)
-                except HeldBackError as error:
-                    if str(error) != name:
-                        return name, "it needs a package that is not loaded yet"
-                    gate.refused = False  # refused before it began; nothing is left of it
-                    continue
+                except HeldBackError:
+                    pass  # the gate has noted which modules had begun; none means that nothing is left of it
                 except BaseException as error:
-                    return name, f"it cannot be imported by itself: {type(error).__name__}: {error}"
-                if gate.refused:
-                    return name, "it continues without a package that is not loaded yet"
-                changed = [what for what, value in _state().items() if value != state[what]]
+                    why = f"it cannot be imported by itself: {type(error).__name__}: {error}"
+                after = _state()
+                changed = [what for what, value in after.items() if not is_as_before(what, value, state[what])]
                 if changed or compiled:
-                    return name, f"it changes {' and '.join([*changed, *compiled])}"
-            return _keeper_of_compile(before)
+                    why = f"it changes {' and '.join([*changed, *compiled])}"
+                state = after
+                compiled.clear()
+                found = {**dict.fromkeys(gate.interrupted, "it needs a module that is not loaded yet")}
+                found |= {name: why} if why else {}
+                obstacles |= found
+                gate.without |= found.keys()
+                gate.interrupted.clear()
+            return obstacles or _keepers_of_compile(before)
     finally:
         sys.meta_path.remove(gate)
+
+
+def with_parents(name: str) -> list[str]:
+    """The module's name and those of the packages that it is in."""
+    parts = name.split(".")
+    return [".".join(parts[:length]) for length in range(1, len(parts) + 1)]
 
 
 class Learner:
@@ -160,11 +185,18 @@ class Learner:
 
     def __init__(self, before: Iterable[str]) -> None:
         self._before = frozenset(before)
+        self._begun, self._seconds = time.monotonic(), 0.0
         self._environment, self._cwd, self._path = _environment(), os.getcwd(), list(sys.path)
 
-    def told(self, texts: Mapping[str, str]) -> tuple[list[str], dict[str, int], list[str]] | None:
+    def at(self, stage: str) -> None:
+        """The run is at this stage now; the program is loaded before the first call."""
+        if stage == "call" and not self._seconds:
+            self._seconds = time.monotonic() - self._begun
+
+    def told(self, texts: Mapping[str, str]) -> tuple[list[str], dict[str, int], list[str], float] | None:
         """The installed modules in the order of their import; of the user's own files what they say of imports
-        (`signature`; `texts` are the unsaved ones); the folders that were put on sys.path.
+        (`signature`; `texts` are the unsaved ones); the folders that were put on sys.path; how many seconds it took to
+        import and build the program.
 
         None when the program changed what modules may see while they are imported.
         """
@@ -184,7 +216,7 @@ class Learner:
                 files[file] = signature(texts[file].encode("utf-8", "surrogatepass") if file in texts else read(file))
             if is_installed(file):
                 names.append(name)
-        return names, files, [folder for folder in sys.path if folder not in self._path]
+        return names, files, [folder for folder in sys.path if folder not in self._path], self._seconds
 
 
 def signature(text: bytes) -> int:
@@ -290,7 +322,8 @@ def _state() -> dict[str, object]:
     """What importing a module should leave as it is."""
     torch: Any = sys.modules.get("torch")
     return {
-        "the threads": (len(os.listdir("/proc/self/task")), threading.active_count()),
+        "Python's threads": threading.active_count(),
+        THREADS: (len(os.listdir("/proc/self/task")) - threading.active_count(), len(_blas_libraries())),
         "the processes": _children(),
         "the open files": sorted(os.listdir("/proc/self/fd")),
         "the signal handlers": [_signals(), *map(signal.getsignal, signal.valid_signals())],
@@ -301,6 +334,21 @@ def _state() -> dict[str, object]:
         "the default dtype": torch.get_default_dtype() if torch is not None else None,
         "garbage collection": gc.isenabled(),
     }
+
+
+def is_as_before(what: str, now: Any, before: Any) -> bool:
+    """Whether nothing changed that a fork would lose. OpenBLAS starts its threads when it is loaded, ends them before a
+    fork and starts them anew when they are needed; so do the numpy and scipy that a plain run imports itself.
+    """
+    if what != THREADS or now == before:
+        return bool(now == before)
+    more, libraries = now[0] - before[0], now[1] - before[1]
+    return bool(0 <= more <= libraries * (len(os.sched_getaffinity(0)) - 1))
+
+
+def _blas_libraries() -> set[bytes]:
+    """The files of OpenBLAS that are loaded."""
+    return set(_BLAS.findall(read("/proc/self/maps")))
 
 
 def _environment() -> dict[str, str]:
@@ -342,16 +390,17 @@ def _compiling_told() -> Iterator[list[str]]:
         torch.compile, torch._dynamo.optimize = originals
 
 
-def _keeper_of_compile(before: set[str]) -> tuple[str, str] | None:
-    """The first module that keeps torch.compile under a name of its own: a run's replacement would not reach it."""
+def _keepers_of_compile(before: set[str]) -> dict[str, str]:
+    """The modules that keep torch.compile under a name of their own: a run's replacement would not reach it."""
     import torch
     import torch._dynamo
 
     theirs = {id(torch.compile), id(torch._dynamo.optimize)}
-    for name, module in list(sys.modules.items()):
-        if name not in before and any(id(value) in theirs for value in list(getattr(module, "__dict__", {}).values())):
-            return name, "it keeps torch.compile under a name of its own"
-    return None
+    return {
+        name: "it keeps torch.compile under a name of its own"
+        for name, module in list(sys.modules.items())
+        if name not in before and any(id(value) in theirs for value in list(getattr(module, "__dict__", {}).values()))
+    }
 
 
 def _places(spec: importlib.machinery.ModuleSpec) -> list[str]:

@@ -23,30 +23,33 @@ from .isolate import Child
 from .limits import adopt_orphans, free_mb, resident_mb
 from .own_folder import new_folder
 from .places import canonical, is_installed
-from .preload import Order, live_on, read, send, signature, stamp
+from .preload import Order, live_on, read, send, signature, stamp, with_parents
 from .processes import Job, Started, can_fork, started
 from .program import module_name
 from .wire import Limits
 
 AT_MOST = 2  # processes
-ATTEMPTS = 8  # at one set of modules, each without what the last one said must be left out
+ATTEMPTS = 8  # at one set of modules, each without what the last ones said must be left out
 WORTH = 20  # modules; fewer are imported in no time
 SECONDS = 120.0  # to import them all
 ANSWER = 3.0  # seconds within which a run must be forked
 MEMORY_MB, SPARE_MB = 4096, 1024  # that such a process may take; that the machine must have free to start one
 FORGET = 64  # programs that are remembered
+LONG, MANY = 1.0, 100  # seconds and modules; a proof, which loads the program often, waits until so much is imported
+WAITED = 3  # attempts that it waits for
 
 Key = tuple[object, ...]
 
 
 @dataclass(frozen=True)
 class Learned:
-    """What a run of a program told: the installed modules it imported, what its own files say of imports, and the
-    folders that it put on sys.path."""
+    """What a run of a program told: the installed modules it imported, what its own files say of imports, the folders
+    that it put on sys.path, and the seconds that it took to import and build it."""
 
     names: tuple[str, ...]
     files: Mapping[str, int]
     folders: tuple[str, ...]
+    seconds: float
 
 
 @dataclass
@@ -60,7 +63,7 @@ class Grown:
     child: Child[None]
     asked: frozenset[str] | None = None
     stamps: dict[str, tuple[int, int]] = field(default_factory=dict)
-    problem: tuple[str, str] | None = None
+    obstacles: dict[str, str] = field(default_factory=dict)
     used: float = field(default_factory=time.monotonic)
 
     def start(self, job: Job) -> Started:
@@ -143,6 +146,15 @@ class Preloads:
         self._wish = order
         return None
 
+    def awaits(self, params: Mapping[str, Any]) -> bool:
+        """Whether it is quicker to run this once a process that `pick` asked for, or that is under way, is ready."""
+        learned = self._learned.get(_key(params))
+        if learned is None or learned.seconds < LONG or len(learned.names) < MANY:
+            return False
+        order = _order(learned, _texts(params))
+        under_way = any(grown.wanted == order and grown.asked is None for grown in self._grown)
+        return under_way and self._attempts.get(order, 0) <= WAITED
+
     def learn(self, params: Mapping[str, Any], told: object) -> None:
         """Take what a run told of its imports (`preload.Learner.told`), or None when it cannot be run warm.
 
@@ -167,7 +179,7 @@ class Preloads:
         """
         before = list(self._grown)
         for grown in before:
-            if grown.problem is not None or grown.child.outcome is not None:
+            if grown.obstacles or grown.child.outcome is not None:
                 self._failed(grown)
         wish, self._wish = self._wish, None
         if wish is not None and all(grown.wanted != wish for grown in self._grown):
@@ -177,7 +189,9 @@ class Preloads:
     def _try(self, wish: Order) -> None:
         attempts = self._attempts.get(wish, 0)
         free = free_mb()
-        if attempts >= ATTEMPTS or (free is not None and free < SPARE_MB):
+        without = self._without.get(wish, frozenset())
+        left = sum(without.isdisjoint(with_parents(name)) for name in wish.names)
+        if attempts >= ATTEMPTS or left < WORTH or (free is not None and free < SPARE_MB):
             return
         if len(self._attempts) > FORGET:
             self._attempts.clear()
@@ -219,11 +233,11 @@ class Preloads:
         self._grown += grown
 
     def _failed(self, grown: Grown) -> None:
-        """It ended, or cannot be used: another one is tried without the module that is in the way."""
-        if grown.problem is not None:
-            name, why = grown.problem
-            print(f"graphmend worker: {name} does not stay imported: {why}", file=sys.stderr)
-            self._without[grown.wanted] = grown.order.without | {name}
+        """It ended, or cannot be used: another one is tried without the modules that are in the way."""
+        if grown.obstacles:
+            for name, why in grown.obstacles.items():
+                print(f"graphmend worker: {name} does not stay imported: {why}", file=sys.stderr)
+            self._without[grown.wanted] = grown.order.without | grown.obstacles.keys()
             self._wish = self._wish or grown.wanted
         elif grown.asked is None:
             said = grown.child.outcome.failure["message"] if grown.child.outcome and grown.child.outcome.failure else ""
@@ -237,20 +251,20 @@ class Preloads:
 
 
 def _heard(grown: Grown, value: Any) -> None:
-    if isinstance(value, tuple) and len(value) == 3 and value[0] == "hold":
-        grown.problem = (str(value[1]), str(value[2]))
+    if isinstance(value, tuple) and len(value) == 2 and value[0] == "hold":
+        grown.obstacles = {str(name): str(why) for name, why in dict(value[1]).items()}
     elif isinstance(value, tuple) and len(value) == 3 and value[0] == "ready":
         grown.asked, grown.stamps = frozenset(value[1]), dict(value[2])
         grown.child.rest()
 
 
 def _learned(told: object) -> Learned | None:
-    if not isinstance(told, tuple) or len(told) != 3:
+    if not isinstance(told, tuple) or len(told) != 4:
         return None
-    names, files, folders = told
+    names, files, folders, seconds = told
     if not isinstance(names, list) or not isinstance(files, dict) or not isinstance(folders, list):
         return None
-    return Learned(tuple(names), dict(files), tuple(folders))
+    return Learned(tuple(names), dict(files), tuple(folders), float(seconds))
 
 
 def _order(learned: Learned, texts: Mapping[str, list[str]]) -> Order:

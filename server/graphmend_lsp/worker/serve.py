@@ -61,7 +61,8 @@ class Running:
 class Server:
     """The requests at hand. `say` writes one message; `refusal` says why no request can be carried out, if so.
 
-    Requests in `cold` are run from this process: from one with packages imported they did not fare as they should.
+    Requests in `cold` are run from this process: from one with packages imported they did not fare as they should. Those in
+    `held` wait, or have waited, for such a process.
     `compiled` is the folder of what was compiled for them, once there is one.
     In `ending` are processes of cancelled ones, killed but not yet gone, with their folders.
     """
@@ -74,6 +75,7 @@ class Server:
     preloads: Preloads
     spare: Spare | None = None
     cold: set[int] = field(default_factory=set)
+    held: set[int] = field(default_factory=set)
     waiting: deque[tuple[int, str, dict[str, Any]]] = field(default_factory=deque)
     running: dict[int, Running] = field(default_factory=dict)
     ending: list[tuple[Process, str]] = field(default_factory=list)
@@ -132,12 +134,17 @@ class Server:
 
     def start(self) -> None:
         """Give waiting requests a child each, as many as may run side by side."""
-        while self.waiting and len(self.running) < self.at_once:
-            number, method, params = self.waiting.popleft()
+        for request in list(self.waiting):
+            if len(self.running) >= self.at_once:
+                return
+            number, method, params = request
+            grown = None if number in self.cold else self.preloads.pick(params)
+            if grown is None and method == "verify" and number not in self.cold and self.waits(number, params):
+                continue
+            self.waiting.remove(request)
             self.analyses += method == "analyse"
             if method == "verify":
                 self.warm_now()
-            grown = None if number in self.cold else self.preloads.pick(params)
             plain = grown is None and number not in self.cold
             spare = self.spare if plain and self.spare is not None and self.spare.is_ready() else None
             ready = grown or spare
@@ -165,6 +172,21 @@ class Server:
                 if grown is not None:
                     self.preloads.drop(grown)
                 self.run_cold(number)
+
+    def waits(self, number: int, params: dict[str, Any]) -> bool:
+        """Whether a proof waits until a process has the program's packages imported; each of its programs imports them."""
+        self.grow()
+        if not self.preloads.awaits(params):
+            return False
+        if number not in self.held:
+            self.held.add(number)
+            self.say({"id": number, "progress": {"message": "importing the program's packages once"}})
+        return True
+
+    def grow(self) -> None:
+        """Start the process with packages imported that is wanted next."""
+        if self.preloads.grow():
+            self.reap()
 
     def compiled_for(self, method: str, params: dict[str, Any]) -> str:
         """The folder of compiled code for a request that compiles some; empty for others."""
@@ -250,8 +272,9 @@ class Server:
                 self.preloads.learn(request.params, *request.imported)
             self.forget(number)
             self.cold.discard(number)
-        if not self.waiting and len(self.running) < self.at_once and self.preloads.grow():
-            self.reap()
+            self.held.discard(number)
+        if not self.waiting and len(self.running) < self.at_once:
+            self.grow()
 
     def is_doubtful(self, request: Running, result: Any) -> bool:
         """Whether a run whose packages were imported before may have failed because of that, or has changed what they see."""

@@ -22,7 +22,7 @@ from .loaded import Watch, loaded_of
 from .preload import Learner, Preloaded
 from .processes import TEMPORARY, Post, can_fork
 from .texts import install_sources
-from .wire import PROTOCOL, AnalyseParams, Hello, MeasureParams, VerifyParams
+from .wire import PROTOCOL, AnalyseParams, FailureStage, Hello, MeasureParams, VerifyParams
 
 OLDEST = (2, 9)
 NO_TORCH = "{} has no torch{}."
@@ -61,7 +61,11 @@ def carry_out(
     if method == "analyse":
         from .analyse import analyse
 
-        result = analyse(cast(AnalyseParams, params), post.stage, post)
+        def stage(name: FailureStage) -> None:
+            learner.at(name)
+            post.stage(name)
+
+        result = analyse(cast(AnalyseParams, params), stage, post)
         result["needs"] = watch.needs(standing=standing)
         earlier = result["needs"]["before"]
         result["loaded"] = [*(loaded_of(earlier) if earlier else []), *loaded_of(result["needs"])]
