@@ -158,6 +158,40 @@ def test_a_check_that_no_call_fails_is_made_to_fail(worker: Worker, tmp_path: Pa
         assert any(words in each for each in said), one["differences"]
 
 
+BRANCH = ("y = x * 3", "if counts.max() > 100:", "    y = y - y.mean()", "return y")
+SIDES: dict[str, tuple[tuple[str, ...], bool, bool | None]] = {  # the mended body, whether it has operators, the value
+    "the same statements": (("y = 3 * x", *BRANCH[1:]), True, True),
+    "others": (("y = 3 * x", BRANCH[1], "    y = y - y.max()", BRANCH[3]), True, None),
+    "the same, which raise": (("y = 3 * x", BRANCH[1], "    y = y.view(7)", BRANCH[3]), True, None),
+    "no operator": (("y = 3 * x", *BRANCH[1:]), False, None),
+    "a condition of another text": (("y = 3 * x", "if 100 < counts.max():", *BRANCH[2:]), True, None),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("body", "lowered", "taken"), SIDES.values(), ids=SIDES)
+def test_a_side_that_no_call_takes_is_taken_in_both(
+    worker: Worker, tmp_path: Path, body: tuple[str, ...], lowered: bool, taken: bool | None
+) -> None:
+    """An operator runs the statements as they were: it is asked whether they give what the operator said of its results."""
+    before = (*BRANCH[:2], body[2], BRANCH[3]) if "view" in body[2] else BRANCH
+    texts = [HEAD + MODULE.format(body="".join(f"        {line}\n" for line in lines)) for lines in (before, body)]
+    (tmp_path / "graphmend_support.py").write_text(
+        (Path(support.__file__).parent / "graphmend_support.py").read_text("utf-8"), "utf-8"
+    )
+    file = str(tmp_path / "program.py")
+    first = texts[1].split(f"        {body[0]}\n")[0].count("\n") + 1
+    candidate = {
+        "id": "mend", "texts": {file: texts[1]}, "changed": {file: [[first, first + len(body) - 1]]}, "lowered": lowered,
+        "conditions": [place(texts[0], "counts.max() > 100", file)],
+    }  # fmt: skip
+    params = analyse_params(file, text=texts[0], roots=(str(tmp_path),), device="cpu", seconds=100.0)
+    result = worker.result(worker.send("verify", {**params, "candidates": [candidate]}), 200)
+    (side,) = result["candidates"][0]["sides"]
+    assert (side.get("taken"), side["true"], side["false"]) == (taken, taken is True, True)
+    assert not any("made" in each["call"] for each in result["candidates"][0]["differences"])
+
+
 @pytest.mark.parametrize(
     ("statement", "side"),
     [("if a.any():\n    raise E", True), ("assert a.any(), m", False), ("if a.any():\n    n += 1\n    raise E", True),

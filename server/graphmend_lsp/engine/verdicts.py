@@ -83,6 +83,10 @@ def judge(
                 if not side.get("forced"):  # what differed when it was made to fail is told already
                     lower("unsafe", unseen_side(text.slice(span), value))
                 safety = max(safety, "unsafe", key=_ORDER.index)
+        if "taken" in side:
+            checked.append(
+                f"no call made `{_shorten(text.slice(span))}` {side['taken']}; where it is made so, both programs do the same"
+            )
         if side.get("forced") and side["true"] and side["false"]:
             checked.append(
                 f"no call failed the check `{_shorten(text.slice(span))}`; made to fail, both programs raise the same"

@@ -1,4 +1,4 @@
-"""A check that no call fails, made to fail: its condition is computed, and counts as failed.
+"""A check that no call fails, made to fail: its condition is computed, and counts as failed. Or a side that no call takes, taken.
 
 The original and the mended program are changed alike, in processes of their own: the functions keep their identity, and get
 code in which the check's condition is what it was, and then what fails. Then both must raise the same exception and leave
@@ -37,16 +37,31 @@ class Forced:
     place: Place
     changed: Mapping[str, Sequence[Sequence[int]]] = field(default_factory=dict)
     others: Sequence[Place] = ()
+    value: bool | None = None
+    text: str = ""
+    """Where no check fails: what the condition, of this text, gives instead. A mended program has it where it was moved to."""
 
     def install(self, source: Callable[[str], str]) -> bool:
         """Let the check fail from now on; whether it was found. `source` gives the text of a file as it was loaded."""
         file = self.place["file"]
+        if self.value is not None:
+            place = None if self.changed else self.place
+            return exchange(file, source, _Side(place, self.text, self.changed.get(file, ()), self.value))
         if not self.changed:
             return exchange(file, source, _Original(self.place))
         before = sum(
             (one["line"], one["column"] or 0) < (self.place["line"], self.place["column"] or 0) for one in self.others
         )
         return exchange(file, source, _Mended(self.changed.get(file, ()), before, len(self.others)))
+
+
+def condition_text(text: str, place: Place) -> str:
+    """A condition of an `if` or a conditional expression as Python spells it; "" where there is none at the place."""
+    try:
+        tests = [one.test for one in ast.walk(ast.parse(text)) if isinstance(one, (ast.If, ast.IfExp))]
+    except (SyntaxError, ValueError):
+        return ""
+    return next((ast.unparse(one) for one in tests if _is_at(one, place)), "")
 
 
 def failing_side(text: str, place: Place) -> bool | None:
@@ -87,6 +102,27 @@ class _Original(ast.NodeTransformer):
             self.found.add(node.lineno)
             asked.fail()
         return self.generic_visit(node)
+
+
+class _Side(ast.NodeTransformer):
+    """Gives the condition at a place this value, or the only one of this text: in the lines that were changed, or at all."""
+
+    def __init__(self, place: Place | None, text: str, ranges: Sequence[Sequence[int]], value: bool) -> None:
+        self.place, self.text, self.ranges, self.value = place, text, ranges, value
+        self.found: set[int] = set()
+
+    def visit_Module(self, node: ast.Module) -> ast.AST:
+        branches = [one for one in ast.walk(node) if isinstance(one, (ast.If, ast.IfExp))]
+        if self.place is not None:
+            chosen = [one for one in branches if _is_at(one.test, self.place)]
+        else:
+            same = [one for one in branches if ast.unparse(one.test) == self.text]
+            inside = [one for one in same if any(_holds(lines, one) for lines in self.ranges)]
+            chosen = inside or same
+        if len(chosen) == 1:
+            self.found.add(chosen[0].lineno)
+            _settle(chosen[0], self.value)
+        return node
 
 
 class _Mended(ast.NodeTransformer):
@@ -184,7 +220,12 @@ def _is_check(node: ast.If | ast.Assert) -> bool:
 
 def _fail(node: ast.If | ast.Assert) -> None:
     """Let the condition be computed, and be what makes the check raise."""
-    both = ast.Tuple(elts=[node.test, ast.Constant(value=isinstance(node, ast.If))], ctx=ast.Load())
+    _settle(node, isinstance(node, ast.If))
+
+
+def _settle(node: ast.If | ast.IfExp | ast.Assert, value: bool) -> None:
+    """Let the condition be computed, and have this value."""
+    both = ast.Tuple(elts=[node.test, ast.Constant(value=value)], ctx=ast.Load())
     failed = ast.Subscript(value=both, slice=ast.Constant(value=1), ctx=ast.Load())
     node.test = ast.fix_missing_locations(ast.copy_location(failed, copy.copy(node.test)))
 

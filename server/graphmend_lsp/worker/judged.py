@@ -85,11 +85,12 @@ def judged(
     before: CountsData | None,
     shown: Mapping[Call, Shown],
     started: float,
-    forced: Mapping[Key, Sequence[Difference]] | None = None,
+    forced: Mapping[Key, Sequence[Difference] | None] | None = None,
 ) -> CandidateResult:
     """Compare every trial of the mended program with the original's of the same calls. `started` is a monotonic clock's.
 
-    `forced` are the conditions of checks that were made to fail in both programs, with what differed then.
+    `forced` are the conditions of checks that were made to fail in both programs, with what differed then; None for a
+    condition of another kind, whose side that no call takes was taken in both, and was the same.
     """
     forced = forced or {}
     programs = Programs(original.trials, mended.trials)
@@ -115,7 +116,7 @@ def judged(
                 *comparison.differences,
                 *_recompiles(programs, after),
                 *_disordered(original, mended),
-                *(one for those in forced.values() for one in those),
+                *(one for those in forced.values() for one in those or ()),
             ]
         )[:MAX_DIFFERENCES],
         unlike_sides=list(uncompiled.unlike) if uncompiled else [],
@@ -193,6 +194,29 @@ def unfailed(original: Ran, candidate: Candidate, conditions: Sequence[Place], t
     return found
 
 
+def untaken(
+    original: Ran, candidate: Candidate, conditions: Sequence[Place], texts: Mapping[str, str]
+) -> list[tuple[Place, bool]]:
+    """The conditions of the candidate, but those of checks, to which every call of the original gave the other value."""
+    reference = next(iter(Programs(original.trials, ()).references), None)
+    return [
+        (side["condition"], not side["true"])
+        for side in sides_of(candidate, conditions, reference.sides if reference else ())
+        if side["true"] != side["false"]
+        and failing_side(texts.get(side["condition"]["file"], ""), side["condition"]) is None
+    ]
+
+
+def same_side(original: Ran, mended: Ran) -> bool:
+    """Whether two programs that take a side which no call takes give the same, in a call that comes to its end too."""
+    programs = Programs(original.trials, mended.trials)
+    if original.failed is not None or mended.failed is not None or not programs.references:
+        return False
+    ended = all(any(each.raised is None for each in one.observations) for one in programs.references)
+    differences = [one for trial in mended.trials for one in compare_trial(programs, trial)[0].differences]
+    return ended and all(one["severity"] == "moved" for one in differences)
+
+
 def compared(original: Ran, mended: Ran) -> tuple[Difference, ...] | None:
     """What differs between two programs in which one check fails; None when it was not reached, or not in every call.
 
@@ -221,7 +245,9 @@ def _in_words(one: Difference) -> Difference:
     return {**one, "call": f"{one['call']}, with the check made to fail", "severity": severity}
 
 
-def _failed(side: SideData, differences: Sequence[Difference]) -> SideData:
+def _failed(side: SideData, differences: Sequence[Difference] | None) -> SideData:
+    if differences is None:
+        return {**side, "true": True, "false": True, "taken": not side["true"]}
     return {**side, "forced": True} if differences else {**side, "true": True, "false": True, "forced": True}
 
 

@@ -304,7 +304,7 @@ def run(
     A plan that is not there yet is asked for behind the first call, which is the first in every plan, compiled.
 
     Uncompiled, conditions and the `torch.where` calls on changed lines are watched, and which `places` the entry's calls
-    and the probes run. `double`: in float64. `forced`: a check that fails in every call.
+    and the probes run. `double`: in float64. `forced`: a check that fails in every call, or a side taken.
     `enough` says when calls that are left need not be made.
 
     Raises:
@@ -315,7 +315,7 @@ def run(
     if forced is not None:
         if not forced.install(text_of):
             raise FailedError(failure("call", "protocol", "The check was not found."))
-        loaded.forced.append(forced)
+        loaded.forced += [forced] if forced.value is None else []
     calls, pristine = _with_copies(subject, given, double)
     store = Store(origin.folder)
     start = state_of(subject, store)

@@ -20,10 +20,10 @@ from .compare_trials import CALLED, Programs, changes_state, unsteady
 from .enough import FLAG, Enough
 from .failures import FailedError, failure, failure_of
 from .float64 import Double
-from .forced import Forced, failing_side, is_called
+from .forced import Forced, condition_text, failing_side, is_called
 from .handed import hand_on_arguments, heard, tell
 from .isolate import call_in_children
-from .judged import Ran, assumed_places, compared, conditions_of, judged, trials_wanted, unfailed
+from .judged import Ran, assumed_places, compared, conditions_of, judged, same_side, trials_wanted, unfailed, untaken
 from .loaded import Watch
 from .observe import Observation
 from .own_code import without_constants_of_its_own
@@ -598,17 +598,25 @@ def _forced(
     mended: Ran,
     conditions: Sequence[Place],
     progress: Callable[[str], None],
-) -> dict[tuple[object, ...], Sequence[Difference]]:
+) -> dict[tuple[object, ...], Sequence[Difference] | None]:
     """What differs where a check that no call fails is made to fail in both programs; by the check's condition.
 
-    Not asked of a mended program that is wrong, or gains nothing. What did not come to an end is left out.
+    And None for each condition of an operator, whose code is what it was, of which both do the same on the side that no call
+    takes. Not asked of a mended program that is wrong, or gains nothing. What did not come to an end is left out.
     """
     if original.planned is None or request.params.get("proven") or _is_decided(request, original, mended):
         return {}
     texts = request.params["texts"]
     known = {place["file"]: texts.get(place["file"]) or _text_of(place["file"]) for place in candidate["conditions"]}
     places = unfailed(original, candidate, conditions, known)[:MOST_FORCED]
-    found: dict[tuple[object, ...], Sequence[Difference]] = {}
+    found: dict[tuple[object, ...], Sequence[Difference] | None] = {}
+    sides = untaken(original, candidate, conditions, known) if candidate.get("lowered") else []
+    for place, value in sides if len(sides) <= MOST_FORCED else ():
+        progress("running both with a side taken that no call takes")
+        if _does_the_same(
+            request, candidate, original.planned.plan, place, value, condition_text(known[place["file"]], place)
+        ):
+            found[key_of(place)] = None
     for place in places:
         progress("running both with a check made to fail")
         others = [
@@ -629,6 +637,20 @@ def _forced(
         if differences is not None:
             found[key_of(place)] = differences
     return found
+
+
+def _does_the_same(request: Request, candidate: Candidate, chosen: Plan, place: Place, value: bool, text: str) -> bool:
+    """Whether both programs, with this value for a condition, do the same in the entry's calls."""
+    texts, changed = request.params["texts"], candidate["changed"]
+    if not text or not any(changed.values()):
+        return False
+    sides = Forced(place, value=value, text=text), Forced(place, changed, value=value, text=text)
+    new_texts = {**texts, **candidate["texts"]}
+    jobs = [
+        partial(_failing, request, texts, sides[0], None, chosen, ("uncompiled",)),
+        partial(_failing, request, new_texts, sides[1], changed, chosen, ("eager", "uncompiled")),
+    ]
+    return same_side(*_side_by_side(request, jobs, max(1.0, request.deadline - time.monotonic())))
 
 
 def _failing(

@@ -410,6 +410,7 @@ class _Forced(TypedDict, total=False):
     forced: (
         bool  # it is a check's, no call failed it, and it was made to fail; both values are true where nothing differed
     )
+    taken: bool  # the value that no call gave it, with which both programs did the same
 
 
 class SideData(_Forced):

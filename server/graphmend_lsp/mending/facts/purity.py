@@ -11,13 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from graphmend_lsp.mending.facts.operators import (
-    METHODS,
-    Operator,
-    operator_of_attribute,
-    operator_of_builtin,
-    operator_of_function,
-    operator_of_method,
-)
+    ARITHMETIC, METHODS, Operator, operator_of_attribute, operator_of_builtin, operator_of_function, operator_of_method,
+)  # fmt: skip
 from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.facts.static_loops import is_in_range
 from graphmend_lsp.mending.rule import SUPPORT
@@ -166,8 +161,12 @@ def _of_known(node: ast.Call, name: str) -> Iterator[Hazard]:
             yield Hazard("raises", node, "may raise for values outside its domain")
     elif name.endswith(f"{SUPPORT}.check"):
         yield Hazard("raises", node, "raises when the check fails")
-    elif not name.startswith(("functools.reduce", "operator.", "typing.cast")):
+    elif not (name.startswith(("functools.reduce", "operator.", "typing.cast")) or _is_constant(node, name)):
         yield Hazard("effect", node, "calls a function whose effects are not known")
+
+
+def _is_constant(node: ast.Call, name: str) -> bool:
+    return name.startswith("numpy.") and name[len("numpy.") :] in ARITHMETIC and _constant_arguments(node)
 
 
 def _of_torch(node: ast.Call, name: str) -> Iterator[Hazard]:

@@ -8,16 +8,13 @@ from __future__ import annotations
 import ast
 
 from graphmend_lsp.mending.facts.elsewhere import Elsewhere
+from graphmend_lsp.mending.facts.operators import ARITHMETIC
 from graphmend_lsp.mending.facts.own import is_own
 from graphmend_lsp.mending.facts.purity import hazards
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.source import Function, Source, parameters
 from graphmend_lsp.mending.syntax.walk import walk
 
-_ARITHMETIC = frozenset((
-    "abs", "ceil", "cos", "exp", "expm1", "floor", "log", "log10", "log1p", "log2", "maximum", "minimum", "power", "prod", "sign",
-    "sin", "sqrt", "square", "tan", "tanh",
-))  # fmt: skip
 _READS = ("os.getenv", "os.environ.get")
 _DRAWS = "numpy.random."
 """What draws at once, and not when a graph has run: TorchDynamo leaves it to Python."""
@@ -65,7 +62,7 @@ def stored_before(
 def _is_arithmetic(source: Source, call: ast.Call) -> bool:
     """Whether a call is of a function of numpy that computes a number of numbers."""
     module, _, name = (dotted(source, call.func) or "").rpartition(".")
-    return module == "numpy" and name in _ARITHMETIC and not call.keywords
+    return module == "numpy" and name in ARITHMETIC and not call.keywords
 
 
 def _fills_its_tensor(source: Source, node: ast.AST) -> bool:

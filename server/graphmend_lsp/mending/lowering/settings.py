@@ -101,7 +101,7 @@ def refuse_undecorated(found: Outermost) -> None:
     for one in function.decorator_list:  # ours refuses, at import, what others have made more than a function
         if not _is_known(source, one) and _last(source, one) in _NO_FUNCTIONS:
             raise Refused(f"`{function.name}` is decorated with `{source.code(one)}`; set it by hand.")
-    if not _unscripted(source, function) and (used := _scripting(source)) is not None:
+    if not _unscripted(source, function) and (used := _scripting(source, function)) is not None:
         raise Refused(f"The file uses `{used}`: TorchScript compiles no function with this decorator.")
 
 
@@ -111,11 +111,34 @@ def _unscripted(source: Source, function: Function) -> int:
     return next((at for at, one in enumerate(names) if one not in _UNSCRIPTED), len(names))
 
 
-def _scripting(source: Source) -> str | None:
-    """What of `torch.jit` the file names that has to do with TorchScript; tracing runs Python code as it is."""
+def _marks_of_others(source: Source, function: Function) -> list[ast.expr]:
+    """The decorators `torch.jit.script` of functions of the module that do not come to a function by any name."""
+    defined = {one.name: one for one in source.tree.body if isinstance(one, ast.FunctionDef)}
+    found: list[ast.expr] = []
+    for one in defined.values():
+        marks = [each for each in one.decorator_list if dotted(source, each) == "torch.jit.script"]
+        waiting, seen = [one] if marks else [], {one.name}
+        while waiting:
+            nodes = list(walk(waiting.pop()))
+            named = {each.id for each in nodes if isinstance(each, ast.Name)}
+            named |= {each.attr for each in nodes if isinstance(each, ast.Attribute)}
+            waiting += [defined[name] for name in named - seen if name in defined]
+            seen |= named
+        found += marks if function.name not in seen else []
+    return found
+
+
+def _scripting(source: Source, function: Function) -> str | None:
+    """What of `torch.jit` the file names that has to do with TorchScript; tracing runs Python code as it is.
+
+    Functions that are marked to be scripted, and what they name, do not count where the function is none of them.
+    """
     if "jit" not in source.text.value:
         return None
+    marks = _marks_of_others(source, function)
     for node in walk(source.tree):
+        if node in marks:
+            continue
         if isinstance(node, ast.ImportFrom) and node.module == "torch.jit" and not node.level:
             used = [f"torch.jit.{one.name}" for one in node.names]
         elif isinstance(node, (ast.Name, ast.Attribute)) and not isinstance(source.parents.get(node), ast.Attribute):

@@ -68,3 +68,9 @@ print
 [object effect]
 open exec eval input setattr delattr globals locals vars __import__ super
 """
+
+ARITHMETIC = frozenset((
+    "abs", "ceil", "cos", "exp", "expm1", "floor", "log", "log10", "log1p", "log2", "maximum", "minimum", "power", "prod", "sign",
+    "sin", "sqrt", "square", "tan", "tanh",
+))  # fmt: skip
+"""Functions of numpy that compute a number of numbers; of some they warn, so that of constants alone it is known what they do."""

@@ -13,6 +13,7 @@ from graphmend_lsp.mending.lowering.outlined import Run
 from graphmend_lsp.mending.rules.opaque.callee import called_here
 from graphmend_lsp.mending.rules.opaque.filled import OTHER_SHAPE
 from graphmend_lsp.mending.rules.opaque.modules import gives_new
+from graphmend_lsp.mending.rules.opaque.several import one_of_new
 from graphmend_lsp.mending.rules.opaque.sizes import was_mask
 from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.source import Function, Source, assigned, parameters
@@ -65,7 +66,7 @@ def _is_new(
         return False  # it is returned before
     if isinstance(last, ast.Assign) and isinstance(last.targets[0], ast.Name):
         return len(last.targets) == 1 and _is_fresh(source, last.value)  # whatever the name held before
-    if _is_in_pair(last, value.id):
+    if one_of_new(source, last, value.id) is not None:
         return True
     stored = [
         one for part in statements for one in walk(part)
@@ -74,19 +75,24 @@ def _is_new(
     made = [source.parents.get(one) for one in stored]
     made = [one for one in made if not isinstance(one, ast.AugAssign)]  # in place, of what the others made
     plain = [one.value for one in made if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name)]
-    fresh = bool(plain) and all(_is_fresh(source, one) for one in plain)
-    return value.id not in taken and len(plain) == len(made) and fresh
-
-
-def _is_in_pair(statement: ast.stmt | None, name: str) -> bool:
-    """Whether a name gets one of two new tensors, the other of which goes to another name: ``x, at = x.sort()``."""
-    if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
+    if len(plain) != len(made):
         return False
-    target, called = statement.targets[0], statement.value.func
-    names = [one.id for one in target.elts if isinstance(one, ast.Name)] if isinstance(target, ast.Tuple) else []
-    gives_two = isinstance(called, ast.Attribute) and called.attr in ("sort", "topk")
-    given = len(statement.targets) > 1 or any(one.arg in ("out", None) for one in statement.value.keywords)
-    return gives_two and not given and len(names) == 2 and names.count(name) == 1
+    first = _made_always(source, statements, value.id)
+    if first is not None:  # what it held before is no more
+        later = [one for one in plain if source.range(one)[0] > source.range(first)[0]]
+        return all(_is_fresh(source, one, value.id) for one in later)
+    return value.id not in taken and bool(plain) and all(_is_fresh(source, one) for one in plain)
+
+
+def _made_always(source: Source, statements: Sequence[ast.stmt], name: str) -> ast.Assign | None:
+    """The last of the statements that gives a name a new tensor whatever happens."""
+    found = [
+        one
+        for one in statements
+        if isinstance(one, ast.Assign) and len(one.targets) == 1 and isinstance(one.targets[0], ast.Name)
+        and one.targets[0].id == name and _is_fresh(source, one.value)
+    ]  # fmt: skip
+    return found[-1] if found else None
 
 
 def _is_given_new(source: Source, value: ast.expr, depth: int) -> bool:
@@ -100,8 +106,8 @@ def _is_given_new(source: Source, value: ast.expr, depth: int) -> bool:
     )
 
 
-def _is_fresh(source: Source, value: ast.expr) -> bool:
-    """Whether an expression surely gives a new tensor, or a part of a new one that has no name."""
+def _is_fresh(source: Source, value: ast.expr, own: str = "") -> bool:
+    """Whether an expression surely gives a new tensor, or a part of a new one that has no name, or the name `own`."""
     while not (makes_tensor(source, value) or _chooses(source, value) or _is_of_module(source, value)):
         if isinstance(value, ast.Subscript) and Kinds(source).of(value.value) == "tensor":
             value = value.value  # an element of a list may be any tensor
@@ -116,6 +122,8 @@ def _is_fresh(source: Source, value: ast.expr) -> bool:
         if dotted(source, value.func) is not None:
             return False
         value = value.func.value
+        if isinstance(value, ast.Name) and value.id == own:
+            return True
     return True
 
 

@@ -6,15 +6,18 @@ A guess where shapes agree by chance; the verdict tries other shapes, and the op
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.rules.opaque.layouts import is_laid_out_anew
+from graphmend_lsp.mending.syntax.imports import is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Source
 from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.values import TensorFact, ValueFact
 
+Size = tuple[str, int]
+"""A tensor's name and one of its axes."""
 ANY_SIZE = "any_size()"
 """The text of a size that values decide."""
 
@@ -46,7 +49,8 @@ def like(
         raise Refused(f"`{text}` is not the same kind of tensor in every call.")
     Seen(source).believe(_shown(source, statements, text), f"a tensor of {tensor.ranks[0]} dimensions")
     here = {name: one for name, one in taken.items() if one.devices == tensor.devices}
-    found = _made_like(text, tensor, here, is_open, _is_said(statements, tensor.dtypes[0]))
+    counted = _counted(source, statements)
+    found = _made_like(text, tensor, here, is_open, _is_said(statements, tensor.dtypes[0]), counted)
     if found in here and tensor.ranks[0] > 1 and is_laid_out_anew(source, statements, text):
         return f"{found}.new_empty({found}.shape)"
     return found
@@ -59,18 +63,42 @@ def _is_said(statements: Sequence[ast.stmt], dtype: str) -> bool:
     return any(isinstance(one, ast.Attribute) and one.attr in saying for one in nodes)
 
 
+def _counted(source: Source, statements: Sequence[ast.stmt]) -> frozenset[Size]:
+    """The sizes that statements ask for, or have a turn of a loop for each of: where two agree, a result follows from these."""
+    found: list[tuple[ast.expr, object]] = []
+    for one in (node for statement in statements for node in walk(statement)):
+        match one:
+            case ast.Call(func=ast.Attribute(value=tensor, attr="size"), args=[ast.Constant(value=axis)]):
+                found.append((tensor, axis))
+            case ast.Subscript(value=ast.Attribute(value=tensor, attr="shape"), slice=ast.Constant(value=axis)):
+                found.append((tensor, axis))
+            case ast.Call(func=called, args=[tensor]) if is_builtin(source, called, "len"):
+                found.append((tensor, 0))
+            case ast.For(iter=ast.Name() as tensor) | ast.comprehension(iter=ast.Name() as tensor):
+                found.append((tensor, 0))
+    return frozenset((one.id, axis) for one, axis in found if isinstance(one, ast.Name) and isinstance(axis, int))
+
+
 def _shown(source: Source, statements: Sequence[ast.stmt], text: str) -> ast.AST:
     found = [one for part in statements for one in walk(part) if isinstance(one, ast.expr) and source.code(one) == text]
     return found[-1] if found else statements[-1]
 
 
-def _made_like(text: str, wanted: TensorFact, taken: Mapping[str, TensorFact], is_open: bool, is_said: bool) -> str:
+def _made_like(
+    text: str,
+    wanted: TensorFact,
+    taken: Mapping[str, TensorFact],
+    is_open: bool,
+    is_said: bool,
+    counted: Collection[Size],
+) -> str:
     order = sorted(taken, key=lambda name: (name != text, taken[name].dtypes != wanted.dtypes))
     dtype = f"torch.{wanted.dtypes[0]}"
     for name in order:
         one = taken[name]
         own_name = name == text and one.shape == wanted.shape
-        if not is_open and one.ranks == wanted.ranks and (own_name or _is_alike(wanted, one)):
+        alike = not is_open and one.ranks == wanted.ranks and (own_name or _is_alike(wanted, one))
+        if alike and (own_name or not _follows_another(name, wanted, taken, counted)):
             plain = one.dtypes == wanted.dtypes and not is_said
             return name if plain else f"torch.empty_like({name}, dtype={dtype})"
     if not order:
@@ -91,7 +119,7 @@ def _made_like(text: str, wanted: TensorFact, taken: Mapping[str, TensorFact], i
             for axis in range(len(taken[name].shape or ()))
             if _is_same_size(wanted, at, taken[name], axis)
         ]
-        best = min(same, key=lambda one: (one[1] != at, order.index(one[0])), default=None)
+        best = min(same, key=lambda one: (one[1] != at, one not in counted, order.index(one[0])), default=None)
         if best is not None and is_open and size is not None and size <= few and best[1] != at:
             best = None  # as many by chance
         if best is None and size is None and not is_open:
@@ -103,6 +131,15 @@ def _made_like(text: str, wanted: TensorFact, taken: Mapping[str, TensorFact], i
     if is_open and ANY_SIZE not in sizes:  # each is that of something else by chance
         sizes = [ANY_SIZE] * len(sizes)
     return f"{maker}.new_empty(({', '.join(sizes)}{',' if len(sizes) == 1 else ''}){more})"
+
+
+def _follows_another(name: str, wanted: TensorFact, taken: Mapping[str, TensorFact], counted: Collection[Size]) -> bool:
+    """Whether the first size is that of another tensor, for whose rows the statements count."""
+    if wanted.ranks == (0,):
+        return False
+    others = [one for one, axis in counted if axis == 0 and one in taken and taken[one].ranks != (0,)]
+    same = [one for one in others if _is_same_size(wanted, 0, taken[one], 0)]
+    return bool(same) and name not in same
 
 
 def _is_alike(wanted: TensorFact, one: TensorFact) -> bool:

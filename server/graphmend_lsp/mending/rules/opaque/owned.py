@@ -11,6 +11,7 @@ from graphmend_lsp.mending.facts.kinds import Kinds
 from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.rules.opaque.callee import argument, called_here
 from graphmend_lsp.mending.rules.opaque.containers import makes_array, makes_container, value_of
+from graphmend_lsp.mending.rules.opaque.several import one_of_new
 from graphmend_lsp.mending.rules.opaque.taken import is_array
 from graphmend_lsp.mending.syntax.endings import sets
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
@@ -113,7 +114,7 @@ class Owned:
                 statement = self.source.statement(one)
                 if isinstance(statement, ast.AugAssign):
                     continue
-                made = value_of(one, statement)
+                made = value_of(one, statement) or one_of_new(self.source, statement, name)
                 yield made if id(one) in inside else None
 
     def _begins_with(self, name: str) -> bool:

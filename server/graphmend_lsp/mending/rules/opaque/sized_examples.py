@@ -6,6 +6,74 @@ from graphmend_lsp.mending.rule import Example
 
 EXAMPLES: tuple[Example, ...] = (
     Example(
+        "a rotation for each of a batch, as many as the loop counts",
+        before="""\
+import torch
+
+
+def aligned(scores, source):
+    rotations = []
+    for i in range(source.size(0)):
+        u, s, v = torch.svd(scores[i])
+        r = v @ u.t()
+        if ⟦torch.det(r) < 0⟧:
+            r = -r
+        rotations.append(r)
+    stacked = torch.stack(rotations)
+    return stacked @ source
+
+
+def fn(scores, source):
+    return aligned(scores.sin(), source)
+""",
+        after='''\
+import torch
+
+from graphmend_support import operator
+
+
+def aligned(scores, source):
+    stacked = _aligned_operator(scores, source.detach())
+    return stacked @ source
+
+
+@operator(
+    like=lambda scores, source: scores.new_empty(
+        (source.shape[0], scores.shape[1], scores.shape[2])
+    ),
+)
+def _aligned_operator(scores: torch.Tensor, source: torch.Tensor) -> torch.Tensor:
+    """Runs uncompiled, as one operator of the graph."""
+    rotations = []
+    for i in range(source.size(0)):
+        u, s, v = torch.svd(scores[i])
+        r = v @ u.t()
+        if torch.det(r) < 0:
+            r = -r
+        rotations.append(r)
+    stacked = torch.stack(rotations)
+    return stacked
+
+
+def fn(scores, source):
+    return aligned(scores.sin(), source)
+''',
+        run="""\
+import torch
+
+torch.manual_seed(0)
+calls = [(torch.randn(4, 3, 3), torch.randn(4, 3, 5)) for _ in range(2)]
+""",
+        gb_id="GB0170",
+        assumes=("result-shapes", "dtype"),
+        seen=(
+            ("scores", "float32 4 3 3"),
+            ("source", "float32 4 3 5"),
+            ("stacked", "float32 4 3 3"),
+            ("stacked @ source", "float32 4 3 5"),
+        ),
+    ),
+    Example(
         "chosen elements, up to where they become one number",
         before="""\
 import torch

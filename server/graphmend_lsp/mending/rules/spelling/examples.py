@@ -10,6 +10,28 @@ calls = [(torch.arange(1.0, 5.0),), (-torch.arange(1.0, 5.0),)]
 
 EXAMPLES: tuple[Example, ...] = (
     Example(
+        "a new tensor of the size of another, from before there was `new_empty`",
+        before="""\
+import torch
+
+
+def fn(near, far):
+    target = ⟦near.new().resize_as_(far)⟧.fill_(1)
+    return torch.nn.functional.margin_ranking_loss(far, near, target)
+""",
+        after="""\
+import torch
+
+
+def fn(near, far):
+    target = near.new_empty(far.shape).fill_(1)
+    return torch.nn.functional.margin_ranking_loss(far, near, target)
+""",
+        run="import torch\ncalls = [(torch.arange(4.0), torch.ones(4)), (torch.ones(3), torch.zeros(3, requires_grad=True))]",
+        gb_id="GB0127",
+        seen=(("near", "float32 4"), ("far", "float32 4")),
+    ),
+    Example(
         "a Variable of what a run showed to be a tensor",
         before="""\
 import torch

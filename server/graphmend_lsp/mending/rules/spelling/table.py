@@ -104,6 +104,20 @@ SPELLINGS: tuple[Spelling, ...] = (
     Spelling("numpy.ndim(A)", "A.ndim", only=_OF_TORCH),
     Spelling("A.__array__()", "A.numpy()", where={"A": "tensor"}),
     Spelling("int(numpy.prod(A))", "math.prod(A)", where={"A": "sizes"}),
+    *(
+        Spelling(f"{kind}(numpy.prod({made}(A)))", after, where={"A": "sizes"})
+        for kind, after in (("int", "math.prod(A)"), ("float", "float(math.prod(A))"))
+        for made in ("list", "tuple")
+    ),
+    *(
+        Spelling(
+            f"A.new().resize_as_(B).{fills}",
+            f"A.new_empty(B.shape).{fills}",
+            where={"A": "tensor", "B": "tensor"},
+            such_as={"B": ("t[:1]", "t.detach()"), "C": filled},
+        )
+        for fills, filled in (("fill_(C)", ("1", "0.5")), ("zero_()", ()), ("copy_(C)", ("t[:1].detach()",)))
+    ),
     Spelling("float(numpy.prod(A))", "float(math.prod(A))", where={"A": "sizes"}),
     Spelling("int(numpy.sum(A))", "sum(A)", where={"A": "sizes"}),
     Spelling("int(numpy.max(A))", "max(A)", where={"A": "sizes"}),
