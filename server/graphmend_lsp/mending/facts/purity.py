@@ -11,8 +11,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from graphmend_lsp.mending.facts.operators import (
-    ARITHMETIC, METHODS, Operator, operator_of_attribute, operator_of_builtin, operator_of_function, operator_of_method,
-)  # fmt: skip
+    METHODS,
+    Operator,
+    is_arithmetic,
+    operator_of_attribute,
+    operator_of_builtin,
+    operator_of_function,
+    operator_of_method,
+)
 from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.facts.static_loops import is_in_range
 from graphmend_lsp.mending.rule import SUPPORT
@@ -21,10 +27,6 @@ from graphmend_lsp.mending.syntax.source import Source, assigned
 from graphmend_lsp.mending.syntax.walk import walk
 
 Kind = Literal["effect", "random", "raises", "compute"]
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
 
 
 _EFFECT_PACKAGES = (
@@ -37,7 +39,7 @@ _PURE_EXCEPTIONS = frozenset((
     "torch.device", "torch.distributions.utils.broadcast_all", "torch.jit.is_tracing", "torch.compiler.is_dynamo_compiling",
     "torch.compiler.is_exporting", "torch.cuda.is_current_stream_capturing", "torch.xpu.is_current_stream_capturing",
 ))  # fmt: skip
-_TRUSTED_BUILTINS = _words("any all bool complex float getattr int len max min sum")
+_TRUSTED_BUILTINS = frozenset("any all bool complex float getattr int len max min sum".split())
 """What they raise for is text, another kind of object, or nothing at all."""
 
 _PURE_PACKAGES = ("torch.fft", "torch.special")
@@ -45,7 +47,7 @@ _PURE_PACKAGES = ("torch.fft", "torch.special")
 TENSOR_METHODS = frozenset(name for name, one in METHODS.items() if not (one.effect or one.random))
 """Methods of a tensor that only compute."""
 
-_OTHER_METHODS = _words("get keys items startswith endswith lower upper format strip count")
+_OTHER_METHODS = frozenset("get keys items startswith endswith lower upper format strip count".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,12 +163,11 @@ def _of_known(node: ast.Call, name: str) -> Iterator[Hazard]:
             yield Hazard("raises", node, "may raise for values outside its domain")
     elif name.endswith(f"{SUPPORT}.check"):
         yield Hazard("raises", node, "raises when the check fails")
-    elif not (name.startswith(("functools.reduce", "operator.", "typing.cast")) or _is_constant(node, name)):
+    elif not (
+        name.startswith(("functools.reduce", "operator.", "typing.cast"))
+        or (is_arithmetic(name) and _constant_arguments(node))
+    ):
         yield Hazard("effect", node, "calls a function whose effects are not known")
-
-
-def _is_constant(node: ast.Call, name: str) -> bool:
-    return name.startswith("numpy.") and name[len("numpy.") :] in ARITHMETIC and _constant_arguments(node)
 
 
 def _of_torch(node: ast.Call, name: str) -> Iterator[Hazard]:

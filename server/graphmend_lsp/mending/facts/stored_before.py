@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 
 from graphmend_lsp.mending.facts.elsewhere import Elsewhere
-from graphmend_lsp.mending.facts.operators import ARITHMETIC
+from graphmend_lsp.mending.facts.operators import is_arithmetic
 from graphmend_lsp.mending.facts.own import is_own
 from graphmend_lsp.mending.facts.purity import hazards
 from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
@@ -61,8 +61,7 @@ def stored_before(
 
 def _is_arithmetic(source: Source, call: ast.Call) -> bool:
     """Whether a call is of a function of numpy that computes a number of numbers."""
-    module, _, name = (dotted(source, call.func) or "").rpartition(".")
-    return module == "numpy" and name in ARITHMETIC and not call.keywords
+    return is_arithmetic(dotted(source, call.func) or "") and not call.keywords
 
 
 def _fills_its_tensor(source: Source, node: ast.AST) -> bool:

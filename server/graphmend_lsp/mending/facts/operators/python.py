@@ -69,8 +69,12 @@ print
 open exec eval input setattr delattr globals locals vars __import__ super
 """
 
-ARITHMETIC = frozenset((
+_ARITHMETIC = frozenset((
     "abs", "ceil", "cos", "exp", "expm1", "floor", "log", "log10", "log1p", "log2", "maximum", "minimum", "power", "prod", "sign",
     "sin", "sqrt", "square", "tan", "tanh",
 ))  # fmt: skip
-"""Functions of numpy that compute a number of numbers; of some they warn, so that of constants alone it is known what they do."""
+
+
+def is_arithmetic(name: str) -> bool:
+    """Whether that is a function of numpy which computes a number of numbers; of some it warns, but not of each constant."""
+    return name.startswith("numpy.") and name[len("numpy.") :] in _ARITHMETIC
