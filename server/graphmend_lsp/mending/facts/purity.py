@@ -39,7 +39,7 @@ _PURE_EXCEPTIONS = frozenset((
     "torch.device", "torch.distributions.utils.broadcast_all", "torch.jit.is_tracing", "torch.compiler.is_dynamo_compiling",
     "torch.compiler.is_exporting", "torch.cuda.is_current_stream_capturing", "torch.xpu.is_current_stream_capturing",
 ))  # fmt: skip
-_TRUSTED_BUILTINS = frozenset("any all bool complex float getattr int len max min sum".split())
+_TRUSTED_BUILTINS = frozenset(["any", "all", "bool", "complex", "float", "getattr", "int", "len", "max", "min", "sum"])
 """What they raise for is text, another kind of object, or nothing at all."""
 
 _PURE_PACKAGES = ("torch.fft", "torch.special")
@@ -47,7 +47,7 @@ _PURE_PACKAGES = ("torch.fft", "torch.special")
 TENSOR_METHODS = frozenset(name for name, one in METHODS.items() if not (one.effect or one.random))
 """Methods of a tensor that only compute."""
 
-_OTHER_METHODS = frozenset("get keys items startswith endswith lower upper format strip count".split())
+_OTHER_METHODS = frozenset(["get", "keys", "items", "startswith", "endswith", "lower", "upper", "format", "strip", "count"])
 
 
 @dataclass(frozen=True, slots=True)
