@@ -131,6 +131,10 @@ async def next_round(
             sooner = await together(report, cheap)
             if sooner.verdict is not None and sooner.verdict.safety == "safe":
                 return await of_use_alone(cheap, sooner)
+            if fit := exchanged(fresh, chosen, sooner.verdict):  # what makes some unsafe does so among more
+                other = await together(report, fit)
+                if is_whole(fresh, other.accepted, other.verdict):
+                    return other
         is_slow = is_dear and request.inductor == "programs"
         if is_slow and len(kept := await of_use(prover, request, report, chosen)) < len(chosen):
             vain = in_vain(report, chosen, kept, sources)
