@@ -113,6 +113,8 @@ SAID = {
         "call_in_graph(lambda: print(1))\n    return x + torch.nn.functional.embedding(i, t)",
         ["embedding"],
     ),
+    "an index that is a constant": ("y = t[1]\n    call_in_graph(lambda: print(1))\n    return y + x", []),
+    "a mask": ("x = x.clone()\n    x[x > 0] = 3\n    call_in_graph(lambda: print(1))\n    return x", []),
     "a look-up that the message says": (
         "y = t[i]\n    call_in_graph(lambda y: print(y.sum()), y.detach())\n    return x",
         [],

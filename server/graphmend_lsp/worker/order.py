@@ -136,13 +136,21 @@ def _is_message(node: torch.fx.Node) -> bool:
 
 
 def _may_raise(node: torch.fx.Node) -> bool:
-    """Whether an operator may raise for its data: an index, a check, or one that is not torch's own."""
+    """Whether an operator may raise for its data: an index that is no constant, a check, or one that is not torch's own."""
     target = node.target
     if node.op != "call_function" or _is_message(node):
         return False
-    if getattr(target, "overloadpacket", None) in _INDICES:
-        return True
+    place = _INDICES.get(getattr(target, "overloadpacket", None))
+    if place is not None:
+        given = torch.utils._pytree.tree_leaves(node.args[place]) if len(node.args) > place else [node]
+        return any(isinstance(one, torch.fx.Node) and not _is_mask(one) for one in given)
     return isinstance(target, torch._ops.OpOverload) and target.namespace not in ("aten", "prims", "prim", "profiler")
+
+
+def _is_mask(node: torch.fx.Node) -> bool:
+    """Whether a value is a tensor of booleans, which is no index that may be out of range."""
+    value = node.meta.get("val")
+    return isinstance(value, torch.Tensor) and value.dtype == torch.bool
 
 
 def _operator_of(node: torch.fx.Node) -> str:

@@ -47,7 +47,9 @@ _PURE_PACKAGES = ("torch.fft", "torch.special")
 TENSOR_METHODS = frozenset(name for name, one in METHODS.items() if not (one.effect or one.random))
 """Methods of a tensor that only compute."""
 
-_OTHER_METHODS = frozenset(["get", "keys", "items", "startswith", "endswith", "lower", "upper", "format", "strip", "count"])
+_OTHER_METHODS = frozenset(
+    ["get", "keys", "items", "startswith", "endswith", "lower", "upper", "format", "strip", "count"]
+)
 
 
 @dataclass(frozen=True, slots=True)
