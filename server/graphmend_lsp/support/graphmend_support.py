@@ -37,7 +37,7 @@ __all__ = [
     "print_in_graph", "runs_deferred", "state_operator", "while_loop", "while_tracing",
 ]
 
-VERSION = 16
+VERSION = 17
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Never change what is in here: copies of other versions use it, too.
@@ -399,16 +399,17 @@ def state_operator(*changed: str) -> Callable[[F], F]:
     """Make a method of a module, which changes these of its buffers in place and gives None, one operator of the graph.
 
     It runs uncompiled. It gets its tensors without their history of gradients, and may change nothing else that is seen.
+    A parameter may be among them, changed through its `data`.
     """
 
     def decorate(method: F) -> Any:
         @functools.wraps(method)
         def call(self: Any, *args: Any, **kwargs: Any) -> None:
             buffers = [getattr(self, one, None) for one in changed]
-            plain = [isinstance(one, torch.Tensor) and not isinstance(one, torch.nn.Parameter) for one in buffers]
             inside = torch.compiler.is_compiling() or vars(torch).get("_graphmend_operators")
-            if not inside or not all(plain):
+            if not inside or not all([isinstance(one, torch.Tensor) for one in buffers]):
                 return method(self, *args, **kwargs)
+            buffers = [one.data if isinstance(one, torch.nn.Parameter) else one for one in buffers]
             numbers: Any = []
             tensors: Any = []
             pattern = [_taken(one, numbers, tensors) for one in (*args, *kwargs.values())]
@@ -448,16 +449,19 @@ def _change(name: str, buffers: Any, numbers: Any, tensors: Any) -> None:
     rest = iter(numbers), iter(tensors)
     values = [_given(one, *rest) for one in pattern]
     count = len(values) - len(keywords)
-    own = {one: module._buffers[one] for one in changed}
+    places = [module._buffers if one in module._buffers else module._parameters for one in changed]
+    own = [held[one] for one, held in zip(changed, places)]
     try:
-        module._buffers.update(zip(changed, buffers))
+        for one, held, buffer in zip(changed, places, buffers):
+            held[one] = buffer
         with torch.no_grad():
             method(module, *values[:count], **dict(zip(keywords, values[count:])))
-        for one, buffer in zip(changed, buffers):
-            if module._buffers.get(one) is not buffer:
+        for one, held, buffer in zip(changed, places, buffers):
+            if held.get(one) is not buffer:
                 raise RuntimeError(f"graphmend_support.state_operator: the method puts another tensor in the place of `{one}`")
     finally:
-        module._buffers.update(own)
+        for one, held, tensor in zip(changed, places, own):
+            held[one] = tensor
 
 
 _shared.setdefault("changing 1", {})

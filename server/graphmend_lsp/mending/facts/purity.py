@@ -28,7 +28,6 @@ from graphmend_lsp.mending.syntax.walk import walk
 
 Kind = Literal["effect", "random", "raises", "compute"]
 
-
 _EFFECT_PACKAGES = (
     "torch.autograd", "torch.cuda", "torch.distributed", "torch.jit", "torch.optim", "torch.utils", "torch.library",
     "torch.compiler", "torch.random", "torch.multiprocessing", "torch.onnx", "torch.profiler", "torch._dynamo",
@@ -47,9 +46,7 @@ _PURE_PACKAGES = ("torch.fft", "torch.special")
 TENSOR_METHODS = frozenset(name for name, one in METHODS.items() if not (one.effect or one.random))
 """Methods of a tensor that only compute."""
 
-_OTHER_METHODS = frozenset(
-    ["get", "keys", "items", "startswith", "endswith", "lower", "upper", "format", "strip", "count"]
-)
+_OTHER_METHODS = ("get", "keys", "items", "startswith", "endswith", "lower", "upper", "format", "strip", "count")
 
 
 @dataclass(frozen=True, slots=True)

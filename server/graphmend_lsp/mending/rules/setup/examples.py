@@ -114,6 +114,67 @@ class Codes(torch.nn.Module):
         run=_RUN,
     ),
     Example(
+        "parameters that the first call sets through `.data`",
+        before="""\
+import torch
+from torch import nn
+
+
+class ActNorm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.loc = nn.Parameter(torch.zeros(4))
+        self.register_buffer("initialized", torch.tensor(0))
+
+    def initialize(self, x):
+        with torch.no_grad():
+            self.loc.data.copy_(-x.mean(0))
+
+    def forward(self, x):
+        before = self.loc.sum()
+        if ⟦self.initialized.item() == 0⟧:
+            self.initialize(x)
+            self.initialized.fill_(1)
+        return (x + self.loc).sin() + before
+""",
+        after="""\
+import torch
+from torch import nn
+
+from graphmend_support import state_operator
+
+
+class ActNorm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.loc = nn.Parameter(torch.zeros(4))
+        self.register_buffer("initialized", torch.tensor(0))
+
+    def initialize(self, x):
+        with torch.no_grad():
+            self.loc.data.copy_(-x.mean(0))
+
+    @state_operator("initialized", "loc")
+    def _set_up(self, x):
+        if self.initialized.item() == 0:
+            self.initialize(x)
+            self.initialized.fill_(1)
+
+    def forward(self, x):
+        before = self.loc.sum()
+        self._set_up(x)
+        return (x + self.loc).sin() + before
+""",
+        run="""\
+import torch
+
+torch.manual_seed(0)
+fn = ActNorm()
+calls = [(torch.ones(3, 4),), (torch.zeros(3, 4),), (torch.randn(5, 4, requires_grad=True),)]
+""",
+        gb_id="GB0124",
+    ),
+    Example(
         "buffers that the first call sets up",
         before=_BEFORE,
         after=_mended(_BEFORE, '"codes", "ready"'),
@@ -162,6 +223,14 @@ REFUSALS: tuple[Refusal, ...] = (
         "self.ready.fill_(True)",
         "self.ready.fill_(True)\n        self.weight.zero_()",
         "no buffer that this class registers",
+    ),
+    Refusal(
+        "a parameter that is changed under no_grad, which its graph of gradients sees",
+        _BEFORE.replace(
+            'self.register_buffer("codes", torch.zeros(8, 4))', "self.codes = torch.nn.Parameter(torch.zeros(8, 4))"
+        ),
+        "through `.data`",
+        outermost="Codes.forward",
     ),
     _refusal("a module that is called", "x[:1].expand", "self.layer(x)[:1].expand", "not a method of this class alone"),
     _refusal(

@@ -1,4 +1,4 @@
-"""State that a method sets up: a method that only changes buffers of its module is one operator of the graph.
+"""State that a method sets up: a method that only changes buffers or parameters of its module is one operator of the graph.
 
 What it does
 ------------
@@ -20,8 +20,8 @@ operator out. What the method says or draws at random comes when the operator ru
 
 When it is refused
 ------------------
-For a method that returns a value, stores attributes, changes what is no buffer of its own, calls a module or a method of another
-file, or reads an attribute that another method sets.
+For a method that returns a value, stores attributes, changes what is neither a buffer nor, through `.data`, a parameter of
+its own, calls a module or a method of another file, or reads an attribute that another method sets.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
     for moved in (None, branch):
         if (moved is None and method.name in _NOT_ALONE) or (moved is branch and branch is None):
             continue
-        work = _Work(source, owner, _buffers(owner))
+        work = _Work(source, owner, _buffers(owner), _parameters(owner))
         work.read(method if moved is None else moved, method.name if moved is None else "")
         if work.problem is None and work.changed and moved is not None:
             work.problem = _cannot_move(source, method, moved)
@@ -168,6 +168,18 @@ def _buffers(owner: ast.ClassDef) -> frozenset[str]:
     )
 
 
+def _parameters(owner: ast.ClassDef) -> frozenset[str]:
+    """The names of the parameters that a class makes: ``self.scale = nn.Parameter(...)``, and gives no other value."""
+    stored = [(name, one) for one in walk(owner) if isinstance(one, ast.Assign) and (name := _own(one.targets[0]))]
+    made = {name for name, one in stored if _makes_parameter(one)}
+    return frozenset(made - {name for name, one in stored if not _makes_parameter(one)})
+
+
+def _makes_parameter(one: ast.Assign) -> bool:
+    called = one.value.func if isinstance(one.value, ast.Call) and len(one.targets) == 1 else None
+    return getattr(called, "attr", getattr(called, "id", "")) == "Parameter"
+
+
 @dataclass
 class _Work:
     """What a method and those of its class that it calls change, read, and do besides."""
@@ -175,6 +187,7 @@ class _Work:
     source: Source
     owner: ast.ClassDef
     buffers: frozenset[str]
+    parameters: frozenset[str]
     changed: set[str] = field(default_factory=set)
     read_buffers: set[str] = field(default_factory=set)
     handed: set[str] = field(default_factory=set)
@@ -215,7 +228,7 @@ class _Work:
                 self._without_gradient(around, (around.value,))
             else:
                 self._refuse(f"Line {node.lineno}: `self.{name}` is stored.")
-        elif name in self.buffers:
+        elif name in self.buffers | self.parameters:
             self.read_buffers.add(name)
             if isinstance(around, ast.Call) and node in around.args and not _is_torch(self.source, around):
                 self.handed.add(name)  # the operator may change it, too
@@ -225,13 +238,17 @@ class _Work:
     def _store(self, node: ast.Subscript | ast.Attribute) -> None:
         on = node.value.value if isinstance(node.value, ast.Attribute) and node.value.attr == "data" else node.value
         name = _own(on)
-        if isinstance(node, ast.Subscript) and name in self.buffers and name is not None:
+        if isinstance(node, ast.Subscript) and name is not None and self._may_change(name, on is not node.value):
             self.changed.add(name)
             statement = self.source.statement(node)
             if on is node.value and isinstance(statement, (ast.Assign, ast.AugAssign)):
                 self._without_gradient(statement, (statement.value,))
         elif name is not None or isinstance(node, ast.Attribute):
             self._refuse(f"Line {node.lineno}: `{self.source.code(node)}` is stored.")
+
+    def _may_change(self, name: str, through_data: bool) -> bool:
+        """Whether that is state which the operator may change: of a parameter, what its graph of gradients does not see."""
+        return name in self.buffers or (through_data and name in self.parameters)
 
     def _without_gradient(self, node: ast.stmt | ast.expr, values: tuple[ast.expr, ...]) -> None:
         """Refuse what would put a history of gradients into a buffer: an operator gives none."""
@@ -258,12 +275,13 @@ class _Work:
         if not (function.attr.endswith("_") and not function.attr.endswith("__")):
             return
         name = _own(on)
-        if name is not None and name in self.buffers:
+        if name is not None and self._may_change(name, data):
             self.changed.add(name)
             if not data:
                 self._without_gradient(node, (*node.args, *(one.value for one in node.keywords)))
         elif name is not None:
-            self._refuse(f"Line {node.lineno}: `self.{name}` is changed, and is no buffer that this class registers.")
+            words = "no buffer that this class registers, nor a parameter that is changed through `.data`"
+            self._refuse(f"Line {node.lineno}: `self.{name}` is changed, and is {words}.")
 
 
 def _own(node: ast.AST) -> str | None:
