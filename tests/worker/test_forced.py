@@ -159,19 +159,20 @@ def test_a_check_that_no_call_fails_is_made_to_fail(worker: Worker, tmp_path: Pa
 
 
 BRANCH = ("y = x * 3", "if counts.max() > 100:", "    y = y - y.mean()", "return y")
-SIDES: dict[str, tuple[tuple[str, ...], bool, bool | None]] = {  # the mended body, whether it has operators, the value
+SIDES: dict[str, tuple[tuple[str, ...], bool, bool | None]] = {  # the mended body, whether an operator has it, the value
     "the same statements": (("y = 3 * x", *BRANCH[1:]), True, True),
     "others": (("y = 3 * x", BRANCH[1], "    y = y - y.max()", BRANCH[3]), True, None),
     "the same, which raise": (("y = 3 * x", BRANCH[1], "    y = y.view(7)", BRANCH[3]), True, None),
     "no operator": (("y = 3 * x", *BRANCH[1:]), False, None),
+    "a condition that stands there twice": ((*BRANCH[:3], BRANCH[1], "    y = y * 1", BRANCH[3]), True, None),
     "a condition of another text": (("y = 3 * x", "if 100 < counts.max():", *BRANCH[2:]), True, None),
 }  # fmt: skip
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("body", "lowered", "taken"), SIDES.values(), ids=SIDES)
+@pytest.mark.parametrize(("body", "outlined", "taken"), SIDES.values(), ids=SIDES)
 def test_a_side_that_no_call_takes_is_taken_in_both(
-    worker: Worker, tmp_path: Path, body: tuple[str, ...], lowered: bool, taken: bool | None
+    worker: Worker, tmp_path: Path, body: tuple[str, ...], outlined: bool, taken: bool | None
 ) -> None:
     """An operator runs the statements as they were: it is asked whether they give what the operator said of its results."""
     before = (*BRANCH[:2], body[2], BRANCH[3]) if "view" in body[2] else BRANCH
@@ -181,9 +182,10 @@ def test_a_side_that_no_call_takes_is_taken_in_both(
     )
     file = str(tmp_path / "program.py")
     first = texts[1].split(f"        {body[0]}\n")[0].count("\n") + 1
+    where = place(texts[0], "counts.max() > 100", file)
     candidate = {
-        "id": "mend", "texts": {file: texts[1]}, "changed": {file: [[first, first + len(body) - 1]]}, "lowered": lowered,
-        "conditions": [place(texts[0], "counts.max() > 100", file)],
+        "id": "mend", "texts": {file: texts[1]}, "changed": {file: [[first, first + len(body) - 1]]}, "lowered": True,
+        "conditions": [where], "outlined": [where] if outlined else [],
     }  # fmt: skip
     params = analyse_params(file, text=texts[0], roots=(str(tmp_path),), device="cpu", seconds=100.0)
     result = worker.result(worker.send("verify", {**params, "candidates": [candidate]}), 200)

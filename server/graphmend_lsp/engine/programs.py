@@ -115,12 +115,15 @@ def candidate_of(
     """The candidate for the worker: the mended texts on top of the unsaved ones, and what it must watch in a run."""
     edits: dict[str, dict[TextEdit, None]] = {}
     places: dict[tuple[str, int, int | None], Place] = {}
+    outlined: dict[tuple[str, int, int | None], Place] = {}
     for mend in mends:
         for edit in mend.edits:
             edits.setdefault(edit.path, {})[edit] = None
         for path, span in mend.conditions:
             place = place_of(path, span, Text(sources.get(path) or ""))
             places.setdefault((path, place["line"], place["column"]), place)
+            if any(path == own and region.contains(span) for own, region in mend.regions):
+                outlined[path, place["line"], place["column"]] = place
     candidate = Candidate(
         id=number,
         texts={**base, **texts},
@@ -128,6 +131,7 @@ def candidate_of(
         changed={path: changed_lines(sources.get(path) or "", one_import(those)) for path, those in edits.items()},
         inductor=any(mend.inductor for mend in mends),
         lowered=any(mend.inductor for mend in mends),
+        outlined=list(outlined.values()),
     )
     if mends:
         candidate["assumed"] = [

@@ -46,7 +46,7 @@ class Forced:
         file = self.place["file"]
         if self.value is not None:
             place = None if self.changed else self.place
-            return exchange(file, source, _Side(place, self.text, self.changed.get(file, ()), self.value))
+            return exchange(file, source, _Side(place, self.text, self.value))
         if not self.changed:
             return exchange(file, source, _Original(self.place))
         before = sum(
@@ -56,12 +56,14 @@ class Forced:
 
 
 def condition_text(text: str, place: Place) -> str:
-    """A condition of an `if` or a conditional expression as Python spells it; "" where there is none at the place."""
+    """A condition of an `if` or a conditional expression as Python spells it; "" where the file has none such or another."""
     try:
         tests = [one.test for one in ast.walk(ast.parse(text)) if isinstance(one, (ast.If, ast.IfExp))]
     except (SyntaxError, ValueError):
         return ""
-    return next((ast.unparse(one) for one in tests if _is_at(one, place)), "")
+    spelled = [ast.unparse(one) for one in tests]
+    found = next((words for one, words in zip(tests, spelled, strict=True) if _is_at(one, place)), "")
+    return found if spelled.count(found) == 1 else ""
 
 
 def failing_side(text: str, place: Place) -> bool | None:
@@ -105,10 +107,10 @@ class _Original(ast.NodeTransformer):
 
 
 class _Side(ast.NodeTransformer):
-    """Gives the condition at a place this value, or the only one of this text: in the lines that were changed, or at all."""
+    """Gives the condition at a place this value, or, where the place is not known, the only one of this text."""
 
-    def __init__(self, place: Place | None, text: str, ranges: Sequence[Sequence[int]], value: bool) -> None:
-        self.place, self.text, self.ranges, self.value = place, text, ranges, value
+    def __init__(self, place: Place | None, text: str, value: bool) -> None:
+        self.place, self.text, self.value = place, text, value
         self.found: set[int] = set()
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
@@ -116,9 +118,7 @@ class _Side(ast.NodeTransformer):
         if self.place is not None:
             chosen = [one for one in branches if _is_at(one.test, self.place)]
         else:
-            same = [one for one in branches if ast.unparse(one.test) == self.text]
-            inside = [one for one in same if any(_holds(lines, one) for lines in self.ranges)]
-            chosen = inside or same
+            chosen = [one for one in branches if ast.unparse(one.test) == self.text]
         if len(chosen) == 1:
             self.found.add(chosen[0].lineno)
             _settle(chosen[0], self.value)

@@ -194,16 +194,14 @@ def unfailed(original: Ran, candidate: Candidate, conditions: Sequence[Place], t
     return found
 
 
-def untaken(
-    original: Ran, candidate: Candidate, conditions: Sequence[Place], texts: Mapping[str, str]
-) -> list[tuple[Place, bool]]:
-    """The conditions of the candidate, but those of checks, to which every call of the original gave the other value."""
+def untaken(original: Ran, candidate: Candidate, conditions: Sequence[Place]) -> list[tuple[Place, bool]]:
+    """The conditions in operators of the candidate to which every call of the original gave the other value than that."""
     reference = next(iter(Programs(original.trials, ()).references), None)
+    outlined = [key_of(one) for one in candidate.get("outlined", ())]
     return [
         (side["condition"], not side["true"])
         for side in sides_of(candidate, conditions, reference.sides if reference else ())
-        if side["true"] != side["false"]
-        and failing_side(texts.get(side["condition"]["file"], ""), side["condition"]) is None
+        if side["true"] != side["false"] and key_of(side["condition"]) in outlined
     ]
 
 

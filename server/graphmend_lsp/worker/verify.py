@@ -610,7 +610,7 @@ def _forced(
     known = {place["file"]: texts.get(place["file"]) or _text_of(place["file"]) for place in candidate["conditions"]}
     places = unfailed(original, candidate, conditions, known)[:MOST_FORCED]
     found: dict[tuple[object, ...], Sequence[Difference] | None] = {}
-    sides = untaken(original, candidate, conditions, known) if candidate.get("lowered") else []
+    sides = untaken(original, candidate, conditions)
     for place, value in sides if len(sides) <= MOST_FORCED else ():
         progress("running both with a side taken that no call takes")
         if _does_the_same(

@@ -332,6 +332,7 @@ class _Edited(TypedDict, total=False):
 class _Backed(_Edited, total=False):
     inductor: bool  # run it under inductor, too, with every size and value that the original takes
     lowered: bool  # it has operators in the graph that were not: a backend may take them apart, which rounds otherwise
+    outlined: list[Place]  # those of `conditions` whose statements an operator runs uncompiled, as they were
 
 
 class Candidate(_Backed):
