@@ -125,6 +125,11 @@ def test_what_does_not_need_an_edited_module_stays_imported(place: Place) -> Non
     before = place.imports()
     assert place.run(texts=other)["failure"] is None
     assert place.imports() == before + 3  # middle, what it has inside, and the edited one; not heavy
+    children = place.worker.children()
+    place.model.write_text(text + "\n")
+    assert place.run()["failure"] is None  # of what is saved: what is not edited may be imported anew, too
+    assert place.imports() == before + 6
+    assert children[0] in place.worker.children()
 
 
 def edit(path: Path, old: str, new: str) -> None:

@@ -14,7 +14,7 @@ import shutil
 import socket
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -131,13 +131,13 @@ class Preloads:
             return None
         order = _order(learned, texts)
         names = set(learned.names)
-        for grown in self._grown:
-            if grown.asked is None or grown.wanted.held != order.held or not names.issuperset(grown.wanted.names):
+        for grown in sorted(self._grown, key=lambda one: len(one.wanted.held)):
+            if grown.asked is None or not _serves(grown, order, names):
                 continue
             if not grown.fresh():
                 self._drop(grown)
                 break
-            if grown.wanted != order:
+            if grown.wanted.names != order.names:
                 self._wish = order
             if _shadowed(grown.asked, learned.folders, params, texts):
                 return None
@@ -152,8 +152,11 @@ class Preloads:
         if learned is None or learned.seconds < LONG or len(learned.names) < MANY:
             return False
         order = _order(learned, _texts(params))
-        under_way = any(grown.wanted == order and grown.asked is None for grown in self._grown)
-        return under_way and self._attempts.get(order, 0) <= WAITED
+        names = set(learned.names)
+        return any(
+            grown.asked is None and _serves(grown, order, names) and self._attempts.get(grown.wanted, 0) <= WAITED
+            for grown in self._grown
+        )
 
     def learn(self, params: Mapping[str, Any], told: object) -> None:
         """Take what a run told of its imports (`preload.Learner.told`), or None when it cannot be run warm.
@@ -256,6 +259,11 @@ def _heard(grown: Grown, value: Any) -> None:
     elif isinstance(value, tuple) and len(value) == 3 and value[0] == "ready":
         grown.asked, grown.stamps = frozenset(value[1]), dict(value[2])
         grown.child.rest()
+
+
+def _serves(grown: Grown, order: Order, names: Collection[str]) -> bool:
+    """Whether a process has nothing imported that a run does not import, or that the run has another text of."""
+    return order.held <= grown.wanted.held and set(grown.wanted.names) <= set(names)
 
 
 def _learned(told: object) -> Learned | None:
