@@ -36,7 +36,7 @@ ANSWER = 3.0  # seconds within which a run must be forked
 MEMORY_MB, SPARE_MB = 4096, 1024  # that such a process may take; that the machine must have free to start one
 FORGET = 64  # programs that are remembered
 LONG, MANY = 1.0, 100  # seconds and modules; a proof, which loads the program often, waits until so much is imported
-WAITED = 3  # attempts that it waits for
+WAITED, PATIENCE = 3, 5.0  # attempts that it waits for, each so many times as long as a run takes to import it
 
 Key = tuple[object, ...]
 
@@ -153,9 +153,11 @@ class Preloads:
             return False
         order = _order(learned, _texts(params))
         names = set(learned.names)
+        late = time.monotonic() - PATIENCE * learned.seconds
         return any(
-            grown.asked is None and _serves(grown, order, names) and self._attempts.get(grown.wanted, 0) <= WAITED
+            _serves(grown, order, names) and self._attempts.get(grown.wanted, 0) <= WAITED
             for grown in self._grown
+            if grown.asked is None and grown.used > late
         )
 
     def learn(self, params: Mapping[str, Any], told: object) -> None:

@@ -120,6 +120,7 @@ class Server:
         cancelled = failure("worker", "cancelled", "The run was cancelled.")
         for item in [item for item in self.waiting if item[0] == number]:
             self.waiting.remove(item)
+            self.held.discard(item[0])
             self.refuse(item[0], item[1], cancelled)
         if isinstance(number, int) and number in self.running:
             request = self.running[number]
