@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 
 from graphmend_lsp.mending.facts.bindings import operator_called
+from graphmend_lsp.mending.facts.kinds import Kinds
+from graphmend_lsp.mending.syntax.imports import dotted
 from graphmend_lsp.mending.syntax.source import Source
 
 
@@ -17,5 +19,6 @@ def one_of_new(source: Source, statement: ast.AST | None, name: str) -> ast.Call
     given = any(one.arg in ("out", None) for one in call.keywords)
     if given or sum(isinstance(one, ast.Name) and one.id == name for one in places) != 1:
         return None
-    made = operator_called(source, call)
+    of_tensor = dotted(source, call.func) is not None or Kinds(source).of(getattr(call.func, "value", call)) == "tensor"
+    made = operator_called(source, call) if of_tensor else None
     return call if made is not None and made.is_tensor and made.is_new and not made.effect else None
