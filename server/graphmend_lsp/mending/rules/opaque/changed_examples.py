@@ -70,6 +70,45 @@ def _fn_operator(bias: object, ids: torch.Tensor, scores: torch.Tensor) -> torch
 
 EXAMPLES = (
     Example(
+        "one of several new tensors",
+        before="""\
+import torch
+
+
+def settled(x):
+    best, at = x.max(1)
+    while ⟦best.sum() > 4⟧:
+        best *= 0.5
+    return best
+
+
+def fn(x):
+    return settled(x.exp()) + 1
+""",
+        after="""\
+import torch
+
+from graphmend_support import operator
+
+
+# One operator of the graph: TorchDynamo does not look inside.
+@operator(like=lambda x: x.new_empty((x.shape[0],)))
+def settled(x):
+    best, at = x.max(1)
+    while best.sum() > 4:
+        best *= 0.5
+    return best
+
+
+def fn(x):
+    return settled(x.exp()) + 1
+""",
+        run="import torch\n\ncalls = [(torch.ones(3, 2) * n,) for n in (1.0, 2.0, 0.1)]\n",
+        gb_id="GB0170",
+        assumes=("result-shapes", "dtype"),
+        seen=(("x", "float32 3 2"), ("best", "float32 3"), ("at", "int64 3"), ("best.sum()", "float32")),
+    ),
+    Example(
         "elements of the caller's tensor",
         before=_PENALISE,
         after='''\
