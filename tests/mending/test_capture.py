@@ -52,6 +52,12 @@ def test_what_raises_in_neither_or_in_both_is_mended(computed: str) -> None:
     _mend(f"def fn(x):\n    x = x.sin()\n    n = ⟦x[0].item()⟧\n    return {computed}\n")
 
 
+def test_a_function_that_torchscript_compiles_beside_it_is_no_obstacle() -> None:
+    gate = "@torch.jit.script\ndef gate(x):\n    return torch.tanh(x)\n"
+    text, mend = _mend(f"import torch\n\n\n{gate}\n\ndef fn(x):\n    return gate(x) * ⟦x.sum().item()⟧\n")
+    assert gate in text and not mend.cautions
+
+
 def test_a_second_function_takes_the_decorator_that_is_there() -> None:
     first = (
         "import torch\n\n\ndef fn(x):\n    return x, x.sum().item()\n\n\ndef other(x):\n    return x, x.max().item()\n"

@@ -114,41 +114,6 @@ def fn(x):
         gb_id="GB0036",
     ),
     Example(
-        "beside a function that TorchScript compiles",
-        before="""\
-import torch
-
-
-@torch.jit.script
-def gate(x, y):
-    return torch.tanh(x) * torch.sigmoid(y)
-
-
-def fn(x):
-    y = gate(x, x)
-    return ⟦y[x > 0]⟧ * 2
-""",
-        after="""\
-import torch
-
-from graphmend_support import captures
-
-
-@torch.jit.script
-def gate(x, y):
-    return torch.tanh(x) * torch.sigmoid(y)
-
-
-# TorchDynamo keeps numbers and sizes of tensors in the graph.
-@captures(capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True)
-def fn(x):
-    y = gate(x, x)
-    return y[x > 0] * 2
-""",
-        run="fn = fn\nimport torch\ncalls = [(torch.tensor(x),) for x in ([1.0, -1.0, 2.0], [-1.0, -2.0, -3.0], [1.0])]",
-        gb_id="GB0036",
-    ),
-    Example(
         "a batch that is trimmed, in the module that calls it",
         before="""\
 import torch

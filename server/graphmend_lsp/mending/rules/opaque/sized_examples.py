@@ -24,7 +24,7 @@ def aligned(scores, source):
 
 
 def fn(scores, source):
-    return aligned(scores.sin(), source)
+    return aligned(scores.sin(), source).cos()
 """,
         after='''\
 import torch
@@ -56,7 +56,7 @@ def _aligned_operator(scores: torch.Tensor, source: torch.Tensor) -> torch.Tenso
 
 
 def fn(scores, source):
-    return aligned(scores.sin(), source)
+    return aligned(scores.sin(), source).cos()
 ''',
         run="""\
 import torch
