@@ -104,6 +104,7 @@ def _run(source: str, run: str | None, wrap: Callable[[Any], Any] = lambda fn: f
     space: dict[str, Any] = {"__name__": "model", "__file__": "model.py"}
     text = io.StringIO()
     with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
+        torch.manual_seed(0)  # every run draws the same arguments
         exec(compile(source, PATH, "exec"), space)
         exec(compile(run or "", "run.py", "exec"), space)
         torch.manual_seed(0)
