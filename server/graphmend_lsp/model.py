@@ -303,6 +303,7 @@ class Verdict:
     `assumes` are the assumptions that nothing discharged: each makes it unsafe. `discharged` are those that the source or
     a run showed to hold, `accepted` those that the user accepts for the project, `unmet` those of places that no call ran:
     another entry's verdict decides, and where there is none they are open.
+    `forced` are those of the reasons that say what no call did and GraphMend made both programs do.
     """
 
     safety: Safety
@@ -321,6 +322,7 @@ class Verdict:
     discharged: tuple[Assumption, ...] = ()
     accepted: tuple[Assumption, ...] = ()
     unmet: tuple[Assumption, ...] = ()
+    forced: tuple[str, ...] = ()
 
     @property
     def assuming(self) -> str:

@@ -166,6 +166,7 @@ SIDES: dict[str, tuple[tuple[str, ...], bool, bool | None]] = {  # the mended bo
     "no operator": (("y = 3 * x", *BRANCH[1:]), False, None),
     "a condition that stands there twice": ((*BRANCH[:3], BRANCH[1], "    y = y * 1", BRANCH[3]), True, None),
     "a condition of another text": (("y = 3 * x", "if 100 < counts.max():", *BRANCH[2:]), True, None),
+    "the same, which never end": (("y = 3 * x", "while 1 if counts.max() > 100 else 0:", *BRANCH[2:]), True, None),
 }  # fmt: skip
 
 
@@ -175,7 +176,7 @@ def test_a_side_that_no_call_takes_is_taken_in_both(
     worker: Worker, tmp_path: Path, body: tuple[str, ...], outlined: bool, taken: bool | None
 ) -> None:
     """An operator runs the statements as they were: it is asked whether they give what the operator said of its results."""
-    before = (*BRANCH[:2], body[2], BRANCH[3]) if "view" in body[2] else BRANCH
+    before = (BRANCH[0], *body[1:3], BRANCH[3]) if "view" in body[2] or "while" in body[1] else BRANCH
     texts = [HEAD + MODULE.format(body="".join(f"        {line}\n" for line in lines)) for lines in (before, body)]
     (tmp_path / "graphmend_support.py").write_text(
         (Path(support.__file__).parent / "graphmend_support.py").read_text("utf-8"), "utf-8"

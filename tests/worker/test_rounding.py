@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 
+from graphmend_lsp.worker.children import Request
 from graphmend_lsp.worker.compare import Comparison, Side
 from graphmend_lsp.worker.compare_trials import Pair, Programs, compare_trial
 from graphmend_lsp.worker.judged import Ran
@@ -19,7 +20,7 @@ from graphmend_lsp.worker.recipes import Recipe
 from graphmend_lsp.worker.rounding import _made_up_and_equal, reason
 from graphmend_lsp.worker.snapshot import Store, take
 from graphmend_lsp.worker.trials import Planned
-from graphmend_lsp.worker.verify import Request, _again
+from graphmend_lsp.worker.verify import _again
 from tests.worker.test_compare_trials import trial
 
 Results = tuple[Any, dict[str, torch.Tensor]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from graphmend_lsp.worker.children import Caught
 from graphmend_lsp.worker.failures import failure
 from graphmend_lsp.worker.judged import Ran, judged
 from graphmend_lsp.worker.observe import Observation, Raised
@@ -11,7 +12,7 @@ from graphmend_lsp.worker.probes.hooks import HOOKED
 from graphmend_lsp.worker.recipes import Recipe
 from graphmend_lsp.worker.trials import Trial, _recompiles
 from graphmend_lsp.worker.used import left_untried
-from graphmend_lsp.worker.verify import Caught, _probes_of
+from graphmend_lsp.worker.verify import _probes_of
 from graphmend_lsp.worker.wire import Candidate, CountsData
 
 NOTHING = CountsData(graphs=0, breaks=0, skipped_frames=0, skipped_rests=0, recompiles=0)

@@ -316,8 +316,12 @@ def _is_dear(step: Round) -> bool:
 
 
 def _with_open(verdict: Verdict, rounds: Sequence[Round]) -> Verdict:
-    """The verdict on several rounds together, which watches no conditions, with what the rounds' own leave open."""
-    left = [one for step in rounds if (one := step.verdict) is not None and one.results == "unsafe"]
+    """The verdict on several rounds together, which watches no conditions, with what the rounds' own leave open or forced."""
+    judged = [one for step in rounds if (one := step.verdict) is not None]
+    forced = dict.fromkeys(reason for one in (verdict, *judged) for reason in one.forced)
+    if forced:
+        verdict = replace(verdict, reasons=tuple(dict.fromkeys((*verdict.reasons, *forced))), forced=tuple(forced))
+    left = [one for one in judged if one.results == "unsafe"]
     if verdict.safety != "safe" or not left:
         return verdict
     reasons = dict.fromkeys(reason for one in (*left, verdict) for reason in one.reasons)

@@ -85,7 +85,7 @@ def judge(
                 safety = max(safety, "unsafe", key=_ORDER.index)
         if "taken" in side:
             checked.append(
-                f"no call made `{_shorten(text.slice(span))}` {side['taken']}; where it is made so, both programs do the same"
+                f"no call made `{_shorten(text.slice(span))}` {side['taken']}; made {side['taken']}, both programs do the same"
             )
         if side.get("forced") and side["true"] and side["false"]:
             checked.append(
@@ -119,6 +119,7 @@ def judge(
         discharged=standing.discharged,
         accepted=standing.accepted,
         unmet=standing.unmet,
+        forced=tuple(dict.fromkeys(checked)),
     )
 
 

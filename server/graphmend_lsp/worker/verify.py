@@ -10,24 +10,35 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext, suppress
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
-from typing import TypeVar
 
+from .children import (
+    MADE_UP,
+    Caught,
+    Request,
+    caught,
+    in_child,
+    in_slots,
+    origin_of,
+    out_of_time,
+    side_by_side,
+    watched,
+    ways_of,
+)
 from .compare import NO_TIME, Shown
-from .compare_trials import CALLED, Programs, changes_state, unsteady
+from .compare_trials import Programs, changes_state, unsteady
 from .enough import FLAG, Enough
-from .failures import FailedError, failure, failure_of
+from .failures import FailedError, failure
 from .float64 import Double
-from .forced import Forced, condition_text, failing_side, is_called
-from .handed import hand_on_arguments, heard, tell
+from .forcing import forced_differences
+from .handed import heard, tell
 from .isolate import call_in_children
-from .judged import Ran, assumed_places, compared, conditions_of, judged, same_side, trials_wanted, unfailed, untaken
+from .judged import Ran, assumed_places, conditions_of, judged, trials_wanted
 from .loaded import Watch
 from .observe import Observation
 from .own_code import without_constants_of_its_own
-from .places import key_of
 from .plan import Plan
 from .probes.compiled import compiled_uses
 from .processes import can_fork
@@ -40,57 +51,30 @@ from .slots import slot
 from .texts import texts_changed
 from .trials import (
     AT_ONCE,
-    PROGRAMS_AT_ONCE,
     WAYS,
     Origin,
     Planned,
     Trial,
     Way,
-    build_once,
     load,
     plan,
     run,
-    text_of,
     trace,
 )
 from .wire import (
     Candidate,
-    Difference,
     FailureData,
-    Limits,
     Place,
     VerifyParams,
     VerifyResult,
 )
 
-T = TypeVar("T")
 PLAN = "plan"  # the file in which the original's process tells the plan
 SEEN = "seen"  # and the one with what it did uncompiled
-MADE_UP = "made-up"  # and the one with the arguments that were made up for it
 MARGIN = 1.5  # seconds of the limit that are left to compare and to answer
 MOST_LOST = 6  # calls that make a kernel fail while the plan is made
-MOST_FORCED = 3  # checks of one mend that are made to fail, each in runs of its own
 SHARE_OF_FLOAT64 = 0.5  # of the time so far: what float64 needs at least, which makes fewer calls, and fewer ways
 SPARED = 0.05  # of the limit that runs in float64 must not use: what is known already shall be told in time
-
-
-@dataclass(frozen=True)
-class Request:
-    """What every process of one request knows. `files` are those that a candidate changes, `folder` is their own."""
-
-    params: VerifyParams
-    files: tuple[str, ...]
-    folder: str
-    deadline: float
-    watch: Watch | None
-    shared: bool = False  # whether a program is built once, and its ways run in forks of that
-
-
-@dataclass(frozen=True)
-class Caught:
-    """A failure on its way out of a child."""
-
-    failure: FailureData
 
 
 def verify(params: VerifyParams, progress: Callable[[str], None], watch: Watch | None = None) -> VerifyResult:
@@ -141,7 +125,9 @@ def verify(params: VerifyParams, progress: Callable[[str], None], watch: Watch |
             for candidate, one in zip(candidates, mended, strict=True)
         ]
         forced = [
-            _forced(request, candidate, original, one, conditions, progress)
+            {}
+            if params.get("proven") or _is_decided(request, original, one)
+            else forced_differences(request, candidate, original, conditions, time.monotonic() - started, progress)
             for candidate, one in zip(candidates, mended, strict=True)
         ]
         results = [
@@ -185,7 +171,7 @@ def _with_compiled(
         return original
     by_inductor = any(way == "inductor" for way, _ in wanted)
     progress(f"running the original compiled{' with inductor' if by_inductor else ''}")
-    (again,) = _side_by_side(request, [partial(_compiled, request, original.planned, tuple(wanted))])
+    (again,) = side_by_side(request, [partial(_compiled, request, original.planned, tuple(wanted))])
     dropped = (*original.dropped, *again.dropped)
     return replace(original, trials=(*original.trials, *again.trials), dropped=dropped, failed=again.failed)
 
@@ -202,20 +188,12 @@ def _all(request: Request, conditions: Sequence[Place], candidates: Sequence[Can
             os.remove(os.path.join(request.folder, told))
     jobs = [partial(_original, request, conditions)]
     jobs += [partial(_mended, request, candidate) for candidate in candidates]
-    return _side_by_side(request, jobs)
-
-
-def _side_by_side(request: Request, jobs: Sequence[Callable[[], Ran]], seconds: float | None = None) -> list[Ran]:
-    watched = [partial(_watched, request.watch, job) for job in jobs]
-    limits = request.params["limits"]
-    limits = limits if seconds is None else Limits(seconds=seconds, memory_mb=limits["memory_mb"])
-    outcomes = call_in_children(watched, limits, PROGRAMS_AT_ONCE, "call")
-    return [outcome.value or Ran((), failed=outcome.failure) for outcome in outcomes]
+    return side_by_side(request, jobs)
 
 
 def _reached(request: Request) -> tuple[FailureData | None, list[Candidate]]:
     """The candidates that the entry runs, found in a process of the original."""
-    job = partial(_watched, request.watch, partial(_caught, partial(_reach, request)))
+    job = partial(watched, request.watch, partial(caught, partial(_reach, request)))
     (outcome,) = call_in_children([job], request.params["limits"], 1, "call")
     if outcome.value is None or isinstance(outcome.value, Caught):
         return outcome.value.failure if outcome.value else outcome.failure, []
@@ -242,7 +220,7 @@ def _original_in_slot(request: Request, conditions: Sequence[Place]) -> Ran:
     told: Planned | None = None
     places = assumed_places(request.params["candidates"])
     try:
-        origin = _origin(request, request.params["texts"], first=True)
+        origin = origin_of(request, request.params["texts"], first=True)
         planned = _planned(request, origin, conditions, places)
         told = planned if planned.plan.failed is None else None
     except FailedError as error:
@@ -265,10 +243,10 @@ def _original_in_slot(request: Request, conditions: Sequence[Place]) -> Ran:
         first = _unbroken(request, everything)
         trials = [replace(first, unsteady=unsteady(planned.trial, first))]
         if changes_state(trials[0]):  # then what the shorter list shows depends on the calls it leaves out
-            trials.append(_in_child(request, partial(run, origin, "uncompiled", chosen, (), None, chosen.lean())))
+            trials.append(in_child(request, partial(run, origin, "uncompiled", chosen, (), None, chosen.lean())))
         _tell_seen(request, trials)
         if request.params.get("before") is None:
-            trials.append(_in_child(request, partial(run, origin, "eager", chosen, (), None, chosen.own)))
+            trials.append(in_child(request, partial(run, origin, "eager", chosen, (), None, chosen.own)))
     except FailedError as error:
         _tell_seen(request, ())
         return Ran((), planned, error.failure)
@@ -283,7 +261,7 @@ def _planned(request: Request, origin: Origin, conditions: Sequence[Place], plac
     """
     lost: list[Recipe] = []
     while len(lost) <= MOST_LOST:
-        found = _in_child(request, partial(plan, origin, conditions, places, tuple(lost)))
+        found = in_child(request, partial(plan, origin, conditions, places, tuple(lost)))
         if isinstance(found, Planned):
             return found
         lost.append(found)
@@ -297,9 +275,9 @@ def _unbroken(request: Request, job: Callable[..., Trial]) -> Trial:
     Raises:
         FailedError: the job failed or died.
     """
-    trial = _in_child(request, job)
+    trial = in_child(request, job)
     while trial.left:
-        trial = trial.followed_by(_in_child(request, partial(job, recipes=trial.left)))
+        trial = trial.followed_by(in_child(request, partial(job, recipes=trial.left)))
     return trial
 
 
@@ -313,7 +291,7 @@ def _tell_seen(request: Request, trials: Sequence[Trial]) -> None:
 def _mended(request: Request, candidate: Candidate) -> Ran:
     """In a mended program's process: load, wait for the plan, run every way."""
     try:
-        origin = _origin(request, {**request.params["texts"], **candidate["texts"]})
+        origin = origin_of(request, {**request.params["texts"], **candidate["texts"]})
     except FailedError as error:
         return Ran((), failed=error.failure)
     except UnsharedError:
@@ -322,7 +300,7 @@ def _mended(request: Request, candidate: Candidate) -> Ran:
         return _with_uses(request, candidate, origin, *_before_the_plan(request, candidate, origin))
     planned: Planned | None = heard(os.path.join(request.folder, PLAN), request.deadline)
     if planned is None:
-        return Ran((), failed=_out_of_time())
+        return Ran((), failed=out_of_time())
     first = _in_own_calls(request, candidate, origin, planned.plan.own)
     if first is not None and _is_wrong_already(planned, first):
         return Ran((first,), differed=True)
@@ -337,10 +315,10 @@ def _before_the_plan(request: Request, candidate: Candidate, origin: Origin) -> 
     ways: tuple[Way, ...] = ("eager", "aot_eager", "uncompiled")  # the longest first
     ways = ("uncompiled",) if request.params.get("proven") else ways
     jobs = {way: partial(_as_planned, request, candidate, origin, way, first) for way in ways}
-    ran = _ways(request, jobs)
+    ran = ways_of(request, jobs)
     planned: Planned | None = heard(os.path.join(request.folder, PLAN), request.deadline)
     if planned is None:
-        return Ran((), failed=_out_of_time()), None
+        return Ran((), failed=out_of_time()), None
     wrong = first is not None and _is_wrong_already(planned, first)
     return (Ran((first,), differed=True), None) if first is not None and wrong else (ran, planned)
 
@@ -358,7 +336,7 @@ def _as_planned(
     def planned() -> tuple[Plan, Enough | None]:
         found: Planned | None = heard(os.path.join(request.folder, PLAN), request.deadline)
         if found is None or (first is not None and _is_wrong_already(found, first)):
-            raise FailedError(_out_of_time())  # nobody looks at it
+            raise FailedError(out_of_time())  # nobody looks at it
         return found.plan, _enough(request, found)
 
     if way == "eager":
@@ -378,7 +356,7 @@ def _with_uses(request: Request, candidate: Candidate, origin: Origin, ran: Ran,
     if not uses:
         return ran
     jobs = [partial(run, origin, way, chosen, (), None, recipes) for way, recipes in uses.items()]
-    trials, dropped = _probes_of(_in_slots(request, jobs), list(uses.values()))
+    trials, dropped = _probes_of(in_slots(request, jobs), list(uses.values()))
     return replace(ran, trials=(*ran.trials, *trials), dropped=dropped)
 
 
@@ -399,7 +377,7 @@ def _probes_of(
 def _in_own_calls(request: Request, candidate: Candidate, origin: Origin, calls: tuple[Recipe, ...]) -> Trial | None:
     """The entry's own calls of a mended program, uncompiled; None where their process failed."""
     own = Plan(calls, frozenset())
-    (seen,) = _in_slots(request, [partial(run, origin, "uncompiled", own, (), candidate["changed"], calls)])
+    (seen,) = in_slots(request, [partial(run, origin, "uncompiled", own, (), candidate["changed"], calls)])
     return None if isinstance(seen, Caught) else seen
 
 
@@ -444,7 +422,7 @@ def _in_stages(request: Request, candidate: Candidate, origin: Origin, planned: 
         if number and _is_settled(request, ran):
             break
         jobs = {way: partial(run, origin, way, chosen, (), candidate["changed"], enough=enough) for way in ways}
-        more = _ways(request, jobs)
+        more = ways_of(request, jobs)
         trials = (*ran.trials, *more.trials)
         ran = replace(more, trials=tuple(sorted(trials, key=lambda one: WAYS.index(one.way))))
         if ran.failed is not None:
@@ -480,7 +458,7 @@ def _by_inductor(
     lists += [{"uncompiled": sized, "inductor": sized}] if sized else []
     plain: list[dict[Way, tuple[Recipe, ...]]] = [{"uncompiled": one["uncompiled"]} for one in lists]
     progress("running the mended program compiled with inductor")
-    new, *ran_again = _side_by_side(
+    new, *ran_again = side_by_side(
         request,
         [
             partial(_inductor, request, new_texts, chosen, enough, first_form),
@@ -503,7 +481,7 @@ def _by_inductor(
     jobs = [partial(_inductor, request, new_texts, chosen, enough, every)]
     if programs.trial("inductor", every) is None:
         jobs.append(partial(_inductor, request, texts, chosen, Enough(request.folder), every))
-    new, *first = _side_by_side(request, jobs, max(1.0, request.deadline - time.monotonic()))
+    new, *first = side_by_side(request, jobs, max(1.0, request.deadline - time.monotonic()))
     ahead = tuple(trial for one in first for trial in one.trials)
     return replace(mended, trials=(*mended.trials, *new.trials), failed=new.failed), ahead, {}
 
@@ -513,10 +491,10 @@ def _inductor(
 ) -> Ran:
     """In a process of one program: its trial under inductor."""
     try:
-        origin = _origin(request, texts)
+        origin = origin_of(request, texts)
     except FailedError as error:
         return Ran((), failed=error.failure)
-    return _ways(request, {"inductor": partial(run, origin, "inductor", chosen, recipes=recipes, enough=enough)})
+    return ways_of(request, {"inductor": partial(run, origin, "inductor", chosen, recipes=recipes, enough=enough)})
 
 
 def _is_decided(request: Request, original: Ran, mended: Ran) -> bool:
@@ -540,11 +518,11 @@ def _is_settled(request: Request, ran: Ran) -> bool:
 def _compiled(request: Request, planned: Planned, wanted: Sequence[tuple[Way, tuple[Recipe, ...]]]) -> Ran:
     """In a process of the original once more: run the ways, with the calls, that could not be judged without."""
     try:
-        origin = _origin(request, request.params["texts"])
+        origin = origin_of(request, request.params["texts"])
         jobs = [partial(run, origin, way, planned.plan, (), None, recipes) for way, recipes in wanted]
     except FailedError as error:
         return Ran((), failed=error.failure)
-    found = _in_slots(request, jobs)
+    found = in_slots(request, jobs)
     of_probes = [any(one.probe for one in recipes) for _, recipes in wanted]
     for outcome, probes in zip(found, of_probes, strict=True):
         if isinstance(outcome, Caught) and not probes:
@@ -584,97 +562,11 @@ def _again(
     sides = ({**texts}, {**texts, **candidate["texts"]})
     # what a mend itself puts into float32 must be seen, but not what only inductor rounds: its uncompiled calls are bit-equal
     double: Double = "widened" if set(doubts) == {"inductor"} else "double"
-    ran = _side_by_side(request, [partial(_doubled, request, side, chosen, wanted, double) for side in sides], left)
+    ran = side_by_side(request, [partial(_doubled, request, side, chosen, wanted, double) for side in sides], left)
     for failed in (one.failed for one in ran if one.failed is not None):
         return {**known, **_each(doubts, f"in float64 it failed: {failed['message']}")}
     first, second = (Again(one.trials[0], one.trials[1:]) for one in ran)
     return {**known, **judge(programs, doubts, first, second)}
-
-
-def _forced(
-    request: Request,
-    candidate: Candidate,
-    original: Ran,
-    mended: Ran,
-    conditions: Sequence[Place],
-    progress: Callable[[str], None],
-) -> dict[tuple[object, ...], Sequence[Difference] | None]:
-    """What differs where a check that no call fails is made to fail in both programs; by the check's condition.
-
-    And None for each condition of an operator, whose code is what it was, of which both do the same on the side that no call
-    takes. Not asked of a mended program that is wrong, or gains nothing. What did not come to an end is left out.
-    """
-    if original.planned is None or request.params.get("proven") or _is_decided(request, original, mended):
-        return {}
-    texts = request.params["texts"]
-    known = {place["file"]: texts.get(place["file"]) or _text_of(place["file"]) for place in candidate["conditions"]}
-    places = unfailed(original, candidate, conditions, known)[:MOST_FORCED]
-    found: dict[tuple[object, ...], Sequence[Difference] | None] = {}
-    sides = untaken(original, candidate, conditions)
-    for place, value in sides if len(sides) <= MOST_FORCED else ():
-        progress("running both with a side taken that no call takes")
-        if _does_the_same(
-            request, candidate, original.planned.plan, place, value, condition_text(known[place["file"]], place)
-        ):
-            found[key_of(place)] = None
-    for place in places:
-        progress("running both with a check made to fail")
-        others = [
-            one
-            for one in candidate["conditions"]
-            if one["file"] == place["file"] and failing_side(known[one["file"]], one) is not None
-        ]
-        chosen, changed = original.planned.plan, candidate["changed"]
-        ways: tuple[Way, ...] = ("eager", "aot_eager", "uncompiled")
-        old_ways = ways if is_called(known[place["file"]], place) else ("uncompiled",)
-        new_texts = {**texts, **candidate["texts"]}
-        jobs = [
-            partial(_failing, request, texts, Forced(place), None, chosen, old_ways),
-            partial(_failing, request, new_texts, Forced(place, changed, others), changed, chosen, ways),
-        ]
-        old, new = _side_by_side(request, jobs, max(1.0, request.deadline - time.monotonic()))
-        differences = compared(old, new) if old.failed is None and new.failed is None else None
-        if differences is not None:
-            found[key_of(place)] = differences
-    return found
-
-
-def _does_the_same(request: Request, candidate: Candidate, chosen: Plan, place: Place, value: bool, text: str) -> bool:
-    """Whether both programs, with this value for a condition, do the same in the entry's calls."""
-    texts, changed = request.params["texts"], candidate["changed"]
-    if not text or not any(changed.values()):
-        return False
-    sides = Forced(place, value=value, text=text), Forced(place, changed, value=value, text=text)
-    new_texts = {**texts, **candidate["texts"]}
-    jobs = [
-        partial(_failing, request, texts, sides[0], None, chosen, ("uncompiled",)),
-        partial(_failing, request, new_texts, sides[1], changed, chosen, ("eager", "uncompiled")),
-    ]
-    return same_side(*_side_by_side(request, jobs, max(1.0, request.deadline - time.monotonic())))
-
-
-def _failing(
-    request: Request,
-    texts: Mapping[str, str],
-    forced: Forced,
-    changed: Mapping[str, Sequence[Sequence[int]]] | None,
-    chosen: Plan,
-    ways: tuple[Way, ...],
-) -> Ran:
-    """In a process of one program: its trials of the entry's own calls with a check made to fail."""
-    try:
-        origin = _origin(request, texts)
-    except FailedError as error:
-        return Ran((), failed=error.failure)
-    jobs = {way: partial(run, origin, way, chosen, (), changed, recipes=chosen.own, forced=forced) for way in ways}
-    return _ways(request, jobs)
-
-
-def _text_of(file: str) -> str:
-    try:
-        return text_of(file)
-    except (OSError, SyntaxError, UnicodeError):
-        return ""
 
 
 def _each(doubts: Mapping[Way, Sequence[Recipe]], shown: Shown) -> Mapping[Call, Shown]:
@@ -686,7 +578,7 @@ def _doubled(
 ) -> Ran:
     """In a process of one program: those calls uncompiled as they are, then each way in float64, uncompiled first."""
     try:
-        origin = _origin(request, texts)
+        origin = origin_of(request, texts)
     except FailedError as error:
         return Ran((), failed=error.failure)
     kinds: tuple[Double, ...] = ("", double)
@@ -697,95 +589,11 @@ def _doubled(
         if way != "uncompiled"
     ]
     trials: list[Trial] = []
-    for outcome in _in_slots(request, jobs):
+    for outcome in in_slots(request, jobs):
         if isinstance(outcome, Caught):
             return Ran(tuple(trials), failed=outcome.failure)
         trials.append(outcome)
     return Ran(tuple(trials))
-
-
-def _ways(request: Request, jobs: Mapping[Way, Callable[..., Trial]]) -> Ran:
-    """The trials of jobs that run a program each way; a job takes `recipes`, those that a process before it has left."""
-    outcomes = dict(zip(jobs, _in_slots(request, list(jobs.values())), strict=True))
-    trials: list[Trial] = []
-    for way in (one for one in WAYS if one in outcomes):
-        outcome = outcomes[way]
-        while isinstance(outcome, Trial) and outcome.left:
-            (more,) = _in_slots(request, [partial(jobs[way], recipes=outcome.left)])
-            outcome = more if isinstance(more, Caught) else outcome.followed_by(more)
-        if isinstance(outcome, Caught):
-            if CALLED[way]:
-                outcome.failure["message"] += f" ({CALLED[way].strip()})"
-            return Ran(tuple(trials), failed=outcome.failure)
-        trials.append(outcome)
-    return Ran(tuple(trials))
-
-
-def _origin(request: Request, texts: Mapping[str, str], *, first: bool = False) -> Origin:
-    """The program, loaded, and built, at once where children are forks of this process.
-
-    The `first` to be made is the original: arguments that are made up are found for it, and are those of all others.
-
-    Raises:
-        FailedError: importing it or the entry failed.
-        UnsharedError: it cannot be built at once, although the request says so.
-    """
-    hand_on_arguments(os.path.join(request.folder, MADE_UP), request.deadline, finds=first)
-    loaded = load(request.params, texts, request.files) if can_fork() else None
-    origin = Origin(request.params, texts, request.files, loaded, folder=request.folder)
-    return build_once(origin) if request.shared else origin
-
-
-def _in_child(request: Request, job: Callable[[], T]) -> T:
-    """Run it in a child, in the slot that this process holds.
-
-    Raises:
-        FailedError: it failed or died.
-    """
-    (found,) = _outcomes(request, [partial(_caught, job)])
-    if isinstance(found, Caught):
-        raise FailedError(found.failure)
-    return found
-
-
-def _in_slots(request: Request, jobs: Sequence[Callable[[], T]]) -> list[T | Caught]:
-    """Run each in a child of its own. Forks are all made at once and wait for a slot."""
-    waiting = [partial(_in_slot, job, request.folder) for job in jobs]
-    if can_fork():
-        return _outcomes(request, waiting)
-    return [outcome for job in waiting for outcome in _outcomes(request, [job])]
-
-
-def _outcomes(request: Request, jobs: Sequence[Callable[[], T | Caught]]) -> list[T | Caught]:
-    left = request.deadline - time.monotonic()
-    if left <= 0:
-        return [Caught(_out_of_time()) for _ in jobs]
-    limits = Limits(seconds=left, memory_mb=request.params["limits"]["memory_mb"])
-    outcomes = call_in_children([partial(_watched, request.watch, job) for job in jobs], limits, len(jobs), "call")
-    return [one.value if one.value is not None else Caught(one.failure or _out_of_time()) for one in outcomes]
-
-
-def _watched(watch: Watch | None, function: Callable[[], T]) -> T:
-    """In a child: what the function returns; what it touches is told to the request's process."""
-    with watch.reporting() if watch is not None else nullcontext():
-        return function()
-
-
-def _in_slot(function: Callable[[], T], folder: str) -> T | Caught:
-    with slot(folder, AT_ONCE):
-        return _caught(function)
-
-
-def _caught(function: Callable[[], T]) -> T | Caught:
-    """In a child: what the function returns, or the failure that it raises."""
-    try:
-        return function()
-    except Exception as error:
-        return Caught(failure_of(error, "call"))
-
-
-def _out_of_time() -> FailureData:
-    return failure("call", "timeout", "The time limit ended the comparison early.")
 
 
 def _call_failed(observation: Observation | None) -> FailureData:
