@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch._dynamo.testing import CompileCounterWithBackend
 
 import graphmend_lsp
 
@@ -40,6 +41,16 @@ class Codes(torch.nn.Module):
     @state_operator("codes")
     def exchange(self):
         self.codes = self.codes + 1
+
+    @torch.no_grad()
+    @state_operator("codes")
+    def grow(self):
+        if bool(self.codes.sum() < 1000):
+            self.codes.data.mul_(2)
+
+    def add_up(self, x):
+        self.grow()
+        return (self.codes * x).sum()
 
     def forward(self, x):
         self.count += 1
@@ -95,6 +106,35 @@ def test_each_module_has_its_own_operator_and_none_is_kept(codes: Any) -> None:
     torch._dynamo.reset()
     gc.collect()
     assert all(one() is None for one in kept[-2:])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_parameter_is_changed_through_its_data_and_what_is_neither_changes_uncompiled(
+    codes: Any, backend: str
+) -> None:
+    """A parametrization, as a replica of `DataParallel` does, puts the tensor elsewhere: then the method is called as it is."""
+
+    def ran(as_operator: bool, parametrized: bool) -> tuple[int, list[torch.Tensor]]:
+        torch.manual_seed(0)
+        net = codes()
+        del net.codes
+        net.codes = torch.nn.Parameter(torch.ones(8, 4))
+        if parametrized:
+            torch.nn.utils.parametrizations.weight_norm(net, "codes")
+        torch._dynamo.reset()
+        counted = CompileCounterWithBackend(backend)
+        run = torch.compile(net.add_up, backend=counted) if as_operator else net.add_up
+        found = []
+        for _ in range(3):
+            y = run(torch.ones(4, requires_grad=True))
+            y.backward()
+            found.append(y.detach())
+        return counted.frame_count, [*found, *[one.detach() for one in net.parameters()]]
+
+    for parametrized in (False, True):
+        (_, expected), (graphs, got) = ran(False, parametrized), ran(True, parametrized)
+        assert (graphs == 1) is not parametrized
+        assert all(torch.allclose(one, other) for one, other in zip(got, expected, strict=True))
 
 
 def test_a_buffer_that_is_exchanged_is_an_error(codes: Any) -> None:

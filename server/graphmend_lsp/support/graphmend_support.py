@@ -37,7 +37,7 @@ __all__ = [
     "print_in_graph", "runs_deferred", "state_operator", "while_loop", "while_tracing",
 ]
 
-VERSION = 17
+VERSION = 18
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Never change what is in here: copies of other versions use it, too.
@@ -399,17 +399,19 @@ def state_operator(*changed: str) -> Callable[[F], F]:
     """Make a method of a module, which changes these of its buffers in place and gives None, one operator of the graph.
 
     It runs uncompiled. It gets its tensors without their history of gradients, and may change nothing else that is seen.
-    A parameter may be among them, changed through its `data`.
+    A parameter may be among them, changed through its `data`. Where one is neither a buffer nor a parameter, as in a replica
+    of `DataParallel` or with a parametrization, the method is called as it is.
     """
 
     def decorate(method: F) -> Any:
         @functools.wraps(method)
         def call(self: Any, *args: Any, **kwargs: Any) -> None:
-            buffers = [getattr(self, one, None) for one in changed]
+            held = getattr(self, "_buffers", {}), getattr(self, "_parameters", {})
+            buffers = [held[0][one] if one in held[0] else held[1].get(one) for one in changed]
             inside = torch.compiler.is_compiling() or vars(torch).get("_graphmend_operators")
             if not inside or not all([isinstance(one, torch.Tensor) for one in buffers]):
                 return method(self, *args, **kwargs)
-            buffers = [one.data if isinstance(one, torch.nn.Parameter) else one for one in buffers]
+            buffers = [buffer.data if one in held[1] else buffer for one, buffer in zip(changed, buffers)]
             numbers: Any = []
             tensors: Any = []
             pattern = [_taken(one, numbers, tensors) for one in (*args, *kwargs.values())]

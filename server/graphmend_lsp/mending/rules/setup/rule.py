@@ -85,7 +85,7 @@ def _whole(place: Place, method: ast.FunctionDef, work: _Work) -> Mend:
     start, _ = source.range(method)
     text = f"{mark}{source.newline}{source.indentation(method)}{source.text.value[start]}"
     spots = (*imports, TextEdit(source.path, source.between(start, start + 1), text))
-    return _mend(place, f"make {method.name} one operator that changes buffers", method.name, spots)
+    return _mend(place, f"make {method.name} one operator that changes state", method.name, spots)
 
 
 def _moved(place: Place, method: ast.FunctionDef, branch: ast.If, work: _Work) -> Mend:
@@ -110,7 +110,7 @@ def _moved(place: Place, method: ast.FunctionDef, branch: ast.If, work: _Work) -
         edits.insert_before(source, method, definition),
         edits.replace(source, branch, branch, [f"self.{name}({', '.join(given)})"]),
     )
-    return _mend(place, "set the buffers up in one operator", name, spots)
+    return _mend(place, "set the state up in one operator", name, spots)
 
 
 def _cannot_move(source: Source, method: ast.FunctionDef, branch: ast.If) -> str | None:
