@@ -2,12 +2,16 @@
 
 import ast
 import builtins
+import itertools
+import math
 import operator
+import warnings
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -582,3 +586,28 @@ def test_a_table_that_says_nothing_is_an_error(table: str) -> None:
 
     with pytest.raises(ValueError, match=r"twice|no such word"):
         read(table)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_what_is_computed_of_constants_neither_warns_nor_raises(count: int) -> None:
+    """Each function of numpy and `math` that counts as computed, with each list of constants."""
+    known, refused = 0, 0
+    names = [f"math.{one}" for one in dir(math)] + [
+        f"numpy.{one}" for one in dir(np) if operators.is_arithmetic(f"numpy.{one}")
+    ]
+    for name in names:
+        for values in itertools.product((0, 1, 2, 0.5, 100, -1, 1000, "s", True), repeat=count):
+            if not operators.is_computed(name, [ast.Constant(one) for one in values]):
+                refused += 1
+                continue
+            known += 1
+            home, _, last = name.partition(".")
+            with warnings.catch_warnings(), np.errstate(all="raise"):
+                warnings.simplefilter("error")
+                getattr({"math": math, "numpy": np}[home], last)(*values)
+    assert known > 100 and refused > 100
+    two = [ast.Constant(2), ast.Constant(0.5)][:count]
+    assert operators.is_computed("math.pow" if count == 2 else "math.sqrt", two)
+    assert not operators.is_computed("numpy.log", [ast.Constant(0)]) and not operators.is_computed(
+        "math.log", [ast.Name("x")]
+    )

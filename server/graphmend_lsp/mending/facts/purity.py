@@ -13,7 +13,7 @@ from typing import Literal
 from graphmend_lsp.mending.facts.operators import (
     METHODS,
     Operator,
-    is_arithmetic,
+    is_computed,
     operator_of_attribute,
     operator_of_builtin,
     operator_of_function,
@@ -158,14 +158,11 @@ def _of_known(node: ast.Call, name: str) -> Iterator[Hazard]:
         yield from _of_torch(node, name)
     elif name.startswith("math."):
         total = ("isnan", "isinf", "isfinite", "prod", "ceil", "floor", "fabs")
-        if name.rpartition(".")[2] not in total and not _constant_arguments(node):
+        if name.rpartition(".")[2] not in total and not is_computed(name, node.args):
             yield Hazard("raises", node, "may raise for values outside its domain")
     elif name.endswith(f"{SUPPORT}.check"):
         yield Hazard("raises", node, "raises when the check fails")
-    elif not (
-        name.startswith(("functools.reduce", "operator.", "typing.cast"))
-        or (is_arithmetic(name) and _constant_arguments(node))
-    ):
+    elif not (name.startswith(("functools.reduce", "operator.", "typing.cast")) or is_computed(name, node.args)):
         yield Hazard("effect", node, "calls a function whose effects are not known")
 
 
@@ -293,10 +290,6 @@ def _is_number(source: Source, node: ast.AST) -> bool:
     if isinstance(node, ast.Call):
         return any(is_builtin(source, node.func, name) for name in ("len", "int", "float", "round", "ord"))
     return isinstance(node, ast.BinOp) and _is_number(source, node.left) and _is_number(source, node.right)
-
-
-def _constant_arguments(node: ast.Call) -> bool:
-    return all(isinstance(argument, ast.Constant) for argument in node.args)
 
 
 def _keyword_true(node: ast.Call, name: str) -> bool:

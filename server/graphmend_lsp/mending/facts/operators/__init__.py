@@ -18,7 +18,7 @@ from graphmend_lsp.mending.facts.operators.operator import UNKNOWN, Operator, re
 from graphmend_lsp.mending.facts.operators.python import BUILTINS as _BUILTINS
 from graphmend_lsp.mending.facts.operators.python import IN_PLACE as _IN_PLACE
 from graphmend_lsp.mending.facts.operators.python import OPERATORS as _OPERATORS
-from graphmend_lsp.mending.facts.operators.python import is_arithmetic
+from graphmend_lsp.mending.facts.operators.python import is_arithmetic, is_computed
 from graphmend_lsp.mending.facts.operators.shared import SHARED as _SHARED
 from graphmend_lsp.mending.facts.operators.special import LINALG as _LINALG
 from graphmend_lsp.mending.facts.operators.special import LINALG_AS, SPECIAL_AS
@@ -26,8 +26,8 @@ from graphmend_lsp.mending.facts.operators.special import SPECIAL as _SPECIAL
 
 __all__ = [
     "ATTRIBUTES", "BUILTINS", "FUNCTIONAL", "FUNCTIONS", "LINALG", "METHODS", "OPERATORS", "SPECIAL", "UNKNOWN",
-    "Operator", "in_place", "is_arithmetic", "names_that", "operator_of_ast", "operator_of_attribute", "operator_of_builtin",
-    "operator_of_function", "operator_of_method", "operators_named",
+    "Operator", "in_place", "is_arithmetic", "is_computed", "names_that", "operator_of_ast", "operator_of_attribute",
+    "operator_of_builtin", "operator_of_function", "operator_of_method", "operators_named",
 ]  # fmt: skip
 
 

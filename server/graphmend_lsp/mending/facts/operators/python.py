@@ -1,5 +1,9 @@
 """Operators of Python on tensors, and builtins. Read by `operator.read`; the classes of `ast` by their names."""
 
+import ast
+import math
+from collections.abc import Sequence
+
 OPERATORS = """
 [elementwise promoted]
 Add Sub Mult
@@ -73,8 +77,26 @@ _ARITHMETIC = frozenset((
     "abs", "ceil", "cos", "exp", "expm1", "floor", "log", "log10", "log1p", "log2", "maximum", "minimum", "power", "prod", "sign",
     "sin", "sqrt", "square", "tan", "tanh",
 ))  # fmt: skip
+_SMALL = 100  # the largest constant: with none above it nothing overflows
 
 
 def is_arithmetic(name: str) -> bool:
-    """Whether that is a function of numpy which computes a number of numbers; of some it warns, but not of each constant."""
+    """Whether that is a function of numpy which computes a number of numbers; of some, as `log(0)`, it warns."""
     return name.startswith("numpy.") and name[len("numpy.") :] in _ARITHMETIC
+
+
+def is_computed(name: str, arguments: Sequence[ast.expr]) -> bool:
+    """Whether a function of numpy or `math` gives a number of these arguments: constants of which it does not warn or raise."""
+    constants = [one.value for one in arguments if isinstance(one, ast.Constant)]
+    values = [one for one in constants if isinstance(one, (int, float)) and not isinstance(one, bool)]
+    if len(values) < len(arguments) or any(abs(one) > _SMALL for one in values):
+        return False
+    home, _, last = name.rpartition(".")
+    if home != "math":
+        count = 2 if last in ("maximum", "minimum", "power") else 1
+        return is_arithmetic(name) and len(values) == count and all(one > 0 for one in values)
+    try:
+        getattr(math, last)(*values)
+    except (AttributeError, TypeError, ValueError, ArithmeticError):
+        return False
+    return True
