@@ -58,6 +58,13 @@ def test_a_function_that_torchscript_compiles_beside_it_is_no_obstacle() -> None
     assert gate in text and not mend.cautions
 
 
+@pytest.mark.parametrize("other", ["other = fn", "if True:\n    other = [fn]", "class other:\n    kept = fn"])
+def test_a_function_that_torchscript_reaches_by_another_name_is_refused(other: str) -> None:
+    gate = "@torch.jit.script\ndef gate(x):\n    return other(x)\n"
+    value, site = unmark(f"import torch\n\n\ndef fn(x):\n    return x, ⟦x.sum().item()⟧\n\n\n{other}\n\n\n{gate}")
+    assert not propose(site, {PATH: value}, ["capture"]).mends
+
+
 def test_a_second_function_takes_the_decorator_that_is_there() -> None:
     first = (
         "import torch\n\n\ndef fn(x):\n    return x, x.sum().item()\n\n\ndef other(x):\n    return x, x.max().item()\n"

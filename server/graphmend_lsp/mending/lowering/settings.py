@@ -113,19 +113,32 @@ def _unscripted(source: Source, function: Function) -> int:
 
 def _marks_of_others(source: Source, function: Function) -> list[ast.expr]:
     """The decorators `torch.jit.script` of functions of the module that do not come to a function by any name."""
-    defined = {one.name: one for one in source.tree.body if isinstance(one, ast.FunctionDef)}
+    defined: dict[str, list[ast.stmt]] = {}
+    for one in source.tree.body:
+        for name in _bound(one):
+            defined.setdefault(name, []).append(one)
     found: list[ast.expr] = []
-    for one in defined.values():
+    for one in source.tree.body:
+        if not isinstance(one, ast.FunctionDef):
+            continue
         marks = [each for each in one.decorator_list if dotted(source, each) == "torch.jit.script"]
-        waiting, seen = [one] if marks else [], {one.name}
+        waiting: list[ast.stmt] = [one] if marks else []
+        seen = {one.name}
         while waiting:
             nodes = list(walk(waiting.pop()))
             named = {each.id for each in nodes if isinstance(each, ast.Name)}
             named |= {each.attr for each in nodes if isinstance(each, ast.Attribute)}
-            waiting += [defined[name] for name in named - seen if name in defined]
+            waiting += [each for name in named - seen for each in defined.get(name, ())]
             seen |= named
         found += marks if function.name not in seen else []
     return found
+
+
+def _bound(statement: ast.stmt) -> set[str]:
+    """The names that a statement of the module binds, or may bind."""
+    bound = {one.id for one in walk(statement) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    definitions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return bound | {one.name for one in walk(statement) if isinstance(one, definitions)}
 
 
 def _scripting(source: Source, function: Function) -> str | None:
