@@ -177,6 +177,9 @@ def test_text_when_nothing_could_be_run() -> None:
     words = shown(lambda console: print_report(console, failed))
     assert "No entry ran to its end" in words
     assert "0 graph breaks" not in words
+    words = shown(lambda console: print_plan(console, Plan(failed, failed, (), {}, None), diffs=True, written=False))
+    assert words.endswith("GraphMend could not run a,b.py:g, so it mended nothing.\n") and "→" not in words
+    assert FAILURE.message in words
 
 
 def test_text_without_a_run() -> None:

@@ -29,6 +29,7 @@ from graphmend_lsp.report.words import (
 _SAFETY = {"safe": "safe", "unsafe": "unsafe", "unverified": "not verified", "wrong": "wrong"}
 _COLOURS = {"safe": "green", "unsafe": "yellow", "unverified": "cyan", "wrong": "red"}
 
+_NAMED = 3  # entries that a line names
 _DIFF = {"+": "green", "-": "red", "@": "cyan"}
 
 
@@ -58,7 +59,7 @@ def print_plan(console: Console, plan: Plan, *, diffs: bool, written: bool) -> N
             console.print(_finding(finding), soft_wrap=True)
     for failure in plan.after.failures:
         console.print(_failure(failure), soft_wrap=True)
-    if not plan.before.entries:
+    if not plan.applied and all(one.error is not None for one in plan.before.entries):
         console.print(_nothing_ran(plan.before), soft_wrap=True)
         return
     console.print(Line(_cut(counts(plan.before), counts(plan.after)), style="bold"))
@@ -68,7 +69,10 @@ def print_plan(console: Console, plan: Plan, *, diffs: bool, written: bool) -> N
 
 
 def _nothing_ran(report: Report) -> Line:
-    """Why nothing was mended where there is no entry, and what to do."""
+    """Why nothing was mended where no entry ran to its end, and what to do."""
+    if names := list(dict.fromkeys(one.entry.name for one in report.entries)):
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        return Line(f"GraphMend could not run {', '.join(names[:_NAMED])}{more}, so it mended nothing.", style="bold")
     words = (
         "GraphMend found no entry to run, so it mended nothing. "
         "Name an entry with --entry FILE.py:FN, or add a function graphmend_entry."
