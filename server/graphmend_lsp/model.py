@@ -335,10 +335,14 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A mend with what is known of it; `verdict` is None until the worker has run it."""
+    """A mend with what is known of it; `verdict` is None until the worker has run it.
+
+    `inside` says, of a boundary that a mend-all made, why no other rule mends what it holds.
+    """
 
     mend: Mend
     verdict: Verdict | None = None
+    inside: tuple[Declined, ...] = ()
 
     @property
     def safety(self) -> Safety:

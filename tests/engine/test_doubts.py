@@ -8,7 +8,19 @@ import pytest
 
 from graphmend_lsp.engine.doubts import Doubts, put_back
 from graphmend_lsp.engine.files import Sources
-from graphmend_lsp.model import Assumption, Candidate, Counts, Finding, Mend, Report, Safety, Span, TextEdit, Verdict
+from graphmend_lsp.model import (
+    Assumption,
+    Candidate,
+    Counts,
+    Declined,
+    Finding,
+    Mend,
+    Report,
+    Safety,
+    Span,
+    TextEdit,
+    Verdict,
+)
 from tests.engine.test_plan import PATH, site
 
 TEXT = "def f(x):\n    if x:\n        pass\n\n\ndef g(x):\n    pass\n"
@@ -115,3 +127,21 @@ def test_what_gained_nothing_or_was_left_open_comes_behind_the_others() -> None:
     assert untried(vain, opened, fresh, last) == [(fresh, last)]
     assert untried(vain, opened, last) == []  # a last resort is none while the others are not judged alone
     assert untried(last) == [(last,)]
+
+
+def test_of_a_boundary_it_is_known_why_no_other_rule_mends_what_it_holds() -> None:
+    """A condition that no call takes both ways, a verdict's first objection, what rules said; of its own breaks alone."""
+    boundary, judged = mend("uncompiled()", "isolate"), mend("judged()", "capture")
+    elsewhere = Finding(site(6, 5), (Candidate(mend("g", "loop", 6)),), (Declined("item", "elsewhere"),))
+    here = Finding(
+        site(2, 8), tuple(map(Candidate, (BRANCH, judged, boundary))), (Declined("loop", "no bound is known"),)
+    )
+    offered = replace(report(), findings=(here, elsewhere))
+    proven = replace(offered, findings=(replace(here, candidates=(Candidate(judged, verdict()), Candidate(boundary))),))
+    doubts = Doubts(SOURCES)
+    doubts.note([Candidate(BRANCH)], [verdict(seen=False)], SOURCES)
+    assert doubts.inside(boundary, offered, proven, SOURCES) == (
+        Declined("where", "no call made `x` True, so that side did not run"),
+        Declined("capture", "why"),
+        Declined("loop", "no bound is known"),
+    )

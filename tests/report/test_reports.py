@@ -182,6 +182,17 @@ def test_text_when_nothing_could_be_run() -> None:
     assert FAILURE.message in words
 
 
+def test_a_boundary_says_why_no_rule_mends_what_it_holds() -> None:
+    inside = tuple(Declined("loop", f"reason {number}") for number in range(4))
+    plan = replace(PLAN, applied=(replace(PLAN.applied[0], inside=inside),))
+    words = shown(lambda console: print_plan(console, plan, diffs=False, written=False))
+    assert words.count("    inside, not mended (loop): reason") == 3 and "reason 3" not in words
+    record = mend_record(plan)
+    assert record["applied"][0]["inside"][3] == {"rule": "loop", "reason": "reason 3"}
+    jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(json.dumps(record)))
+    assert "inside" not in mend_record(PLAN)["applied"][0]
+
+
 def test_text_without_a_run() -> None:
     assert "static analysis only" in shown(lambda console: print_report(console, EMPTY))
     nothing = Plan(EMPTY, EMPTY, (), {}, None)

@@ -17,7 +17,7 @@ from graphmend_lsp.engine.programs import combine, programs_of
 from graphmend_lsp.engine.project_texts import is_named_elsewhere
 from graphmend_lsp.engine.verdicts import cut, unseen_side, worst
 from graphmend_lsp.mending import LAST_RESORT, RISKS
-from graphmend_lsp.model import Assumption, Candidate, Counts, Finding, Mend, Report, Span, Verdict
+from graphmend_lsp.model import Assumption, Candidate, Counts, Declined, Finding, Mend, Report, Span, Verdict
 from graphmend_lsp.text import Text, line_before
 
 Aside = Mapping[int, tuple[Candidate, ...]]  # candidates that are not verified, by the number of their finding
@@ -89,6 +89,25 @@ class Doubts:
                 finding = replace(finding, candidates=left)
             findings.append(finding)
         return replace(report, findings=tuple(findings)), aside
+
+    def inside(self, boundary: Mend, offered: Report, judged: Report, sources: Sources) -> tuple[Declined, ...]:
+        """Why no other rule mends the breaks that a boundary holds: of each mend the first objection, then what rules said.
+
+        `offered` is the report that the round began with, `judged` the one with the verdicts that it needed.
+        """
+        verdicts = {one.mend: one.verdict for finding in judged.findings for one in finding.candidates}
+        now = cut(offered)
+        found: dict[Declined, None] = {}
+        declined: dict[Declined, None] = {}
+        for finding in offered.findings:
+            if not any({*one.mend.edits} == {*boundary.edits} for one in finding.candidates):
+                continue
+            declined |= dict.fromkeys(finding.declined)
+            for one in finding.candidates:
+                verdict = verdicts.get(one.mend) or one.verdict or self._against(one, now, sources)
+                if one.mend.rule not in LAST_RESORT and verdict is not None and verdict.safety != "safe":
+                    found |= dict.fromkeys(Declined(one.mend.rule, reason) for reason in verdict.reasons[:1])
+        return (*found, *declined)
 
     def untried(self, findings: Sequence[Finding], sources: Sources) -> list[Finding]:
         """The findings with the candidates that no round doubts; without those that have none but a last resort."""

@@ -192,7 +192,11 @@ async def _to_fixpoint(
     verdict = None if verdict is None else _with_open(verdict, rounds)
     changed = {path: text for step in rounds for path, text in step.texts.items()}
     old = {path: text for step in reversed(rounds) for path, text in step.old.items()}
-    applied = tuple(_in_original(candidate, old, step.old) for step in rounds for candidate in step.accepted)
+    applied = tuple(
+        _in_original(replace(one, inside=step.inside.get(one.mend, ())), old, step.old)
+        for step in rounds
+        for one in step.accepted
+    )
     left = course.reports[len(rounds)]  # that the patience is over is told by the plan; nothing failed
     left = replace(left, failures=tuple(one for one in left.failures if one != limit.ended))
     return Plan(before, left, applied, changed, verdict, {path: old[path] for path in changed}, limit.told)
@@ -286,7 +290,9 @@ async def _search(
         again = not step.accepted
         if step.accepted:
             made += 1
-            rounds.append(step)
+            offered, boundaries = put_back(offered, aside), [one.mend for one in step.accepted if _is_boundary(one)]
+            inside = {one: course.doubts.inside(one, offered, step.report, Sources(texts)) for one in boundaries}
+            rounds.append(replace(step, inside=inside))
             texts = {**texts, **step.texts}
             after = replace(request, texts=texts)
             shown = {key: _with_notes(run, ran[-1].get(key), step.old, step.texts) for key, run in step.runs.items()}
@@ -308,6 +314,10 @@ async def _search(
             ran[-1], reports[-1], again = fresh, await prover.report(now, fresh), False
         else:
             break
+
+
+def _is_boundary(candidate: Candidate) -> bool:
+    return candidate.mend.rule in LAST_RESORT
 
 
 def _is_dear(step: Round) -> bool:

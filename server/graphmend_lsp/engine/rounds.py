@@ -24,7 +24,7 @@ from graphmend_lsp.engine.side_by_side import in_order
 from graphmend_lsp.engine.vain import Runner, Vain, in_vain, of_use, without
 from graphmend_lsp.engine.verdicts import in_chain, worst
 from graphmend_lsp.mending import LAST_RESORT
-from graphmend_lsp.model import Break, Candidate, EntryResult, Mend, Report, Safety, Verdict
+from graphmend_lsp.model import Break, Candidate, Declined, EntryResult, Mend, Report, Safety, Verdict
 
 _EXCHANGES = 3  # how often other candidates are tried together; each costs one verdict
 Place = tuple[str, str]  # a file and the name of a function in it
@@ -52,7 +52,8 @@ class Prover(Judge, Runner, Protocol):
 class Round:
     """What one round accepted: the mends, the old and new texts, the verdict on all together, and the runs after it.
 
-    `report` is what it began with, with the verdicts that were needed. `vain`: what was of no use.
+    `report` is what it began with, with the verdicts that were needed. `vain`: what was of no use. `inside`: of each boundary
+    that it made, why no other rule mends what it holds.
     """
 
     report: Report
@@ -62,6 +63,7 @@ class Round:
     verdict: Verdict | None = None
     runs: Mapping[Key, Run] = field(default_factory=dict)
     vain: Vain = frozenset()
+    inside: Mapping[Mend, tuple[Declined, ...]] = field(default_factory=dict)
 
 
 async def next_round(

@@ -65,7 +65,9 @@ def mend_record(plan: Plan, measured: Sequence[Measurement] = ()) -> dict[str, A
         },
         "applied": [
             {"rule": one.mend.rule, "title": one.mend.title, "safety": one.safety, "path": one.mend.path,
-             "line": one.mend.span.start.line} for one in plan.applied
+             "line": one.mend.span.start.line,
+             **({"inside": [{"rule": each.rule, "reason": each.reason} for each in one.inside]} if one.inside else {})}
+            for one in plan.applied
         ],
         "edits": [{"path": path, "diff": diff(path, plan.old.get(path, ""), text)} for path, text in plan.texts.items()],
         **({"stopped_after": plan.stopped_after} if plan.stopped_after is not None else {}),

@@ -29,7 +29,7 @@ from graphmend_lsp.report.words import (
 _SAFETY = {"safe": "safe", "unsafe": "unsafe", "unverified": "not verified", "wrong": "wrong"}
 _COLOURS = {"safe": "green", "unsafe": "yellow", "unverified": "cyan", "wrong": "red"}
 
-_NAMED = 3  # entries that a line names
+_NAMED = 3  # entries that a line names; reasons under a boundary
 _DIFF = {"+": "green", "-": "red", "@": "cyan"}
 
 
@@ -54,6 +54,7 @@ def print_plan(console: Console, plan: Plan, *, diffs: bool, written: bool) -> N
             Line.assemble((f"{place}: ", "bold"), (_SAFETY[one.safety], _COLOURS[one.safety]), f": {plain_title(one)}"),
             soft_wrap=True,
         )
+        _print_inside(console, [(each.rule, each.reason) for each in one.inside])
     for finding in plan.after.findings:
         if finding.site.evidence == "dynamo":
             console.print(_finding(finding), soft_wrap=True)
@@ -66,6 +67,12 @@ def print_plan(console: Console, plan: Plan, *, diffs: bool, written: bool) -> N
     _print_end(console, plan.verdict, plan.stopped_after, is_mended=bool(plan.applied))
     if plan.texts and not written:
         console.print("No file was changed; --write changes them.")
+
+
+def _print_inside(console: Console, objections: Sequence[tuple[str, str]]) -> None:
+    """Write why no other rule mends what a boundary holds: pairs of a rule and its reason."""
+    for rule, reason in objections[:_NAMED]:
+        console.print(Line(f"    inside, not mended ({rule}): {reason}", style="dim"), soft_wrap=True)
 
 
 def _nothing_ran(report: Report) -> Line:
@@ -94,6 +101,7 @@ def print_parts(console: Console, report: Report, parts: Mapping[str, Any]) -> N
             Line.assemble((f"{place}: ", "bold"), (safety, _COLOURS[one["safety"]]), f": {plain(one['title'])}"),
             soft_wrap=True,
         )
+        _print_inside(console, [(each["rule"], each["reason"]) for each in one.get("inside", ())])
     for finding in report.findings:
         if finding.site.evidence == "dynamo":
             console.print(_finding(finding), soft_wrap=True)
