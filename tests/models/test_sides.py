@@ -60,4 +60,5 @@ async def test_an_operator_is_safe_where_the_side_that_no_call_takes_is_the_same
         return
     assert plan.verdict is not None
     assert plan.verdict.after.breaks == 0
-    assert "no call made `(z > 1000).any()` True; made True, both programs do the same" in plan.verdict.reasons
+    said = "no call made `(z > 1000).any()` True; GraphMend made it so in both programs, and they do the same"
+    assert said in plan.verdict.reasons

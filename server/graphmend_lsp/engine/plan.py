@@ -317,6 +317,7 @@ async def _search(
 
 
 def _is_boundary(candidate: Candidate) -> bool:
+    """Whether a mend only puts a break behind a boundary."""
     return candidate.mend.rule in LAST_RESORT
 
 

@@ -85,11 +85,13 @@ def judge(
                 safety = max(safety, "unsafe", key=_ORDER.index)
         if "taken" in side:
             checked.append(
-                f"no call made `{_shorten(text.slice(span))}` {side['taken']}; made {side['taken']}, both programs do the same"
+                f"no call made `{_shorten(text.slice(span))}` {side['taken']}; "
+                "GraphMend made it so in both programs, and they do the same"
             )
         if side.get("forced") and side["true"] and side["false"]:
             checked.append(
-                f"no call failed the check `{_shorten(text.slice(span))}`; made to fail, both programs raise the same"
+                f"no call failed the check `{_shorten(text.slice(span))}`; "
+                "GraphMend made it fail in both programs, and they raise the same"
             )
     for caution in dict.fromkeys(caution for mend in mends for caution in mend.cautions):
         lower("unsafe", caution)
