@@ -88,6 +88,34 @@ def test_a_module_is_taken_with_its_parameters(backend: str, make: Callable[[], 
         torch.testing.assert_close(new, old)
 
 
+@operator(like=lambda x: x.new_empty(x.shape))
+def until_small(layer: nn.Module, x: torch.Tensor) -> torch.Tensor:
+    y = torch.zeros_like(x) + layer(x)
+    while y.abs().sum() > 1e6:
+        y = y * 0.5
+    return y
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize(
+    "make", [nn.SiLU, nn.Mish, nn.Softplus, nn.LogSigmoid, nn.GELU, nn.ELU, lambda: nn.LayerNorm(33)]
+)
+def test_its_gradients_round_as_without_an_operator(backend: str, make: Callable[[], nn.Module]) -> None:
+    """With a history of the gradients, which nobody asked for, torch computes those of SiLU and Mish by another formula."""
+    torch.manual_seed(0)
+    layer = nn.Sequential(nn.Linear(33, 33), make(), nn.Linear(33, 33))
+    x = torch.randn(17, 33)
+    seen = []
+    for run in (lambda y: layer(y), torch.compile(lambda y: until_small(layer, y), backend=backend, fullgraph=True)):
+        own = x.clone().requires_grad_()
+        (first,) = torch.autograd.grad(run(own).square().sum(), own, retain_graph=True)
+        seen.append([first, *torch.autograd.grad(run(own).square().sum(), list(layer.parameters()))])
+    assert all(torch.equal(one, other) for one, other in zip(*seen, strict=True))
+    if backend == "eager":
+        (first,) = torch.autograd.grad(until_small(layer, own).square().sum(), own, create_graph=True)
+        assert first.requires_grad and torch.autograd.grad(first.sum(), own)[0].isfinite().all()
+
+
 def test_each_module_has_a_graph_that_runs_it() -> None:
     counter = CompileCounterWithBackend("eager")
     compiled = torch.compile(lambda net, x: net(x), backend=counter, fullgraph=True)

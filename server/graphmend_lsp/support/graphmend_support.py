@@ -37,7 +37,7 @@ __all__ = [
     "print_in_graph", "runs_deferred", "state_operator", "while_loop", "while_tracing",
 ]
 
-VERSION = 18
+VERSION = 19
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Never change what is in here: copies of other versions use it, too.
@@ -1001,7 +1001,8 @@ def _named(function: Callable[..., Any]) -> str:
     file = function.__globals__.get("__file__") or function.__code__.co_filename
     module = re.sub(r"\W", "_", function.__module__, flags=re.ASCII)
     name = re.sub(r"\W", "_", function.__qualname__, flags=re.ASCII)
-    return _free(f"graphmend_{module}_{zlib.crc32(file.encode())}::{name}")
+    # inductor keeps code that calls an operator and its gradient: another number wherever these take other arguments
+    return _free(f"graphmend_{module}_{zlib.crc32(file.encode(), 1)}::{name}")
 
 
 def _free(wanted: str) -> str:
@@ -1023,7 +1024,7 @@ def _differentiable(name: str, schema: str, function: Callable[..., Any], like: 
     """An operator of a function of tensors, lists of tensors and Python values; its gradient is another such operator."""
 
     def run(*arguments: Any) -> Any:
-        asked = bool(number) and any(one.requires_grad for one in _tensors(arguments))
+        asked = bool(number) and arguments[-1]
         with _whole_dispatch(), torch.set_grad_enabled(asked):
             tensors = [one.detach().requires_grad_(asked and one.requires_grad) for one in _tensors(arguments)]
             before = _versions(tensors)
@@ -1048,8 +1049,7 @@ def _differentiable(name: str, schema: str, function: Callable[..., Any], like: 
         return _exchanged(said, [torch.empty_like(one) for one in _tensors(said)])
 
     def gradients(out: Any, *arguments: Any) -> Any:
-        *arguments, needed = arguments
-        history = torch.is_grad_enabled()
+        *arguments, needed, history = arguments
         with torch.enable_grad():
             inputs = [
                 one.detach().requires_grad_() if need and not one.requires_grad else one
@@ -1066,7 +1066,7 @@ def _differentiable(name: str, schema: str, function: Callable[..., Any], like: 
         return [torch.zeros_like(one) if gradient is None else gradient for one, gradient in zip(wanted, found)]
 
     def like_gradients(out: Any, *arguments: Any) -> Any:
-        return [one for one, need in zip(_tensors(arguments[:-1]), arguments[-1]) if need]
+        return [one for one, need in zip(_tensors(arguments[:-2]), arguments[-2]) if need]
 
     def keep(ctx: Any, inputs: Any, output: Any) -> None:
         ctx.save_for_backward(*_tensors(inputs))
@@ -1090,7 +1090,8 @@ def _differentiable(name: str, schema: str, function: Callable[..., Any], like: 
             for one in (flag if many else [flag])
         ]
         out = [one for one, has in zip(_tensors(out), ctx.has_gradients) if has]
-        found = iter(of_gradient()(out, *arguments, flags))
+        # with a history of its own, torch computes some gradients by another formula, which rounds otherwise (silu)
+        found = iter(of_gradient()(out, *arguments, flags, torch.is_grad_enabled()))
         flag = iter(flags)
         result = []
         for many, count, value in zip(tensor_lists, counts, ctx.arguments):
@@ -1102,8 +1103,9 @@ def _differentiable(name: str, schema: str, function: Callable[..., Any], like: 
     def of_gradient() -> Any:
         if "gradient" not in later:
             taken = schema.rsplit(") -> ", 1)[0].lstrip("(")
+            flags = f"bool[] needed{number}, bool history{number}"
             later["gradient"] = _differentiable(
-                _free(f"{name}_gradient"), f"(Tensor[] out{number}, {taken}, bool[] needed{number}) -> Tensor[]", gradients, like_gradients
+                _free(f"{name}_backward"), f"(Tensor[] out{number}, {taken}, {flags}) -> Tensor[]", gradients, like_gradients
             )
         return later["gradient"]
 
