@@ -6,6 +6,7 @@ import ast
 import gc
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import graphmend_support
 import pytest
@@ -234,6 +235,8 @@ class Part(nn.Module):
         self.linear = nn.Linear(4, 4)
         self.layers = nn.ModuleList([nn.Linear(4, 4) for _ in range(2)])
         self.activation = F.gelu
+        self.chosen = CHOICES["gelu"]
+        self.first, self.second = CHOICES.values()
         self.scale = 2.0
 
     def forward(self, x):
@@ -265,6 +268,8 @@ def fn(part, x):
         ("self.seen = x\n        return x", False),
         ("return self.counted(x)", False),
         ("return self.activation(x)", False),
+        ("return self.first(x)", False),
+        ("return self.unknown(x)", False),
         ("print(x)\n        return x", False),
         ("x.add_(1)\n        return x", False),
         ("return super().forward(x)", False),
@@ -275,6 +280,43 @@ def test_a_module_of_the_file_computes_if_its_forward_does(lines: str, computes:
     judge = Judge(source, fn, fn.body)
     assert judge.only_computes() is computes
     assert judge.modules == (["Part"] if computes else [])
+
+
+def test_of_an_attribute_that_is_set_once_the_operator_asks_whether_it_is_a_module() -> None:
+    text = _NET.format("return self.chosen(self.linear(x))")
+    facts = (("part", "module model.Part"), ("x", "float32 4"))
+    source, fn = _read(text, facts)
+    judge = Judge(source, fn, fn.body)
+    assert judge.only_computes()
+    assert judge.modules == ["Part", "Part.chosen"]
+    source, fn = _read(text.replace("def fn(", "def set_choice(part):\n    part.chosen = print\n\n\ndef fn("), facts)
+    assert not Judge(source, fn, fn.body).only_computes()
+
+
+class Chosen(nn.Module):
+    def __init__(self, act: Callable[[torch.Tensor], torch.Tensor]) -> None:
+        super().__init__()
+        self.act = act
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.act(x)
+
+
+@operator(like=lambda x: x.new_empty(x.shape), modules=("Chosen", "Chosen.act"))
+def chosen_by(layer: nn.Module, x: torch.Tensor) -> torch.Tensor:
+    y = torch.zeros_like(x) + layer(x)
+    while y.abs().sum() > 1e6:
+        y = y * 0.5
+    return y
+
+
+@pytest.mark.parametrize(("act", "graphs"), [(nn.SiLU(), 1), (torch.tanh, 2), (Other(), 2)])
+def test_an_attribute_that_holds_no_such_module_breaks_the_graph_as_before(act: Any, graphs: int) -> None:
+    counter = CompileCounterWithBackend("eager")
+    layer, x = Chosen(act), torch.randn(3, 4)
+    compiled = torch.compile(lambda y: chosen_by(layer, y.sin()).cos(), backend=counter)
+    assert torch.equal(compiled(x), chosen_by(layer, x.sin()).cos())
+    assert counter.frame_count >= graphs and (counter.frame_count == 1) == (graphs == 1)
 
 
 @pytest.mark.parametrize(

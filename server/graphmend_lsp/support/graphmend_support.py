@@ -552,7 +552,8 @@ def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = (), on
     or complex numbers and is none of the parameters `flags`: these make results of other dtypes; nor where a tensor is empty:
     its loops do not run; nor where a parameter of `only` has another value. The graph breaks there. What is annotated as a
     `torch.nn.Module` is taken as its parameters and buffers; all modules in it must be torch's, or of one of the classes `modules`
-    of the same file, and must now neither draw random numbers nor change anything (dropout, statistics): else the graph breaks there, too.
+    of the same file (`"Own.act"`: the attribute `act` of `Own` must hold a module), and must now neither draw random numbers nor change
+    anything (dropout, statistics): else the graph breaks there, too.
     With `methods` the first parameter is an object, of which the function calls these alone, which do not read it; the graph breaks
     for an object whose class overrides one.
     Its name holds a checksum of the file's path, and a number where the file was loaded before: each copy has its own.
@@ -866,6 +867,8 @@ def _only_computes(module: Any, modules: Any, training: bool) -> bool:
         if one.training and known and isinstance(getattr(one, "dropout", None), float) and one.dropout > 0:
             return False
         if own and any([isinstance(each, torch.Tensor) or _is_shadowed(one, at) for at, each in vars(one).items()]):
+            return False
+        if own and any([at not in one._modules for kind, _, at in [each.rpartition(".") for each in modules] if kind == _full_name(type(one))]):
             return False
     return True
 

@@ -22,6 +22,7 @@ from graphmend_lsp.mending.rules.opaque.modules import (
     class_of,
     classes_called,
     forward_of,
+    is_set_once,
     is_torchs,
     method_of,
     parts_of,
@@ -45,8 +46,9 @@ class Judge:
     `sources` are files that may hold functions which are called. `carried` are tensors that the statements may fill. What may
     raise is noted in `raises`; of functions that are called, the parameters that one changes in place in `changed`, and what may
     decide by data in `tests`. `flags` are parameters that hold no tensor. Of modules that are called, the classes that the file
-    defines are noted in `modules`; `home` is that of the method that is judged, when it is one of a module's. `skipped` are
-    nodes, by identity, that do not run. `called` are the places of the functions that were judged besides.
+    defines are noted in `modules`, with the attributes that must hold a module (``Expert.act``); `home` is the class of the
+    method that is judged, when it is one of a module's, and `held` are such attributes of it. `skipped` are nodes, by identity,
+    that do not run. `called` are the places of the functions that were judged besides.
     """
 
     source: Source
@@ -62,6 +64,7 @@ class Judge:
     modules: list[str] = field(default_factory=list)
     called: list[tuple[str, Span]] = field(default_factory=list)
     home: ast.ClassDef | None = None
+    held: list[str] = field(default_factory=list)
     skipped: Collection[int] = ()
 
     @property
@@ -330,8 +333,8 @@ class Judge:
             return False
         self.tests.extend((self.source.path, self.source.span(one)) for one in deciding(self.source, method.body))
         self.called.append((self.source.path, self.source.span(method)))
-        if home.name not in self.modules:
-            self.modules.append(home.name)
+        known = (home.name, *(f"{home.name}.{one}" for one in inner.held))
+        self.modules.extend(one for one in known if one not in self.modules)
         return True
 
     def only_computes(self) -> bool:
@@ -346,7 +349,10 @@ class Judge:
         return not self.changed
 
     def _is_module_of_home(self, called: ast.expr) -> bool:
-        """Whether a method of a module calls a module that it has made, or another of its methods that only computes."""
+        """Whether a method of a module calls a module that it has made, or another of its methods that only computes.
+
+        Of an attribute that ``__init__`` sets to what is not known, the operator asks whether it is a module, and of which kind.
+        """
         assert self.home is not None
         while isinstance(called, ast.Subscript):
             called = called.value
@@ -359,7 +365,10 @@ class Judge:
         parts = parts_of(self.source, self.home)
         if called.attr not in parts:
             method = method_of(self.home, called.attr)
-            return method is not None and method is not self.function and self._runs(self.home, method)
+            if method is not None:
+                return method is not self.function and self._runs(self.home, method)
+            self.held.append(called.attr)
+            return is_set_once(self.source, self.home, called.attr)
         module = self.source.path.replace("\\", "/").rpartition("/")[2].removesuffix(".py")
         return all(self._computes(f"{module}.{name}") for name in sorted(parts[called.attr]))
 

@@ -107,6 +107,20 @@ def parts_of(source: Source, made: ast.ClassDef) -> Mapping[str, frozenset[str]]
     }
 
 
+def is_set_once(source: Source, made: ast.ClassDef, name: str) -> bool:
+    """Whether ``__init__`` alone sets an attribute of the class, in one assignment, to what may be a module."""
+    stores = [
+        one
+        for one in walk(made)
+        if isinstance(one, ast.Attribute) and one.attr == name and not isinstance(one.ctx, ast.Load)
+    ]
+    given = source.parents.get(stores[0]) if len(stores) == 1 else None
+    if not isinstance(given, ast.Assign) or stores[0] not in given.targets or dotted(source, given.value) is not None:
+        return False
+    own = getattr(stores[0].value, "id", "") == "self"
+    return own and getattr(source.function(stores[0]), "name", "") == "__init__"
+
+
 def _made(source: Source, value: ast.expr | None) -> frozenset[str] | None:
     """The classes of the file among those of the modules that an expression makes; None where it may make something else."""
     if isinstance(value, ast.IfExp):
