@@ -176,6 +176,29 @@ def test_a_gradient_that_is_nothing_but_rounding_may_be_anything_small() -> None
     assert told(with_noise, with_noise) == ""
 
 
+@pytest.mark.parametrize(
+    ("single", "old", "new", "words"),
+    [
+        (0.0, 6e-16, 1.3e-15, ""),  # float32 gives 0, which is what it would be without rounding
+        (4e-8, 6e-16, -1.3e-15, ""),  # float32 rounds otherwise
+        (1e-15, 1e-15, 1.001e-15, "differ too"),  # float32 gives the same as float64: it is no rounding
+        (0.0, 6e-9, 1.3e-8, "differ too"),  # more than float64 rounds
+    ],
+)
+def test_in_float64_too_a_gradient_may_be_nothing_but_rounding(
+    single: float, old: float, new: float, words: str
+) -> None:
+    def with_noise(exact: float) -> Change:
+        def change(y: Any, gradients: dict[str, torch.Tensor]) -> Results:
+            value = exact if y.dtype == torch.float64 else single
+            return y, {"rows": gradients["x"] * 1e3, "nothing": torch.full((4,), value, dtype=y.dtype)}
+
+        return change
+
+    said = told(with_noise(old), with_noise(new))
+    assert words in said and bool(words) == bool(said)
+
+
 def test_without_time_it_stays_different_and_says_so() -> None:
     call = Recipe(0, own=True)
     old, new = (trial(output=torch.ones(2) + more, recipes=(call,)) for more in (0.0, 1e-3))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
@@ -12,7 +12,8 @@ from graphmend_lsp.worker.effects import Effect
 from graphmend_lsp.worker.observe import Raised
 from graphmend_lsp.worker.probes.dynamic import CONSTANT, MARKED, told_of
 from graphmend_lsp.worker.recipes import Recipe
-from graphmend_lsp.worker.settled import gains_nothing, is_refused, is_unsafe, is_wrong
+from graphmend_lsp.worker.settled import gains_nothing, gives_zeros, is_refused, is_unsafe, is_wrong
+from graphmend_lsp.worker.trials import Trial, Way
 from graphmend_lsp.worker.wire import CountsData
 from tests.worker.test_compare_trials import trial
 
@@ -84,6 +85,22 @@ def test_a_use_that_differs_is_unsafe_but_for_what_the_user_accepts() -> None:
     assert not is_unsafe([old], [old], ())
     assert told_of(new, {"for row in x:"}) is new
     assert not is_unsafe([old], [told_of(new, {"for row in y:"})], ())
+
+
+def test_a_gradient_that_became_zeros_is_unsafe_unless_the_compiled_original_has_them() -> None:
+    """Inductor need not compile what is unsafe already."""
+
+    def made(way: Way = "uncompiled", zeros: bool = False) -> Trial:
+        one = trial(way, gradient=torch.zeros(2))
+        for seen in one.observations if not zeros else ():
+            cast(dict[str, Any], seen.parts)["gradient"] = {}
+        return one
+
+    old, new = made(), [made(), made("eager", zeros=True)]
+    assert gives_zeros([old], new)
+    assert gives_zeros([old, made("eager")], new)
+    assert not gives_zeros([old, made("eager", zeros=True)], new)
+    assert not gives_zeros([old], [made(), made("eager")])
 
 
 def test_what_raises_compiled_alone_is_refused() -> None:

@@ -34,6 +34,7 @@ FLOOR = 2.0**-48  # of the largest value: 16 roundings in float64
 APART = 2.0**-12  # of the largest value: what two orders of the same sums may differ by in float32
 NEAR = 2.0**-8  # of the largest value: how far float32 may be from float64, where it is the same computation
 NOISE = 2.0**-20  # of the largest value of all gradients, for both, where a gradient is nothing but rounding
+NOISE_EXACT = 2.0**-44  # so in float64
 AS_EXACT = 8  # times as far from float64 as the other program
 ROUNDED = 2.0**-22  # of the largest value: what both programs may be off by anyway
 
@@ -263,7 +264,8 @@ def _leaf_reason(leaves: Sequence[Leaf], sides: Sequence[Side], largest: float, 
     strayed = [_norm(old - exact_old), _norm(new - exact_new)]
     differs = compare_leaves(leaves[0], leaves[1], sides[0].blobs, sides[1].blobs, signed_zeros=False)
     # Where float32 gives both the same by luck, how far it is from float64 tells how much these values are rounded.
-    allowed = max(SHRINK * max(float(apart.max()), min(strayed)), FLOOR * scale)
+    whole = largest if _is_noise(old, exact_old, largest) and _is_noise(new, exact_new, largest) else scale
+    allowed = max(SHRINK * max(float(apart.max()), min(strayed)), FLOOR * whole)
     differ_too = f"in float64 they differ too, by {float(exactly.max()):.1e}: it is more than rounding"
     if differs is not None and differs[0] != "close" and not coarse:
         near = max(APART * scale, NOISE * largest)
@@ -279,6 +281,11 @@ def _leaf_reason(leaves: Sequence[Leaf], sides: Sequence[Side], largest: float, 
     if float(exactly.max()) > allowed or bool((exactly > each).any()):
         return differ_too
     return ""
+
+
+def _is_noise(value: torch.Tensor, exact: torch.Tensor, largest: float) -> bool:
+    """Whether a gradient is nothing but rounding, beside the largest of the call: in float64 it is nearly 0, and another."""
+    return _norm(exact) <= NOISE_EXACT * largest and 2 * _norm(value - exact) >= max(_norm(value), _norm(exact))
 
 
 def _tensor(leaf: Leaf, side: Side) -> torch.Tensor | None:

@@ -11,7 +11,7 @@ from .compare import is_zeros
 from .compare_trials import TEXTS, Programs, compare_trial
 from .rounding import doubtful
 from .trials import Trial
-from .wire import CountsData
+from .wire import CountsData, Difference
 
 
 def is_wrong(original: Sequence[Trial], mended: Sequence[Trial], state: bool = True) -> bool:
@@ -38,9 +38,18 @@ def is_wrong(original: Sequence[Trial], mended: Sequence[Trial], state: bool = T
 def is_unsafe(original: Sequence[Trial], mended: Sequence[Trial], accepted: Collection[str]) -> bool:
     """Whether it is unsafe whatever else is seen: a use that the entry does not show differs, but for `accepted` kinds of
     assumptions, or a gradient became zeros where there was none."""
-    programs = Programs(original, mended)
-    found = [one for trial in mended for one in compare_trial(programs, trial)[0].differences]
+    found = _differences(original, mended)
     return any(one.get("assumes", "") not in ("", *accepted) or is_zeros(one) for one in found)
+
+
+def gives_zeros(original: Sequence[Trial], mended: Sequence[Trial]) -> bool:
+    """Whether a gradient became zeros where there was none: unsafe, if the original has none when it is compiled, too."""
+    return any(map(is_zeros, _differences(original, mended)))
+
+
+def _differences(original: Sequence[Trial], mended: Sequence[Trial]) -> list[Difference]:
+    programs = Programs(original, mended)
+    return [one for trial in mended for one in compare_trial(programs, trial)[0].differences]
 
 
 def is_refused(before: CountsData | None, original: Sequence[Trial], mended: Sequence[Trial]) -> bool:

@@ -45,7 +45,7 @@ from .processes import can_fork
 from .reach import reached
 from .recipes import Recipe
 from .rounding import Again, Call, doubtful, judge, needed, shown_by_inductor
-from .settled import cuts_no_less, gains_nothing, is_refused, is_unsafe, is_wrong
+from .settled import cuts_no_less, gains_nothing, gives_zeros, is_refused, is_unsafe, is_wrong
 from .sharing import UnsharedError
 from .slots import slot
 from .texts import texts_changed
@@ -105,7 +105,11 @@ def verify(params: VerifyParams, progress: Callable[[str], None], watch: Watch |
         fused: dict[str, Mapping[Call, Shown]] = {}
         if "broken" in params:  # then the original need not be compiled to know what is its own
             mended = without_constants_of_its_own(params["texts"], candidates, original, mended, params["broken"])
-        if "accepted" in params:  # what shows a candidate to be unsafe comes before what takes longest
+        # what shows a candidate to be unsafe comes before what takes longest
+        if "accepted" in params or any(
+            one.get("inductor") and gives_zeros(original.trials, each.trials)
+            for one, each in zip(candidates, mended, strict=True)
+        ):
             original = _with_compiled(request, candidates, original, mended, fused, progress)
             mended = without_constants_of_its_own(params["texts"], candidates, original, mended)
         for number, candidate in enumerate(candidates):
@@ -504,7 +508,9 @@ def _is_decided(request: Request, original: Ran, mended: Ran) -> bool:
     if alone or ended or mended.failed is not None or is_wrong(original.trials, mended.trials):
         return True
     accepted = request.params.get("accepted")
-    return accepted is not None and is_unsafe(original.trials, mended.trials, accepted)
+    if accepted is None:
+        return gives_zeros(original.trials, mended.trials)
+    return is_unsafe(original.trials, mended.trials, accepted)
 
 
 def _is_settled(request: Request, ran: Ran) -> bool:
