@@ -185,7 +185,7 @@ ADVICE: dict[str, Advice] = {
     ),
     "GB0014": Advice(
         "{it} runs a recurrent layer that TorchDynamo leaves to the library's own kernels",
-        "leave it, because they are fused already, or measure with torch._dynamo.config.allow_rnn",
+        "make it one operator of the graph, or leave it, because they are fused already",
     ),
     "GB0015": Advice("{it} uses a sparse tensor", "keep sparse tensors outside the compiled function"),
     "GB0277": Advice("{it} makes a sparse tensor", "keep sparse tensors outside the compiled function"),

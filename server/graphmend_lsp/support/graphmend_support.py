@@ -28,13 +28,13 @@ import warnings
 import weakref
 import zlib
 from operator import index as operator_index
-from typing import Any, Callable, Dict, List, Optional, Type, TypeVar
+from typing import Any, Callable, Dict, List, Optional, Tuple, Type, TypeVar
 
 import torch
 
 __all__ = [
     "all_rows", "any_size", "call_in_graph", "captures", "check", "check_tensor_all", "chosen_rows", "defer", "number", "of_numbers", "operator",
-    "print_in_graph", "runs_deferred", "state_operator", "while_loop", "while_tracing",
+    "print_in_graph", "recurrent", "runs_deferred", "state_operator", "while_loop", "while_tracing",
 ]
 
 VERSION = 19
@@ -842,7 +842,7 @@ def _is_module(annotation: Any) -> bool:
 _COMPUTING = frozenset(
     "Bilinear Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d Embedding Flatten Fold GroupNorm GRUCell Identity "
     "LayerNorm Linear LocalResponseNorm LSTMCell ModuleDict ModuleList ParameterDict ParameterList PixelShuffle PixelUnshuffle RMSNorm "
-    "RNNCell Sequential Softmax LogSoftmax Softmin Unflatten Unfold Upsample AvgPool1d AvgPool2d AvgPool3d MaxPool1d MaxPool2d MaxPool3d "
+    "GRU LSTM RNN RNNCell Sequential Softmax LogSoftmax Softmin Unflatten Unfold Upsample AvgPool1d AvgPool2d AvgPool3d MaxPool1d MaxPool2d MaxPool3d "
     "AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d AdaptiveMaxPool3d CELU ELU GELU GLU Hardshrink "
     "Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid Mish PReLU ReLU ReLU6 SELU SiLU Sigmoid Softplus Softshrink Softsign Tanh Tanhshrink "
     "Threshold CosineSimilarity PairwiseDistance ZeroPad1d ZeroPad2d ZeroPad3d ConstantPad1d ConstantPad2d ConstantPad3d ReflectionPad1d "
@@ -901,11 +901,18 @@ _shared.setdefault("names of modules 1", weakref.WeakKeyDictionary())
 _lending = _shared.setdefault("lending 1", threading.RLock())
 
 
+class _Nth:
+    """What stands in the place of a module's tensor; a recurrent layer keeps weak references to it."""
+
+    def __init__(self, at: int) -> None:
+        self.at = at
+
+
 def _without_tensors(module: Any) -> Any:
-    """A copy for a backward pass that the module does not live to see: with numbers in the places of its tensors."""
+    """A copy for a backward pass that the module does not live to see: without its tensors."""
     own = [*module.parameters(), *module.buffers()]
     try:
-        return copy.deepcopy(module, {id(one): at for at, one in enumerate(own)})
+        return copy.deepcopy(module, {id(one): _Nth(at) for at, one in enumerate(own)})
     except Exception:
         return None
 
@@ -914,7 +921,7 @@ class _Lent:
     """A module whose parameters and buffers are these tensors, as long as an operator runs."""
 
     def __init__(self, name: str, tensors: List[torch.Tensor]) -> None:
-        self.name, self.tensors, self.own = name, tensors, []
+        self.name, self.tensors, self.own, self.flat = name, tensors, [], []
 
     def __enter__(self) -> Any:
         module, bare, modules = _shared["modules 1"].get(self.name, (lambda: None, None, None))
@@ -933,12 +940,22 @@ class _Lent:
             for held in (one._parameters, one._buffers):
                 self.own += [(held, name, value) for name, value in held.items() if value is not None]
         for held, name, value in self.own:
-            held[name] = self.tensors[value if isinstance(value, int) else places[id(value)]]
+            held[name] = self.tensors[value.at if isinstance(value, _Nth) else places[id(value)]]
+        for one in module.modules():  # a recurrent layer runs with lists of its weights
+            if isinstance(one, torch.nn.RNNBase):
+                kept = {each: vars(one)[each] for each in ("_flat_weights", "_flat_weight_refs") if each in vars(one)}
+                self.flat.append((one, kept))
+                weights = [getattr(one, each, None) for each in one._flat_weights_names]
+                vars(one).update(_flat_weights=weights)
+                vars(one).update(_flat_weight_refs=[None if each is None else weakref.ref(each) for each in weights])
         return module
 
     def __exit__(self, *_: Any) -> None:
         for held, name, value in self.own:
             held[name] = value
+        for one, kept in self.flat:
+            vars(one).pop("_flat_weight_refs", None)
+            vars(one).update(kept)
         _lending.release()
 
 
@@ -1029,7 +1046,8 @@ def _differentiable(name: str, schema: str, function: Callable[..., Any], like: 
     def run(*arguments: Any) -> Any:
         asked = bool(number) and arguments[-1]
         with _whole_dispatch(), torch.set_grad_enabled(asked):
-            tensors = [one.detach().requires_grad_(asked and one.requires_grad) for one in _tensors(arguments)]
+            # torch multiplies by a weight that needs a gradient in another way, which rounds otherwise, also where none is recorded
+            tensors = [one.detach().requires_grad_((asked or not number) and one.requires_grad) for one in _tensors(arguments)]
             before = _versions(tensors)
             arguments = _exchanged(arguments, tensors)
             results = function(*arguments)
@@ -1175,6 +1193,78 @@ def _new(results: Any, like: Any, arguments: Any) -> Any:
     if len(given) != len(said):
         raise RuntimeError(f"graphmend_support.operator: {len(given)} results, and {len(said)} were said")
     return made[0] if isinstance(results, torch.Tensor) else type(like)(made)
+
+
+def recurrent(layer: Callable[[], Any], *arguments: Any, **named: Any) -> Any:
+    """What the layer that `layer()` is gives: one of torch's RNN, GRU or LSTM; in a graph, one operator of the library's own kernels.
+
+    TorchDynamo ends its graph where it meets such a layer, also as an argument; so a function gives it: `lambda: self.lstm`. The
+    graph breaks as before for packed sequences, under autocast, where dropout draws random numbers, and for layers with hooks. A layer
+    of another class is called as it is. Its backward pass runs the layer again.
+    """
+    if not torch.compiler.is_compiling() and not vars(torch).get("_graphmend_operators"):
+        return layer()(*arguments, **named)
+    before = _let_recurrent(True)
+    try:
+        found = layer()
+    finally:
+        _let_recurrent(before)
+    if not isinstance(found, torch.nn.RNNBase):
+        return found(*arguments, **named)
+    if len(arguments) + len(named) > 2 or not arguments or (named and "hx" not in named) or type(found) not in _RECURRENT:
+        return _call_uncompiled(found, *arguments, **named)
+    x, state, *_ = (*arguments, *named.values(), None)
+    if not isinstance(x, torch.Tensor) or x.dim() not in (2, 3):
+        return _call_uncompiled(found, *arguments, **named)
+    form = (found.bidirectional, found.num_layers, found.hidden_size, found.proj_size, found.batch_first)
+    if type(found) is not torch.nn.LSTM:
+        return _recurrent(found, x, state, form)
+    y, *states = _lstm(found, x, state, form)
+    return y, tuple(states)
+
+
+_RECURRENT = (torch.nn.RNN, torch.nn.GRU, torch.nn.LSTM)
+
+
+def _let_recurrent(traced: bool) -> bool:
+    """Whether TorchDynamo takes recurrent layers, from now on and before; called while it traces."""
+    config = importlib.import_module("torch._dynamo.config")
+    before = getattr(config, "allow_rnn", True)
+    if before is not traced and hasattr(config, "allow_rnn"):
+        config.allow_rnn = traced
+    return before
+
+
+_let_recurrent._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
+
+def _call_uncompiled(function: Any, *arguments: Any, **named: Any) -> Any:
+    return function(*arguments, **named)
+
+
+_call_uncompiled._torchdynamo_disable = True  # type: ignore[attr-defined]  # as torch.compiler.disable, which loads Dynamo
+
+
+def _results_of(x: Any, form: Any) -> Any:
+    """What results of a recurrent layer look like: its output, in whose memory the steps come first, and its last states."""
+    twice, layers, width, projected, batch_first = form
+    short, ways, first = projected or width, 1 + twice, batch_first and x.dim() == 3
+    batch = () if x.dim() == 2 else (x.shape[0 if first else 1],)
+    steps = (x.shape[1], x.shape[0]) if first else tuple(x.shape[:-1])
+    y = x.new_empty((*steps, ways * short))
+    states = [x.new_empty((ways * layers, *batch, size)) for size in (short, width)]
+    return (y.transpose(0, 1) if first else y, *states)
+
+
+@operator(like=lambda x, form: _results_of(x, form)[:2])
+def _recurrent(layer: torch.nn.Module, x: torch.Tensor, state: object, form: object) -> Tuple[torch.Tensor, torch.Tensor]:
+    return _call_uncompiled(layer, x, state)
+
+
+@operator(like=lambda x, form: _results_of(x, form))
+def _lstm(layer: torch.nn.Module, x: torch.Tensor, state: object, form: object) -> Tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    y, states = _call_uncompiled(layer, x, state)
+    return (y, *states)
 
 
 def all_rows(chosen: torch.Tensor) -> torch.Tensor:

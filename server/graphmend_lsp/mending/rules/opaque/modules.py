@@ -18,6 +18,7 @@ from graphmend_lsp.values import ValueFact
 MODULE = "torch.nn.Module"
 """The annotation of a module, as an operator takes it."""
 _TORCH = "torch.nn.modules."
+_RECURRENT = frozenset(f"{_TORCH}rnn.{one}" for one in ("RNN", "GRU", "LSTM"))
 NEW = frozenset((
     "Bilinear", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "Embedding", "GroupNorm",
     "GRUCell", "LayerNorm", "Linear", "LogSoftmax", "RMSNorm", "RNNCell", "Softmax", "GELU", "Sigmoid", "Tanh",
@@ -34,6 +35,7 @@ COMPUTING = NEW | frozenset((
     "ReplicationPad1d", "ReplicationPad2d", "ReplicationPad3d", "MultiheadAttention", "TransformerDecoder",
     "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer", "L1Loss", "MSELoss", "CrossEntropyLoss",
     "NLLLoss", "BCELoss", "BCEWithLogitsLoss", "SmoothL1Loss", "HuberLoss", "NonDynamicallyQuantizableLinear", "KLDivLoss",
+    "GRU", "LSTM", "RNN",
 ))  # fmt: skip
 """torch's modules that draw no numbers and change nothing, or whose parts do not."""
 CALM = frozenset((
@@ -52,9 +54,14 @@ def annotation_of_module(source: Source, node: ast.expr, fact: ValueFact) -> str
 
 
 def classes_called(source: Source, called: ast.expr) -> tuple[str, ...]:
-    """The classes, as ``package.module.Class``, of what was a module every time that it was called; empty for anything else."""
+    """The classes, as ``package.module.Class``, of what was a module every time that it was called; empty for anything else.
+
+    TorchDynamo ends its graph at a recurrent layer before an operator could take it (`recurrent`).
+    """
     fact = Seen(source).of(called)
-    return fact.classes if fact is not None and fact.kinds == ("module",) else ()
+    if fact is None or fact.kinds != ("module",) or any(one in _RECURRENT for one in fact.classes):
+        return ()
+    return fact.classes
 
 
 def is_torchs(path: str) -> bool:

@@ -1,0 +1,172 @@
+"""What the recurrent rule mends and what it declines: its tests, and its part of the user guide."""
+
+from __future__ import annotations
+
+from graphmend_lsp.mending.rule import Example, Refusal
+
+_BEFORE = """\
+import torch
+from torch import nn
+
+
+class Tagger(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(4, 8, batch_first=True, bidirectional=True)
+        self.head = nn.Linear(16, 3)
+
+    def forward(self, x):
+        y, (h, c) = ⟦self.lstm⟧(x.sin())
+        return self.head(y.relu()) + h.mean()
+"""
+_RUN = """\
+torch.manual_seed(0)
+fn = Tagger()
+calls = [(torch.randn(2, 5, 4),), (torch.randn(3, 2, 4),)]
+"""
+
+_TWO = """\
+import torch
+from torch import nn
+
+
+class Translator(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder = nn.GRU(4, 8)
+        self.decoder = nn.GRU(4, 8)
+
+    def forward(self, source, target):
+        _, state = ⟦self.encoder⟧(source)
+        y, _ = self.decoder(target, state)
+        return y.tanh()
+"""
+
+EXAMPLES: tuple[Example, ...] = (
+    Example(
+        "a tagger of sequences",
+        before=_BEFORE,
+        after="""\
+import torch
+from torch import nn
+
+from graphmend_support import recurrent
+
+
+class Tagger(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(4, 8, batch_first=True, bidirectional=True)
+        self.head = nn.Linear(16, 3)
+
+    def forward(self, x):
+        y, (h, c) = recurrent(lambda: self.lstm, x.sin())
+        return self.head(y.relu()) + h.mean()
+""",
+        run=_RUN,
+        gb_id="GB0014",
+    ),
+    Example(
+        "two layers, and a state",
+        before=_TWO,
+        after="""\
+import torch
+from torch import nn
+
+from graphmend_support import recurrent
+
+
+class Translator(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder = nn.GRU(4, 8)
+        self.decoder = nn.GRU(4, 8)
+
+    def forward(self, source, target):
+        _, state = recurrent(lambda: self.encoder, source)
+        y, _ = recurrent(lambda: self.decoder, target, state)
+        return y.tanh()
+""",
+        run="""\
+torch.manual_seed(0)
+fn = Translator()
+calls = [(torch.randn(5, 2, 4), torch.randn(3, 2, 4))]
+""",
+        gb_id="GB0014",
+        seen=(("self.encoder", "module torch.nn.modules.rnn.GRU"), ("self.decoder", "module torch.nn.modules.rnn.GRU")),
+    ),
+    Example(
+        "a stack of layers",
+        before="""\
+import torch
+from torch import nn
+
+
+class Stack(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.RNN(4, 4) for _ in range(3)])
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = ⟦layer⟧(x)[0] + x
+        return x
+""",
+        after="""\
+import torch
+from torch import nn
+
+from graphmend_support import recurrent
+
+
+class Stack(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.RNN(4, 4) for _ in range(3)])
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = recurrent(lambda: layer, x)[0] + x
+        return x
+""",
+        run="""\
+torch.manual_seed(0)
+fn = Stack()
+calls = [(torch.randn(5, 2, 4),), (torch.randn(5, 4),)]
+""",
+        gb_id="GB0014",
+    ),
+)
+
+REFUSALS: tuple[Refusal, ...] = (
+    Refusal(
+        "weights that are put together in memory",
+        _BEFORE.replace("        y, (h", "        self.lstm.flatten_parameters()\n        y, (h"),
+        "`self.lstm.flatten_parameters()` also uses the layer",
+        gb_id="GB0014",
+    ),
+    Refusal(
+        "an attribute of the layer",
+        _BEFORE.replace("h.mean()", "h.mean() * self.lstm.hidden_size"),
+        "`self.lstm.hidden_size` also uses the layer",
+        gb_id="GB0014",
+    ),
+    Refusal(
+        "a layer that a call gives",
+        _BEFORE.replace("⟦self.lstm⟧(x.sin())", "⟦getattr(self, 'lstm')⟧(x.sin())"),
+        "does more than find a layer",
+        gb_id="GB0014",
+    ),
+    Refusal(
+        "arguments in a tuple",
+        _BEFORE.replace("(x.sin())", "(*x)"),
+        "more than an input and a state",
+        gb_id="GB0014",
+    ),
+    Refusal(
+        "a comment inside",
+        _BEFORE.replace("(x.sin())", "(\n            x.sin(),  # between -1 and 1\n        )"),
+        "comments",
+        gb_id="GB0014",
+    ),
+)

@@ -1,0 +1,131 @@
+"""Recurrent layers as operators: values, gradients and strides are the layer's own; what is more than computing breaks as before."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from graphmend_support import recurrent
+from torch import nn
+from torch._dynamo.testing import CompileCounterWithBackend
+
+
+class Net(nn.Module):
+    def __init__(self, layer: nn.Module, mended: bool) -> None:
+        super().__init__()
+        self.layer = layer
+        self.mended = mended
+
+    def forward(self, x: Any, state: Any = None) -> Any:
+        x = x.sin() if isinstance(x, torch.Tensor) else x
+        y, last = recurrent(lambda: self.layer, x, state) if self.mended else self.layer(x, state)
+        states = last if isinstance(last, tuple) else (last,)
+        y = y if isinstance(y, torch.Tensor) else y.data
+        return (y.cos(), y, *[one * 2 for one in states])
+
+
+@pytest.fixture(autouse=True)
+def _anew() -> None:
+    torch._dynamo.reset()
+
+
+LAYERS: list[tuple[type[nn.RNNBase], dict[str, Any]]] = [
+    (nn.RNN, {"nonlinearity": "relu"}),
+    (nn.GRU, {"batch_first": True, "bidirectional": True, "num_layers": 2}),
+    (nn.LSTM, {"batch_first": True, "bias": False}),
+    (nn.LSTM, {"batch_first": True, "proj_size": 3, "bidirectional": True}),
+]
+
+
+def _observed(run: Callable[..., Any], net: nn.Module, x: torch.Tensor, state: Any) -> list[Any]:
+    x = x.clone().requires_grad_()
+    results = run(x, state)
+    sum(one.square().sum() for one in results).backward()
+    found = [x.grad, *[one.grad for one in net.parameters()], *[one.detach() for one in results]]
+    net.zero_grad()
+    return [*found, *[one.stride() for one in results]]
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("given", [False, True], ids=["from zeros", "from a state"])
+@pytest.mark.parametrize("batched", [True, False], ids=["a batch", "one sequence"])
+@pytest.mark.parametrize(("kind", "options"), LAYERS)
+def test_results_gradients_and_strides_are_the_layer_s(
+    kind: type[nn.RNNBase], options: dict[str, Any], batched: bool, given: bool, backend: str
+) -> None:
+    torch.manual_seed(0)
+    layer = kind(4, 8, **options)
+    nets = [Net(layer, mended) for mended in (False, True)]
+    compiled = torch.compile(nets[1], backend=backend, fullgraph=True)
+    for length in (5, 2):
+        x = torch.randn(3, length, 4) if batched else torch.randn(length, 4)
+        state = None
+        if given:
+            _, state = layer(x.cos())
+            state = tuple(one.detach() for one in state) if isinstance(state, tuple) else state.detach()
+        one, other = _observed(nets[0], nets[0], x, state), _observed(compiled, nets[1], x, state)
+        for before, after in zip(one, other, strict=True):
+            assert torch.equal(before, after) if isinstance(before, torch.Tensor) else before == after
+    assert all(one is other for one, other in zip(layer._flat_weights, layer.parameters(), strict=True))
+    assert torch._dynamo.config.allow_rnn is False
+
+
+class Own(nn.LSTM):
+    pass
+
+
+def _hooked() -> nn.Module:
+    layer = nn.LSTM(4, 8)
+    layer.register_forward_hook(lambda *_: None)
+    return layer
+
+
+@pytest.mark.parametrize(
+    "make",
+    [Own, lambda *size: nn.LSTM(*size, num_layers=2, dropout=0.5), lambda *_: _hooked()],
+    ids=["a subclass", "dropout", "a hook"],
+)
+def test_what_does_more_breaks_the_graph_as_before(make: Callable[..., nn.Module]) -> None:
+    net, x = Net(make(4, 8), True), torch.randn(5, 2, 4)
+    counter = CompileCounterWithBackend("eager")
+    torch.manual_seed(1)
+    expected = Net(net.layer, False)(x)
+    torch.manual_seed(1)
+    assert torch.equal(torch.compile(net, backend=counter)(x)[0], expected[0])
+    assert counter.frame_count > 1 and torch._dynamo.config.allow_rnn is False
+
+
+def test_a_packed_sequence_and_autocast_break_the_graph_as_before() -> None:
+    net = Net(nn.LSTM(4, 8), True)
+    packed = nn.utils.rnn.pack_sequence([torch.randn(3, 4), torch.randn(2, 4)])
+    compiled = torch.compile(net, backend="eager")
+    assert torch.equal(compiled(packed)[0], net(packed)[0])
+    net, x = Net(nn.GRU(4, 8), True), torch.randn(5, 2, 4)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        counter = CompileCounterWithBackend("eager")
+        assert torch.equal(torch.compile(net, backend=counter)(x)[0], net(x)[0])
+    assert counter.frame_count > 1
+
+
+class Plain(nn.Module):
+    def forward(self, x: torch.Tensor, state: Any = None) -> Any:
+        return x * 2, x + 1 if state is None else state
+
+
+def test_a_layer_of_another_class_is_traced() -> None:
+    counter, x = CompileCounterWithBackend("eager"), torch.randn(3, 4)
+    net = Net(Plain(), True)
+    assert torch.equal(torch.compile(net, backend=counter, fullgraph=True)(x)[0], net(x)[0])
+
+
+def test_a_backward_pass_may_outlive_the_layer() -> None:
+    net, x = Net(nn.GRU(4, 8), True), torch.randn(5, 2, 4, requires_grad=True)
+    (expected,) = torch.autograd.grad(net(x)[0].sum(), x)
+    result = torch.compile(net, backend="aot_eager")(x)[0].sum()
+    del net
+    torch._dynamo.reset()
+    gc.collect()
+    assert torch.equal(torch.autograd.grad(result, x)[0], expected)
