@@ -17,6 +17,9 @@ import torch
 
 from graphmend_lsp.mending.facts import operators
 from graphmend_lsp.mending.facts.operators import Operator
+from graphmend_lsp.mending.facts.purity import hazards
+from graphmend_lsp.mending.syntax.source import Source
+from graphmend_lsp.mending.syntax.source import read as read_source
 from tests.mending.facts.observed import FAILED, HOMES, Call, calls_of, tensors
 from tests.mending.facts.recipes import forms_of
 
@@ -611,3 +614,19 @@ def test_what_is_computed_of_constants_neither_warns_nor_raises(count: int) -> N
     assert not operators.is_computed("numpy.log", [ast.Constant(0)]) and not operators.is_computed(
         "math.log", [ast.Name("x")]
     )
+
+
+@pytest.mark.parametrize(
+    ("call", "pure"),
+    [
+        ("np.sqrt(2)", True),
+        ("np.sqrt(2, out=kept)", False),
+        ("np.log(0)", False),
+        ("math.sqrt(2)", True),
+        ("math.sqrt(-1)", False),
+    ],
+)
+def test_arithmetic_of_constants_that_fills_nothing_only_computes(call: str, pure: bool) -> None:
+    source = read_source("a.py", f"import math\nimport numpy as np\n\ny = {call}\n")
+    assert isinstance(source, Source)
+    assert (not list(hazards(source, source.tree.body[-1]))) is pure

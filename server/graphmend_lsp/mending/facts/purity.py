@@ -158,11 +158,11 @@ def _of_known(node: ast.Call, name: str) -> Iterator[Hazard]:
         yield from _of_torch(node, name)
     elif name.startswith("math."):
         total = ("isnan", "isinf", "isfinite", "prod", "ceil", "floor", "fabs")
-        if name.rpartition(".")[2] not in total and not is_computed(name, node.args):
+        if name.rpartition(".")[2] not in total and not _is_computed(node, name):
             yield Hazard("raises", node, "may raise for values outside its domain")
     elif name.endswith(f"{SUPPORT}.check"):
         yield Hazard("raises", node, "raises when the check fails")
-    elif not (name.startswith(("functools.reduce", "operator.", "typing.cast")) or is_computed(name, node.args)):
+    elif not (name.startswith(("functools.reduce", "operator.", "typing.cast")) or _is_computed(node, name)):
         yield Hazard("effect", node, "calls a function whose effects are not known")
 
 
@@ -281,6 +281,10 @@ def _safe_index(index: ast.AST) -> bool:
     if isinstance(index, ast.Tuple):
         return all(_safe_index(one) for one in index.elts)
     return False
+
+
+def _is_computed(call: ast.Call, name: str) -> bool:
+    return not call.keywords and is_computed(name, call.args)
 
 
 def _is_number(source: Source, node: ast.AST) -> bool:
