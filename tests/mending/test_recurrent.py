@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from graphmend_support import recurrent
+from graphmend_support import pack_padded, pad_packed, recurrent
 from torch import nn
 from torch._dynamo.testing import CompileCounterWithBackend
 
@@ -108,6 +108,61 @@ def test_a_packed_sequence_and_autocast_break_the_graph_as_before() -> None:
         counter = CompileCounterWithBackend("eager")
         assert torch.equal(torch.compile(net, backend=counter)(x)[0], net(x)[0])
     assert counter.frame_count > 1
+
+
+class OfPacked(nn.Module):
+    """Packs, calls a layer, and pads; `between` runs in front of the layer."""
+
+    def __init__(self, layer: Any, mended: bool, between: Callable[[], object] | None = None, **options: bool) -> None:
+        super().__init__()
+        self.layer = layer
+        self.between = between
+        self.pack = pack_padded if mended else nn.utils.rnn.pack_padded_sequence
+        self.pad = pad_packed if mended else nn.utils.rnn.pad_packed_sequence
+        self.mended = mended
+        self.options = options
+
+    def forward(self, x: torch.Tensor, lengths: torch.Tensor) -> Any:
+        packed = self.pack(x.sin(), lengths, self.options["batch_first"], self.options["enforce_sorted"])
+        if self.between is not None:
+            self.between()
+        y, last = recurrent(lambda: self.layer, packed) if self.mended else self.layer(packed)
+        y, same = self.pad(y, batch_first=self.options["batch_first"])
+        return y.cos(), y, same * 1.0, *(last if isinstance(last, tuple) else (last,))
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("sorted_first", [False, True])
+@pytest.mark.parametrize("batch_first", [False, True])
+@pytest.mark.parametrize("kind", [nn.GRU, nn.LSTM])
+def test_packing_and_padding_are_part_of_the_operator(
+    kind: type[nn.RNNBase], batch_first: bool, sorted_first: bool, backend: str
+) -> None:
+    torch.manual_seed(0)
+    layer = kind(4, 8, bidirectional=True, num_layers=2)
+    nets = [OfPacked(layer, one, batch_first=batch_first, enforce_sorted=sorted_first) for one in (False, True)]
+    compiled = torch.compile(nets[1], backend=backend, fullgraph=True)
+    for lengths in ([5, 3, 2], [4, 4, 1]):
+        x = torch.randn(3, 5, 4) if batch_first else torch.randn(5, 3, 4)
+        given = torch.tensor(lengths if sorted_first else lengths[::-1])
+        one, other = _observed(nets[0], nets[0], x, given), _observed(compiled, nets[1], x, given)
+        for before, after in zip(one, other, strict=True):
+            assert torch.equal(before, after) if isinstance(before, torch.Tensor) else before == after
+
+
+class OverPacked(nn.Module):
+    def forward(self, packed: Any) -> Any:
+        return nn.utils.rnn.PackedSequence(packed.data * 2, packed.batch_sizes), packed.data.sum()
+
+
+@pytest.mark.parametrize(
+    ("make", "between"), [(lambda: nn.GRU(4, 8), torch._dynamo.graph_break), (_hooked, None), (OverPacked, None)]
+)
+def test_a_packed_sequence_is_torch_s_own_where_the_graph_breaks(make: Callable[[], nn.Module], between: Any) -> None:
+    layer, x, lengths = make(), torch.randn(5, 3, 4), torch.tensor([5, 3, 2])
+    nets = [OfPacked(layer, one, between, batch_first=False, enforce_sorted=True) for one in (False, True)]
+    for before, after in zip(nets[0](x, lengths), torch.compile(nets[1], backend="eager")(x, lengths), strict=True):
+        assert torch.equal(before, after)
 
 
 class Plain(nn.Module):

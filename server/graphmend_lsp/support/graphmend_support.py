@@ -34,7 +34,7 @@ import torch
 
 __all__ = [
     "all_rows", "any_size", "call_in_graph", "captures", "check", "check_tensor_all", "chosen_rows", "defer", "number", "of_numbers", "operator",
-    "print_in_graph", "recurrent", "runs_deferred", "state_operator", "while_loop", "while_tracing",
+    "pack_padded", "pad_packed", "print_in_graph", "recurrent", "runs_deferred", "state_operator", "while_loop", "while_tracing",
 ]
 
 VERSION = 19
@@ -1199,28 +1199,67 @@ def recurrent(layer: Callable[[], Any], *arguments: Any, **named: Any) -> Any:
     """What the layer that `layer()` is gives: one of torch's RNN, GRU or LSTM; in a graph, one operator of the library's own kernels.
 
     TorchDynamo ends its graph where it meets such a layer, also as an argument; so a function gives it: `lambda: self.lstm`. The
-    graph breaks as before for packed sequences, under autocast, where dropout draws random numbers, and for layers with hooks. A layer
-    of another class is called as it is. Its backward pass runs the layer again.
+    graph breaks as before for packed sequences that `pack_padded` did not make, under autocast, where dropout draws random numbers, and
+    for layers with hooks. A layer of another class is called as it is. Its backward pass runs the layer again.
     """
     if not torch.compiler.is_compiling() and not vars(torch).get("_graphmend_operators"):
-        return layer()(*arguments, **named)
+        return _call_packed(layer(), *arguments, **named)
     before = _let_recurrent(True)
     try:
         found = layer()
     finally:
         _let_recurrent(before)
-    if not isinstance(found, torch.nn.RNNBase):
+    if not isinstance(found, torch.nn.RNNBase) and not any([isinstance(one, _Packed) for one in arguments]):
         return found(*arguments, **named)
     if len(arguments) + len(named) > 2 or not arguments or (named and "hx" not in named) or type(found) not in _RECURRENT:
-        return _call_uncompiled(found, *arguments, **named)
+        return _call_uncompiled(_call_packed, found, *arguments, **named)
     x, state, *_ = (*arguments, *named.values(), None)
+    packed = x if isinstance(x, _Packed) else None
+    x = x if packed is None else packed.padded
     if not isinstance(x, torch.Tensor) or x.dim() not in (2, 3):
         return _call_uncompiled(found, *arguments, **named)
     form = (found.bidirectional, found.num_layers, found.hidden_size, found.proj_size, found.batch_first)
-    if type(found) is not torch.nn.LSTM:
+    is_lstm = type(found) is torch.nn.LSTM
+    if packed is not None:
+        run = _lstm_of_packed if is_lstm else _recurrent_of_packed
+        y, lengths, *states = run(found, x, packed.lengths, state, form, packed.batch_first, packed.sorted)
+        return _Packed(y, lengths, False, packed.sorted), (tuple(states) if is_lstm else states[0])
+    if not is_lstm:
         return _recurrent(found, x, state, form)
     y, *states = _lstm(found, x, state, form)
     return y, tuple(states)
+
+
+class _Packed:
+    """A packed sequence while a graph is made: padded, and how long each one is. `sorted`: by length, the longest first."""
+
+    def __init__(self, padded: Any, lengths: Any, batch_first: Any, sorted: Any) -> None:
+        self.padded, self.lengths, self.batch_first, self.sorted = padded, lengths, batch_first, sorted
+
+
+def _call_packed(layer: Any, *arguments: Any, **named: Any) -> Any:
+    """Call a layer outside of a graph, where a packed sequence is torch's own."""
+    pack = torch.nn.utils.rnn.pack_padded_sequence
+    real = [pack(one.padded, one.lengths, one.batch_first, one.sorted) if isinstance(one, _Packed) else one for one in arguments]
+    return layer(*real, **named)
+
+
+def pack_padded(input: Any, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True) -> Any:
+    """`torch.nn.utils.rnn.pack_padded_sequence`; in a graph, what `recurrent` takes, and gives for `pad_packed`."""
+    if not torch.compiler.is_compiling() and not vars(torch).get("_graphmend_operators"):
+        return torch.nn.utils.rnn.pack_padded_sequence(input, lengths, batch_first, enforce_sorted)
+    known = isinstance(input, torch.Tensor) and isinstance(lengths, torch.Tensor) and input.dim() == 3 and lengths.dim() == 1
+    if not known or lengths.dtype != torch.int64 or lengths.device.type != "cpu":
+        return _call_uncompiled(torch.nn.utils.rnn.pack_padded_sequence, input, lengths, batch_first, enforce_sorted)
+    return _Packed(input, lengths, batch_first, enforce_sorted)
+
+
+def pad_packed(sequence: Any, batch_first: bool = False) -> Any:
+    """`torch.nn.utils.rnn.pad_packed_sequence`, also of what `recurrent` gives in a graph."""
+    if not isinstance(sequence, _Packed):
+        return torch.nn.utils.rnn.pad_packed_sequence(sequence, batch_first)
+    padded = sequence.padded.transpose(0, 1) if batch_first else sequence.padded
+    return (padded if sequence.sorted else padded.contiguous()), sequence.lengths
 
 
 _RECURRENT = (torch.nn.RNN, torch.nn.GRU, torch.nn.LSTM)
@@ -1265,6 +1304,35 @@ def _recurrent(layer: torch.nn.Module, x: torch.Tensor, state: object, form: obj
 def _lstm(layer: torch.nn.Module, x: torch.Tensor, state: object, form: object) -> Tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     y, states = _call_uncompiled(layer, x, state)
     return (y, *states)
+
+
+def _results_of_packed(x: Any, lengths: Any, form: Any) -> Any:
+    """What results of a recurrent layer look like for a packed sequence: padded, with its lengths, and its last states."""
+    twice, layers, width, projected, _ = form
+    short, ways, batch = projected or width, 1 + twice, lengths.shape[0]
+    y = x.new_empty((any_size(), batch, ways * short))
+    states = [x.new_empty((ways * layers, batch, size)) for size in (short, width)]
+    return (y, torch.empty((batch,), dtype=torch.int64), *states)
+
+
+def _run_packed(layer: Any, x: Any, lengths: Any, state: Any, batch_first: Any, sorted: Any) -> Any:
+    packed = torch.nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first, sorted)
+    y, states = layer(packed, state)
+    return (*torch.nn.utils.rnn.pad_packed_sequence(y), *(states if isinstance(states, tuple) else (states,)))
+
+
+@operator(like=lambda x, lengths, form: _results_of_packed(x, lengths, form)[:3])
+def _recurrent_of_packed(
+    layer: torch.nn.Module, x: torch.Tensor, lengths: torch.Tensor, state: object, form: object, batch_first: object, sorted: object
+) -> Tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    return _call_uncompiled(_run_packed, layer, x, lengths, state, batch_first, sorted)
+
+
+@operator(like=lambda x, lengths, form: _results_of_packed(x, lengths, form))
+def _lstm_of_packed(
+    layer: torch.nn.Module, x: torch.Tensor, lengths: torch.Tensor, state: object, form: object, batch_first: object, sorted: object
+) -> Tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    return _call_uncompiled(_run_packed, layer, x, lengths, state, batch_first, sorted)
 
 
 def all_rows(chosen: torch.Tensor) -> torch.Tensor:

@@ -25,6 +25,24 @@ fn = Tagger()
 calls = [(torch.randn(2, 5, 4),), (torch.randn(3, 2, 4),)]
 """
 
+_PACKED = """\
+import torch
+from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+
+class Tagger(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gru = nn.GRU(4, 8, batch_first=True)
+
+    def forward(self, x, lengths):
+        packed = ⟦pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)⟧
+        out, h = self.gru(packed)
+        out, _ = pad_packed_sequence(out, batch_first=True)
+        return out.relu().sum(1) + h.mean()
+"""
+
 _TWO = """\
 import torch
 from torch import nn
@@ -96,6 +114,78 @@ calls = [(torch.randn(5, 2, 4), torch.randn(3, 2, 4))]
         seen=(("self.encoder", "module torch.nn.modules.rnn.GRU"), ("self.decoder", "module torch.nn.modules.rnn.GRU")),
     ),
     Example(
+        "a packed sequence",
+        before=_PACKED,
+        after="""\
+import torch
+from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from graphmend_support import pack_padded, pad_packed, recurrent
+
+
+class Tagger(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gru = nn.GRU(4, 8, batch_first=True)
+
+    def forward(self, x, lengths):
+        packed = pack_padded(x, lengths, batch_first=True, enforce_sorted=False)
+        out, h = recurrent(lambda: self.gru, packed)
+        out, _ = pad_packed(out, batch_first=True)
+        return out.relu().sum(1) + h.mean()
+""",
+        run="""\
+torch.manual_seed(0)
+fn = Tagger()
+calls = [(torch.randn(3, 5, 4), torch.tensor([2, 5, 3])), (torch.randn(3, 5, 4), torch.tensor([4, 4, 1]))]
+""",
+        gb_id="GB0007",
+    ),
+    Example(
+        "the last state of a packed sequence",
+        before="""\
+import torch
+from torch import nn
+from torch.nn.utils import rnn
+
+
+class Encoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(4, 8)
+
+    def forward(self, x, lengths):
+        x = rnn.pack_padded_sequence(x, lengths)
+        x, (h, c) = ⟦self.lstm⟧(x)
+        return h[-1].tanh() * c.mean()
+""",
+        after="""\
+import torch
+from torch import nn
+from torch.nn.utils import rnn
+
+from graphmend_support import pack_padded, recurrent
+
+
+class Encoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(4, 8)
+
+    def forward(self, x, lengths):
+        x = pack_padded(x, lengths)
+        x, (h, c) = recurrent(lambda: self.lstm, x)
+        return h[-1].tanh() * c.mean()
+""",
+        run="""\
+torch.manual_seed(0)
+fn = Encoder()
+calls = [(torch.randn(5, 3, 4), torch.tensor([5, 3, 2]))]
+""",
+        gb_id="GB0014",
+    ),
+    Example(
         "a stack of layers",
         before="""\
 import torch
@@ -162,6 +252,30 @@ REFUSALS: tuple[Refusal, ...] = (
         _BEFORE.replace("(x.sin())", "(*x)"),
         "more than an input and a state",
         gb_id="GB0014",
+    ),
+    Refusal(
+        "a packed sequence that is used for more",
+        _PACKED.replace("h.mean()", "packed.data.sum()"),
+        "`packed` holds a packed sequence and is used for more than the layer",
+        gb_id="GB0007",
+    ),
+    Refusal(
+        "a packed output that is read",
+        _PACKED.replace("out, _ = pad_packed_sequence(out, batch_first=True)", "out = out.data"),
+        "`out` holds a packed sequence that no `pad_packed_sequence` reads",
+        gb_id="GB0007",
+    ),
+    Refusal(
+        "a value that pads",
+        _PACKED.replace("(out, batch_first=True)", "(out, batch_first=True, padding_value=1.0)"),
+        "in a way that the operator does not know",
+        gb_id="GB0007",
+    ),
+    Refusal(
+        "both results in one name",
+        _PACKED.replace("out, h = self", "out = h = self"),
+        "has no name",
+        gb_id="GB0007",
     ),
     Refusal(
         "a comment inside",

@@ -3,7 +3,8 @@
 What it does
 ------------
 ``self.lstm(x)`` becomes ``recurrent(lambda: self.lstm, x)``, in each place of the function where a recurrent layer is called.
-In compiled code that is one operator of the layer's inputs and weights. Uncompiled it is the call as it was.
+In compiled code that is one operator of the layer's inputs and weights. Uncompiled it is the call as it was. Where the input is
+packed right in front (`pack_padded_sequence`) and its result padded right behind, the operator does that, too.
 
 Why it costs
 ------------
@@ -14,22 +15,24 @@ Safety
 ------
 The operator calls the layer itself, with the same weights, so that values and gradients are the layer's own. It knows the
 shapes of the results from the layer's sizes. The graph breaks as before where more happens than computing: dropout in
-training, hooks, autocast, packed sequences, a subclass. The backward pass runs the layer again, which costs time in training.
+training, hooks, autocast, a subclass. The backward pass runs the layer again, which costs time in training.
 
 When it is refused
 ------------------
-For an expression that does more than find the layer, for other arguments than an input and a state, and where the function
-also uses the layer otherwise (``self.lstm.flatten_parameters()``), which ends the graph, too.
+For an expression that does more than find the layer, for other arguments than an input and a state, for a packed sequence that
+is used for more, and where the function also uses the layer otherwise (``self.lstm.flatten_parameters()``), which ends the
+graph, too.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.rules.recurrent import RULE
 from graphmend_lsp.mending.rules.recurrent.examples import EXAMPLES, REFUSALS
+from graphmend_lsp.mending.rules.recurrent.packed import Packed, layer_beside, packed_by
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.mending.syntax.formatting import goes_over_lines, line_limit, render
@@ -48,7 +51,7 @@ _LAYERS = frozenset(f"torch.nn.modules.rnn.{one}" for one in ("RNN", "GRU", "LST
 def propose(place: Place) -> tuple[Mend | Declined, ...]:
     """The call of a recurrent layer as an operator; empty when the break is at no such call."""
     source, function = place.source, place.function
-    call = _call_of(source, place.node)
+    call = None if function is None else _call_of(source, place)
     if function is None or call is None:
         return ()
     _refuse_other_uses(source, function, render(source, call.func))
@@ -56,7 +59,14 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
     calls = [call, *others]
     for one in calls:
         _refuse_call(source, one)
-    found = supported(source, function, "recurrent")
+    found_by = [packed_by(source, function, one) for one in calls]
+    packed = [one for one in found_by if one is not None]
+    wanted = [
+        "recurrent",
+        *(["pack_padded"] if packed else []),
+        *(["pad_packed"] if any(one.pad for one in packed) else []),
+    ]
+    found = supported(source, function, *wanted)
     if found is None:
         raise Refused("The file cannot import the support module, which has the operator.")
     several = len(calls) > 1
@@ -66,7 +76,7 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
             title=f"Run the recurrent layer{'s' * several} as {'operators' if several else 'one operator'} in the graph",
             path=source.path,
             span=source.span(call),
-            edits=(*found[1], *_edits(source, calls, found[0]["recurrent"])),
+            edits=(*found[1], *_edits(source, calls, packed, found[0])),
             changes=(
                 f"The layer{'s run' if several else ' runs'} uncompiled, as {'operators' if several else 'one operator'} of "
                 f"the library's own kernels; the backward pass runs {'them' if several else 'it'} again.",
@@ -76,8 +86,11 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
     )
 
 
-def _call_of(source: Source, node: ast.AST) -> ast.Call | None:
-    """The call whose function a break is at, or which it is."""
+def _call_of(source: Source, place: Place) -> ast.Call | None:
+    """The call of a layer that a break is at, or that takes or gives the packed sequence that it is at."""
+    node = place.node
+    if "GB0014" not in place.gb_ids:
+        return layer_beside(source, node)
     parent = source.parents.get(node)
     if isinstance(parent, ast.Call) and parent.func is node:
         return parent
@@ -143,18 +156,24 @@ def _refuse_other_uses(source: Source, function: Function, layer: str) -> None:
             )
 
 
-def _edits(source: Source, calls: Sequence[ast.Call], name: str) -> list[TextEdit]:
-    """The calls as those of the support module's function, statement by statement."""
+def _edits(
+    source: Source, calls: Sequence[ast.Call], packed: Sequence[Packed], names: Mapping[str, str]
+) -> list[TextEdit]:
+    """The calls as those of the support module's functions, statement by statement."""
     texts: dict[ast.AST, str] = {}
+    for each in packed:
+        texts[each.pack.func] = names["pack_padded"]
+        if each.pad is not None:
+            texts[each.pad.func] = names["pad_packed"]
     for one in sorted(calls, key=lambda each: -sum(1 for _ in source.ancestors(each))):  # those inside of others first
         given = [render(source, each, texts) for each in one.args]
         given += [f"{each.arg}={render(source, each.value, texts)}" for each in one.keywords]
-        texts[one] = f"{name}({', '.join([f'lambda: {render(source, one.func)}', *given])})"
-    outer = [one for one in calls if not any(each in texts for each in source.ancestors(one))]
+        texts[one] = f"{names['recurrent']}({', '.join([f'lambda: {render(source, one.func)}', *given])})"
+    outer = [one for one in texts if not any(each in texts for each in source.ancestors(one))]
     found = []
     for statement in dict.fromkeys(source.statement(one) for one in outer):
         assert statement is not None
-        inside: dict[ast.AST, str] = {one: texts[one] for one in outer if source.statement(one) is statement}
+        inside = {one: texts[one] for one in outer if source.statement(one) is statement}
         base = source.indentation(statement)
         if isinstance(statement, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return)):
             lines = layout(base + render(source, statement, inside), source.indent, line_limit(source))
