@@ -1312,7 +1312,7 @@ def _results_of_packed(x: Any, lengths: Any, form: Any) -> Any:
     short, ways, batch = projected or width, 1 + twice, lengths.shape[0]
     y = x.new_empty((any_size(), batch, ways * short))
     states = [x.new_empty((ways * layers, batch, size)) for size in (short, width)]
-    return (y, torch.empty((batch,), dtype=torch.int64), *states)
+    return (y, lengths.new_empty((batch,)), *states)
 
 
 def _run_packed(layer: Any, x: Any, lengths: Any, state: Any, batch_first: Any, sorted: Any) -> Any:
