@@ -114,6 +114,48 @@ calls = [(torch.randn(5, 2, 4), torch.randn(3, 2, 4))]
         seen=(("self.encoder", "module torch.nn.modules.rnn.GRU"), ("self.decoder", "module torch.nn.modules.rnn.GRU")),
     ),
     Example(
+        "weights that are put together in memory",
+        before="""\
+import torch
+from torch import nn
+
+
+class Reader(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gru = nn.GRU(4, 8)
+
+    def forward(self, x):
+        ⟦self.gru⟧.flatten_parameters()
+        y, _ = self.gru(x)
+        return y.relu()
+""",
+        after="""\
+import torch
+from torch import nn
+
+from graphmend_support import recurrent
+
+
+class Reader(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gru = nn.GRU(4, 8)
+
+    def forward(self, x):
+        if not torch.compiler.is_compiling():
+            self.gru.flatten_parameters()
+        y, _ = recurrent(lambda: self.gru, x)
+        return y.relu()
+""",
+        run="""\
+torch.manual_seed(0)
+fn = Reader()
+calls = [(torch.randn(5, 3, 4),)]
+""",
+        gb_id="GB0014",
+    ),
+    Example(
         "a packed sequence",
         before=_PACKED,
         after="""\
@@ -230,9 +272,9 @@ calls = [(torch.randn(5, 2, 4),), (torch.randn(5, 4),)]
 
 REFUSALS: tuple[Refusal, ...] = (
     Refusal(
-        "weights that are put together in memory",
-        _BEFORE.replace("        y, (h", "        self.lstm.flatten_parameters()\n        y, (h"),
-        "`self.lstm.flatten_parameters()` also uses the layer",
+        "weights that are read",
+        _BEFORE.replace("        y, (h", "        self.lstm.all_weights.clear()\n        y, (h"),
+        "`self.lstm.all_weights` also uses the layer",
         gb_id="GB0014",
     ),
     Refusal(

@@ -4,7 +4,8 @@ What it does
 ------------
 ``self.lstm(x)`` becomes ``recurrent(lambda: self.lstm, x)``, in each place of the function where a recurrent layer is called.
 In compiled code that is one operator of the layer's inputs and weights. Uncompiled it is the call as it was. Where the input is
-packed right in front (`pack_padded_sequence`) and its result padded right behind, the operator does that, too.
+packed right in front (`pack_padded_sequence`) and its result padded right behind, the operator does that, too. A statement
+``self.lstm.flatten_parameters()`` stays for uncompiled code.
 
 Why it costs
 ------------
@@ -16,18 +17,18 @@ Safety
 The operator calls the layer itself, with the same weights, so that values and gradients are the layer's own. It knows the
 shapes of the results from the layer's sizes. The graph breaks as before where more happens than computing: dropout in
 training, hooks, autocast, a subclass. The backward pass runs the layer again, which costs time in training.
+`flatten_parameters` changes no value, but where the weights lie in GPU memory.
 
 When it is refused
 ------------------
 For an expression that does more than find the layer, for other arguments than an input and a state, for a packed sequence that
-is used for more, and where the function also uses the layer otherwise (``self.lstm.flatten_parameters()``), which ends the
-graph, too.
+is used for more, and where the function also uses the layer otherwise (``self.lstm.hidden_size``), which ends the graph, too.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.rules.recurrent import RULE
@@ -36,6 +37,7 @@ from graphmend_lsp.mending.rules.recurrent.packed import Packed, layer_beside, p
 from graphmend_lsp.mending.syntax import edits
 from graphmend_lsp.mending.syntax.break_site import Place
 from graphmend_lsp.mending.syntax.formatting import goes_over_lines, line_limit, render
+from graphmend_lsp.mending.syntax.imports import spell
 from graphmend_lsp.mending.syntax.refused import Refused
 from graphmend_lsp.mending.syntax.source import Function, Source
 from graphmend_lsp.mending.syntax.support import supported
@@ -54,11 +56,13 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
     call = None if function is None else _call_of(source, place)
     if function is None or call is None:
         return ()
-    _refuse_other_uses(source, function, render(source, call.func))
     others = [one for one in walk(function) if isinstance(one, ast.Call) and _is_another(source, one, call)]
     calls = [call, *others]
     for one in calls:
         _refuse_call(source, one)
+    layers = {render(source, one.func) for one in calls}
+    moving = [one for one in walk(function) if _moves_weights(source, one, layers)]
+    _refuse_other_uses(source, function, layers, moving)
     found_by = [packed_by(source, function, one) for one in calls]
     packed = [one for one in found_by if one is not None]
     wanted = [
@@ -70,16 +74,31 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
     if found is None:
         raise Refused("The file cannot import the support module, which has the operator.")
     several = len(calls) > 1
+    compiling, added = spell(source, "torch.compiler.is_compiling", function) if moving else ("", None)
+    guarded = [
+        edits.replace(source, one, one, [f"if not {compiling}():", source.indent + render(source, one.value)])
+        for one in moving
+        if isinstance(one, ast.Expr)
+    ]
     return (
         Mend(
             rule=RULE.name,
             title=f"Run the recurrent layer{'s' * several} as {'operators' if several else 'one operator'} in the graph",
             path=source.path,
             span=source.span(call),
-            edits=(*found[1], *_edits(source, calls, packed, found[0])),
+            edits=(
+                *([] if added is None else [added]),
+                *found[1],
+                *guarded,
+                *_edits(source, calls, packed, found[0]),
+            ),
             changes=(
                 f"The layer{'s run' if several else ' runs'} uncompiled, as {'operators' if several else 'one operator'} of "
                 f"the library's own kernels; the backward pass runs {'them' if several else 'it'} again.",
+                *(
+                    f"Compiled code leaves out {_code(source, one)}, which only moves weights in GPU memory."
+                    for one in moving
+                ),
             ),
             inductor=True,
         ),
@@ -94,7 +113,25 @@ def _call_of(source: Source, place: Place) -> ast.Call | None:
     parent = source.parents.get(node)
     if isinstance(parent, ast.Call) and parent.func is node:
         return parent
+    statement = source.statement(node)
+    if place.function is not None and isinstance(node, ast.expr) and statement is not None:
+        text = render(source, node)
+        if _moves_weights(source, statement, {text}):
+            calls = (one for one in walk(place.function) if isinstance(one, ast.Call))
+            return next((one for one in calls if render(source, one.func) == text), None)
     return node if isinstance(node, ast.Call) else None
+
+
+def _moves_weights(source: Source, statement: ast.AST, layers: Collection[str]) -> bool:
+    """Whether that is the statement ``self.lstm.flatten_parameters()`` of one of the layers."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if not isinstance(call, ast.Call) or call.args or call.keywords or not isinstance(call.func, ast.Attribute):
+        return False
+    return call.func.attr == "flatten_parameters" and render(source, call.func.value) in layers
+
+
+def _code(source: Source, statement: ast.AST) -> str:
+    return f"`{source.code(statement)}`"
 
 
 def _is_another(source: Source, node: ast.Call, call: ast.Call) -> bool:
@@ -135,25 +172,25 @@ def _only_finds(node: ast.expr) -> bool:
     return isinstance(node, ast.Name)
 
 
-def _refuse_other_uses(source: Source, function: Function, layer: str) -> None:
-    """Refuse a layer that the function also uses otherwise than by calling it: the graph ends there, too.
+def _refuse_other_uses(source: Source, function: Function, layers: Collection[str], moving: Sequence[ast.AST]) -> None:
+    """Refuse layers that the function also uses otherwise than by calling them: the graph ends there, too.
 
     Raises:
         Refused: with the use.
     """
+    known = {one for each in moving for one in walk(each)}
     for one in walk(function):
         if not isinstance(one, (ast.Attribute, ast.Name, ast.Subscript)) or not isinstance(one.ctx, ast.Load):
             continue
-        if render(source, one) == layer:
-            parent = source.parents.get(one)
-            if isinstance(parent, ast.Call) and parent.func is one:
-                continue
-            around = source.parents.get(parent) if isinstance(parent, ast.Attribute) else None
-            used = around if isinstance(around, ast.Call) else parent if isinstance(parent, ast.Attribute) else one
-            raise Refused(
-                f"`{render(source, used)}` also uses the layer, and ends the graph as well; do it outside of the compiled "
-                "function, or keep what it reads as an attribute of the module."
-            )
+        parent = source.parents.get(one)
+        if one in known or (isinstance(parent, ast.Call) and parent.func is one) or render(source, one) not in layers:
+            continue
+        around = source.parents.get(parent) if isinstance(parent, ast.Attribute) else None
+        used = around if isinstance(around, ast.Call) else parent if isinstance(parent, ast.Attribute) else one
+        raise Refused(
+            f"`{render(source, used)}` also uses the layer, and ends the graph as well; do it outside of the compiled "
+            "function, or keep what it reads as an attribute of the module."
+        )
 
 
 def _edits(
