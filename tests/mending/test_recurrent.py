@@ -12,6 +12,10 @@ from graphmend_support import pack_padded, pad_packed, recurrent
 from torch import nn
 from torch._dynamo.testing import CompileCounterWithBackend
 
+from graphmend_lsp.mending import propose
+
+from .conftest import PATH, seen_in, unmark
+
 
 class Net(nn.Module):
     def __init__(self, layer: nn.Module, mended: bool) -> None:
@@ -163,6 +167,21 @@ def test_a_packed_sequence_is_torch_s_own_where_the_graph_breaks(make: Callable[
     nets = [OfPacked(layer, one, between, batch_first=False, enforce_sorted=True) for one in (False, True)]
     for before, after in zip(nets[0](x, lengths), torch.compile(nets[1], backend="eager")(x, lengths), strict=True):
         assert torch.equal(before, after)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "y, _ = self.layer(x)\n    return ⟦nn.utils.rnn.pad_packed_sequence(y)⟧",
+        "packed = ⟦nn.utils.rnn.pack_padded_sequence(x, lengths)⟧\n    y, _ = other(x, lengths, 1)\n    return packed",
+        "y = other(*x)\n    return ⟦nn.utils.rnn.pack_padded_sequence(y, lengths)⟧",
+    ],
+)
+def test_a_call_beside_that_takes_no_packed_sequence_is_no_layer(lines: str) -> None:
+    text = f"import torch\nfrom torch import nn\n\n\ndef fn(self, x, lengths):\n    {lines}\n"
+    source, site = unmark(text, None, "GB0007")
+    answer = propose(site, {PATH: source}, ["recurrent"], seen_in(source, ()))
+    assert not answer.mends and not answer.declined
 
 
 class Plain(nn.Module):

@@ -109,7 +109,11 @@ def _call_of(source: Source, place: Place) -> ast.Call | None:
     """The call of a layer that a break is at, or that takes or gives the packed sequence that it is at."""
     node = place.node
     if "GB0014" not in place.gb_ids:
-        return layer_beside(source, node)
+        beside = layer_beside(source, node)
+        packed = (
+            packed_by(source, place.function, beside) if place.function is not None and beside is not None else None
+        )
+        return beside if packed is not None and node in (packed.pack, packed.pad) else None
     parent = source.parents.get(node)
     if isinstance(parent, ast.Call) and parent.func is node:
         return parent
