@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+import importlib.util
 from collections.abc import Callable
 from typing import Any
 
+import graphmend_support
 import pytest
 import torch
 from graphmend_support import pack_padded, pad_packed, recurrent
@@ -203,3 +205,12 @@ def test_a_backward_pass_may_outlive_the_layer() -> None:
     torch._dynamo.reset()
     gc.collect()
     assert torch.equal(torch.autograd.grad(result, x)[0], expected)
+
+
+def test_two_copies_of_the_support_module_know_what_stands_for_a_tensor() -> None:
+    """Each may run what the other keeps of a layer that is gone."""
+    spec = importlib.util.spec_from_file_location("another_support", graphmend_support.__file__)
+    assert spec is not None and spec.loader is not None
+    other = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(other)
+    assert other._Nth is graphmend_support._Nth and other._Lent is not graphmend_support._Lent

@@ -887,17 +887,17 @@ _only_computes._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 def _module(module: Any, modules: Any) -> str:
     """A name under which an operator finds a module."""
-    names = _shared["names of modules 1"].setdefault(module, {})
+    names = _shared["names of modules 2"].setdefault(module, {})
     if modules not in names:
-        known = _shared["modules 1"]
+        known = _shared["modules 2"]
         names[modules] = f"{_full_name(type(module))}:{len(known)}"
         known[names[modules]] = (weakref.ref(module), _without_tensors(module), modules)
     return names[modules]
 
 
 _module._dynamo_marked_constant = True  # type: ignore[attr-defined]
-_shared.setdefault("modules 1", {})
-_shared.setdefault("names of modules 1", weakref.WeakKeyDictionary())
+_shared.setdefault("modules 2", {})
+_shared.setdefault("names of modules 2", weakref.WeakKeyDictionary())
 _lending = _shared.setdefault("lending 1", threading.RLock())
 
 
@@ -906,6 +906,9 @@ class _Nth:
 
     def __init__(self, at: int) -> None:
         self.at = at
+
+
+_Nth = _shared.setdefault("nth 1", _Nth)  # type: ignore[misc]  # another copy finds it in what this one keeps
 
 
 def _without_tensors(module: Any) -> Any:
@@ -924,7 +927,7 @@ class _Lent:
         self.name, self.tensors, self.own, self.flat = name, tensors, [], []
 
     def __enter__(self) -> Any:
-        module, bare, modules = _shared["modules 1"].get(self.name, (lambda: None, None, None))
+        module, bare, modules = _shared["modules 2"].get(self.name, (lambda: None, None, None))
         module = module()
         places: Any = {}
         if module is not None:
@@ -1200,7 +1203,7 @@ def recurrent(layer: Callable[[], Any], *arguments: Any, **named: Any) -> Any:
 
     TorchDynamo ends its graph where it meets such a layer, also as an argument; so a function gives it: `lambda: self.lstm`. The
     graph breaks as before for packed sequences that `pack_padded` did not make, under autocast, where dropout draws random numbers, and
-    for layers with hooks. A layer of another class is called as it is. Its backward pass runs the layer again.
+    for layers with hooks. A layer of another class is called as it is. The backward pass of the operator runs the layer again.
     """
     if not torch.compiler.is_compiling() and not vars(torch).get("_graphmend_operators"):
         return _call_packed(layer(), *arguments, **named)

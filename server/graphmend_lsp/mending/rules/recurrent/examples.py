@@ -308,6 +308,22 @@ REFUSALS: tuple[Refusal, ...] = (
         gb_id="GB0007",
     ),
     Refusal(
+        "a sequence that is padded on one side only",
+        _PACKED.replace("        out, _ = pad", "        if self.training:\n            out, _ = pad").replace(
+            "out.relu().sum(1) + h.mean()", "out, h"
+        ),
+        "`out` holds a packed sequence that no `pad_packed_sequence` reads",
+        gb_id="GB0007",
+    ),
+    Refusal(
+        "a packed sequence that a function inside reads",
+        _PACKED.replace("        packed = ", "        read = lambda: packed.data\n        packed = ").replace(
+            "h.mean()", "read().sum()"
+        ),
+        "`packed` holds a packed sequence and is used for more than the layer",
+        gb_id="GB0007",
+    ),
+    Refusal(
         "a value that pads",
         _PACKED.replace("(out, batch_first=True)", "(out, batch_first=True, padding_value=1.0)"),
         "in a way that the operator does not know",

@@ -60,12 +60,17 @@ def packed_by(source: Source, function: Function, call: ast.Call) -> Packed | No
         return None
     behind = block[at + 1] if at + 1 < len(block) else None
     result = _first_result(statement, call)
-    pad = None if behind is None else next((one for one in walk(behind) if _pads(source, one, result)), None)
+    plain = (
+        behind if isinstance(behind, (ast.Assign, ast.AnnAssign, ast.Expr, ast.Return)) else None
+    )  # it runs as a whole
+    pad = None if plain is None else next((one for one in walk(plain) if _pads(source, one, result)), None)
     following = [statement, *([behind] if behind is not None else [])]
     if isinstance(given, ast.Name) and before is not None:
         _refuse_more(source, function, given, before, following)
     if pad is None:
-        behind_it = [one for one in _loads(function, result) if source.range(one)[0] >= source.range(statement)[1]]
+        end = source.range(statement)[1]
+        loads = _loads(function, result)
+        behind_it = [one for one in loads if source.range(one)[0] >= end or _is_read_later(source, function, one)]
         if result != "_" and (behind_it or _is_in_loop(source, statement)):
             raise Refused(
                 f"`{result}` holds a packed sequence that no `pad_packed_sequence` reads in the next statement."
@@ -118,15 +123,25 @@ def _refuse_more(
         seen |= {each for each in walk(one) if each is not used and not isinstance(each, ast.Name)} | {used}
         if any(each not in seen for each in _loads(one, used.id)):
             raise Refused(f"`{used.id}` holds a packed sequence and is used for more than the layer.")
-        if used.id in assigned(one):
+        if isinstance(one, ast.Assign) and used.id in assigned(one):
             return
     others = [one for one in _loads(function, used.id) if one not in seen]
-    if any(_is_in_loop(source, made) or source.range(one)[0] >= source.range(made)[1] for one in others):
+    late = [
+        one for one in others if source.range(one)[0] >= source.range(made)[1] or _is_read_later(source, function, one)
+    ]
+    if late or (others and _is_in_loop(source, made)):
         raise Refused(f"`{used.id}` holds a packed sequence and is used for more than the layer.")
 
 
 def _loads(node: ast.AST, name: str) -> list[ast.Name]:
     return [one for one in walk(node) if isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Load)]
+
+
+def _is_read_later(source: Source, function: Function, name: ast.Name) -> bool:
+    """Whether a name stands in a function inside of the function, which may be called at any time."""
+    if source.function(name) is not function:
+        return True
+    return any(isinstance(one, ast.Lambda) for one in source.ancestors(name))
 
 
 def _is_in_loop(source: Source, statement: ast.stmt) -> bool:
