@@ -22,7 +22,7 @@ HEAD = """# Before and after
 
 Real mends, as GraphMend writes them; nothing is trimmed. `docs/make_before_and_after.py` makes this page from real runs
 (torch {torch}, transformers {transformers}, diffusers {diffusers}, CPU). A file of a package is mended where it is named;
-`mend --overlay` mends a copy in your project. The support module `graphmend_support.py`, which some mends import, is written once beside the program
+`mend --overlay` mends a copy in your project. The support module `graphmend_support.py`, which some mends import, is written beside the program
 and is not shown.
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib.util
 import json
@@ -14,7 +15,9 @@ import pytest
 
 from graphmend_lsp.engine.entries import BadEntryError, read_config
 from graphmend_lsp.engine.files import Sources
-from graphmend_lsp.engine.support import Supports, foreign_support, home_of, support_text, version_of
+from graphmend_lsp.engine.programs import combine
+from graphmend_lsp.engine.support import Supports, foreign_support, home_of
+from graphmend_lsp.engine.support_text import names_of, support_text, version_of
 from graphmend_lsp.mending.rule import SUPPORT
 from graphmend_lsp.model import Mend, Position, Span, TextEdit
 
@@ -66,12 +69,116 @@ def test_it_is_written_once_and_updated(tmp_path: Path) -> None:
     supports = Supports(Sources({}))
     assert supports.style(str(path)).support == "graphmend_support"
     new = supports.completed(_mend(path)).edits[1:]
-    assert [(one.path, one.text) for one in new] == [(str(home), support_text())]
+    assert [(one.path, one.text) for one in new] == [(str(home), support_text(frozenset({"check"})))]
     assert supports.completed(_mend(path, "x = 1\n")).edits[1:] == ()
     for text, count in ((support_text(), 0), (re.sub(r"\nVERSION = \d+\n", "\nVERSION = 1\n", support_text()), 1)):
         again = Supports(Sources({str(home): text}))
         again.style(str(path))
         assert len(again.completed(_mend(path)).edits[1:]) == count
+
+
+def _offered(supports: Supports, path: Path, line: str) -> set[str] | None:
+    """What the support module offers after a mend that imports that; None where it stays as it is."""
+    new = [edit for edit in supports.completed(_mend(path, line)).edits if edit.path.endswith(f"{SUPPORT}.py")]
+    return {*names_of(new[0].text)} if new else None
+
+
+@pytest.mark.parametrize(
+    ("written", "line", "offered"),
+    [
+        (None, "from graphmend_support import check\n", {"check"}),
+        (None, "    from graphmend_support import (  # why\n    defer,\n  number as n,\n)\n", {"defer", "number"}),
+        (None, "from graphmend_support import defer, \\\n    number\n", {"defer", "number"}),
+        ({"check"}, "from graphmend_support import check\n", None),
+        ({"check"}, "from graphmend_support import check, defer\n", {"check", "defer"}),
+        ({"check", "number"}, "from graphmend_support import defer\n", {"check", "defer", "number"}),
+    ],
+)
+def test_it_holds_what_the_project_imports(
+    tmp_path: Path, written: set[str] | None, line: str, offered: set[str] | None
+) -> None:
+    path = tmp_path / "a.py"
+    _written(tmp_path, {"a.py": ""})
+    if written is not None:
+        (tmp_path / "graphmend_support.py").write_text(support_text(frozenset(written)), "utf-8")
+    supports = Supports(Sources({}))
+    supports.style(str(path))
+    assert _offered(supports, path, line) == offered
+    whole = Supports(Sources({}), whole=True)
+    whole.style(str(path))
+    assert _offered(whole, path, line) == {*names_of(support_text())}
+
+
+def test_a_notebook_gets_the_whole(tmp_path: Path) -> None:
+    path = _written(tmp_path, {"a.ipynb": ""}) / "a.ipynb"
+    supports = Supports(Sources({str(path): ""}))
+    supports.style(str(path))
+    assert _offered(supports, path, _LINE) == {*names_of(support_text())}
+
+
+def test_what_mended_files_import_comes_back_with_it(tmp_path: Path) -> None:
+    _written(tmp_path, {"a.py": "", "p/b.py": "def f():\n    from graphmend_support import defer, lost\n"})
+    supports = Supports(Sources({}))
+    supports.style(str(tmp_path / "a.py"))
+    assert _offered(supports, tmp_path / "a.py", _LINE) == {"check", "defer"}
+
+
+def test_an_older_one_gets_the_new_version_of_what_it_offers(tmp_path: Path) -> None:
+    old = re.sub(r"\nVERSION = \d+\n", "\nVERSION = 1\n", support_text(frozenset({"defer"}))).replace("defer(", "d(")
+    _written(tmp_path, {"a.py": "", "graphmend_support.py": old})
+    supports = Supports(Sources({}))
+    supports.style(str(tmp_path / "a.py"))
+    new = supports.completed(_mend(tmp_path / "a.py")).edits[1]
+    assert new.text == support_text(frozenset({"check", "defer"}))
+
+
+@pytest.mark.parametrize(("names", "module"), [({"check"}, None), (None, SUPPORT)])
+def test_a_newer_one_is_imported_from_only_where_it_has_all(
+    tmp_path: Path, names: set[str] | None, module: str | None
+) -> None:
+    newer = support_text(frozenset(names) if names else None)
+    newer = re.sub(r"\nVERSION = \d+\n", "\nVERSION = 999\n", newer)
+    _written(tmp_path, {"a.py": "", "graphmend_support.py": newer})
+    supports = Supports(Sources({}))
+    assert supports.style(str(tmp_path / "a.py")).support == module
+    assert _offered(supports, tmp_path / "a.py", _LINE) is None
+
+
+def test_mends_that_are_made_together_write_it_once(tmp_path: Path) -> None:
+    path, other = _written(tmp_path, {"a.py": "", "b.py": ""}) / "a.py", tmp_path / "b.py"
+    supports = Supports(Sources({}))
+    lines = {path: _LINE, other: "from graphmend_support import defer, runs_deferred\n"}
+    for one in lines:
+        supports.style(str(one))
+    mends, texts = combine([supports.completed(_mend(one, line)) for one, line in lines.items()], Sources({}))
+    assert len(mends) == 2
+    assert texts[str(tmp_path / "graphmend_support.py")] == support_text(frozenset(("check", "defer", "runs_deferred")))
+
+
+@pytest.mark.parametrize("name", sorted(names_of(support_text())))
+def test_a_part_has_all_that_it_uses(tmp_path: Path, name: str) -> None:
+    """Nothing is undefined in it, and it loads; what it does is shown where mended examples run: they import parts."""
+    part = support_text(frozenset({name}))
+    assert names_of(part) == {name}
+    assert version_of(part) == version_of(support_text())
+    (tmp_path / "part.py").write_text(part, "utf-8")
+    command = [
+        sys.executable,
+        "-m",
+        "ruff",
+        "check",
+        "--isolated",
+        "--ignore-noqa",
+        "--select",
+        "F",
+        "--ignore",
+        "F401",
+        "part.py",
+    ]
+    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stdout
+    whole, kept = ast.parse(support_text()).body, [ast.dump(node) for node in ast.parse(part).body]
+    assert {ast.dump(node) for node in whole if getattr(node, "name", None) == name} <= {*kept}
 
 
 @pytest.mark.parametrize("text", ["import x\n", "VERSION = 1\n"])
@@ -148,7 +255,7 @@ def test_the_style_of_a_project(
 def test_another_text_has_another_version() -> None:
     """A project that has an older text gets the new one by its number: change both together."""
     digest = hashlib.sha256(support_text().encode()).hexdigest()[:16]
-    assert (version_of(support_text()), digest) == (19, "dcbf0f4bb287e050")
+    assert (version_of(support_text()), digest) == (20, "97328d68f8376f33")
     assert version_of("VERSION = 1\n") is None
 
 

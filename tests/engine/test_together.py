@@ -11,7 +11,7 @@ import pytest
 from graphmend_lsp.engine.config import CheckRequest
 from graphmend_lsp.engine.runs import Key, Run
 from graphmend_lsp.engine.shard import Shard
-from graphmend_lsp.engine.support import support_text
+from graphmend_lsp.engine.support_text import support_text
 from graphmend_lsp.engine.together import StrangerError, cut_of, in_parts, strangers
 from graphmend_lsp.model import Entry
 

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import io
+import sys
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
+from graphmend_lsp.engine.support import imported_from
+from graphmend_lsp.engine.support_text import support_text
 from graphmend_lsp.mending import propose, rules_by_name
-from graphmend_lsp.mending.rule import Example, Refusal
+from graphmend_lsp.mending.rule import SUPPORT, Example, Refusal
 from graphmend_lsp.text import Text, apply_edits
 from graphmend_lsp.worker.compiling import leave_guards_untimed
 
@@ -77,11 +84,16 @@ class _Seen:
 
 
 @_first_quick(_RUNS)
-def test_run(name: str, case: Example) -> None:
-    """Output and text of every call are the same, compiled or not, and there are fewer graphs."""
+def test_run(name: str, case: Example, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Output and text of every call are the same, compiled or not, and there are fewer graphs; with a support module that has
+    no more than what the example imports."""
     import torch
     from torch._dynamo.testing import CompileCounter
 
+    if names := imported_from(SUPPORT, case.after):
+        part = _loaded(support_text(names), tmp_path / f"{SUPPORT}.py")
+        for name_of_it in (SUPPORT, part.__name__):
+            monkeypatch.setitem(sys.modules, name_of_it, part)
     before, _ = unmark(case.before)
     before_graphs, after_graphs = CompileCounter(), CompileCounter()
     expected = _run(before, case.run)
@@ -94,6 +106,16 @@ def test_run(name: str, case: Example) -> None:
     _run(before, case.run, lambda fn: torch.compile(fn, backend=before_graphs))
     assert after_graphs.frame_count > 0, "nothing was compiled"
     assert after_graphs.frame_count < before_graphs.frame_count or before_graphs.frame_count == 0
+
+
+def _loaded(text: str, path: Path) -> ModuleType:
+    path.write_text(text, "utf-8")
+    name = f"{SUPPORT}_{zlib.crc32(str(path).encode())}"  # Dynamo keeps modules by name
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def _run(source: str, run: str | None, wrap: Callable[[Any], Any] = lambda fn: fn) -> _Seen:

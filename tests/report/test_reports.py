@@ -130,7 +130,7 @@ def test_what_graphmend_writes_for_itself_is_one_line_behind_the_users_files(
 ) -> None:
     plan = replace(PLAN, texts={path: "VERSION = 1\n", **PLAN.texts}, old={**PLAN.old, path: old})
     words = shown(lambda console: print_plan(console, plan, diffs=True, written=False), terminal=True)
-    assert f"--write {word} this file, {use}" in words and "VERSION" not in words
+    assert f"--write {word} this file, {use} (lines: 1)" in words and "VERSION" not in words
     assert 0 <= words.index("-old") < words.index("--write")
 
 

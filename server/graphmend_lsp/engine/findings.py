@@ -93,6 +93,7 @@ def findings_of(
         request.support,
         request.comments,
         overlay_folder([entry.file for entry, _ in (*runs, *explored)], request),
+        whole=request.shard is not None,
     )
     read: dict[str, Mapping[str, str]] = {}
     for site in (*met, *_static(files, met, sources)):

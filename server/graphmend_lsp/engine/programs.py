@@ -9,6 +9,7 @@ from dataclasses import replace
 from graphmend_lsp.engine.breaks import place_of
 from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.names import Called, apart
+from graphmend_lsp.engine.support_text import joined, version_of
 from graphmend_lsp.mending.rule import SUPPORT
 from graphmend_lsp.model import Assumption, Mend, Span, TextEdit
 from graphmend_lsp.text import OverlappingEditsError, Text, apply_edits
@@ -46,9 +47,13 @@ def combine(mends: Iterable[Mend], sources: Sources) -> tuple[tuple[Mend, ...], 
 
 
 def one_import(edits: Iterable[TextEdit]) -> list[TextEdit]:
-    """The edits of a file, with what several of them import from the support module in one line."""
+    """The edits of a file, with what several of them import from the support module in one line; of that module, one edit."""
     found: dict[tuple[object, ...], TextEdit] = {}
     for edit in edits:
+        if version_of(edit.text) is not None:  # the support module: what all of them import from it
+            key: tuple[object, ...] = (edit.span,)
+            found[key] = replace(edit, text=joined(found[key].text, edit.text)) if key in found else edit
+            continue
         match = _SUPPORT.fullmatch(edit.text)
         key = (edit.span, match[1], match[2], match[4]) if match is not None else (edit,)
         known = found.get(key)

@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -20,32 +19,32 @@ from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.imports import import_root, project_folders
 from graphmend_lsp.engine.project_texts import project_texts
 from graphmend_lsp.engine.style import Formatting, formatting_of
+from graphmend_lsp.engine.support_text import is_foreign, joined, names_of, support_text, version_of
 from graphmend_lsp.mending.rule import SUPPORT, Style
 from graphmend_lsp.model import Mend, Position, Span, TextEdit
 from graphmend_lsp.notebook import SUFFIX, is_notebook
-from graphmend_lsp.text import Text
+from graphmend_lsp.text import Text, apply_edits
 
 Kind = Literal["file", "package", "inline"]
 KINDS: tuple[Kind, ...] = ("file", "package", "inline")
-_VERSION = re.compile(r"^VERSION = (\d+)$", re.MULTILINE)
-_MARK = "What code that GraphMend has mended imports."
 
 
-@lru_cache(maxsize=1)
-def support_text() -> str:
-    """The text of the support module."""
-    return (Path(__file__).parents[1] / "support" / f"{SUPPORT}.py").read_text("utf-8")
+def _is_newer(text: str | None) -> bool:
+    """Whether a newer GraphMend wrote a support module that may lack what this one's mends import, which this one cannot add."""
+    own = support_text()
+    newer = text is not None and (version_of(text) or 0) > (version_of(own) or 0)
+    return newer and not names_of(own) <= names_of(text or "")
 
 
-def version_of(text: str) -> int | None:
-    """The version of a support module; None for a file that is not ours."""
-    found = _VERSION.search(text)
-    return int(found[1]) if found is not None and _MARK in text else None
-
-
-def _is_foreign(text: str | None) -> bool:
-    """Whether there is a file that is not ours; an empty one may become ours: an editor creates it before it writes."""
-    return text is not None and bool(text.strip()) and version_of(text) is None
+def imported_from(module: str, text: str) -> frozenset[str]:
+    """The names that a text imports from a module, wherever in it; more, where a string or a comment looks like an import."""
+    if module not in text:
+        return frozenset()
+    found = re.findall(
+        rf"^[ \t]*from {re.escape(module)} import[ \t]*(\([^)]*\)|[^\n]*(?<=\\)\n[^\n]*|[^\n]*)", text, re.MULTILINE
+    )
+    lines = (line.partition("#")[0] for words in found for line in words.strip("()").splitlines())
+    return frozenset(part.split()[0] for line in lines for part in line.strip("\\ ").split(",") if part.strip())
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +60,18 @@ class Supports:
     """The projects of the files of one report, each looked at once. `told` takes the place of what the projects say.
 
     `comments` is False where no mend gets a comment, whatever the projects say. `overlay` is the folder that mended copies of
-    installed modules lie in: they import the support module that lies there, too.
+    installed modules lie in: they import the support module that lies there, too. A `whole` support module is written where other
+    processes may write it at the same time, and for a notebook.
     """
 
     sources: Sources
     told: Kind | None = None
     comments: bool = True
     overlay: str | None = None
+    whole: bool = False
     _styles: dict[str, Style] = field(default_factory=dict)
     _homes: dict[str, Home | None] = field(default_factory=dict)
+    _missing: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def style(self, path: str) -> Style:
         """How the project of a file writes code, and how the file imports the support module."""
@@ -90,17 +92,33 @@ class Supports:
         return self._styles[path]
 
     def completed(self, mend: Mend) -> Mend:
-        """The mend with the edit that writes the support module, where it imports it and an older one, or none, is there."""
+        """The mend with the edit that writes what it imports into the support module, where that lacks it or is an older one."""
         edits: dict[str, TextEdit] = {}
-        for edit in mend.edits:
-            home = self._homes.get(edit.path)
-            if home is None or self._kind(edit.path) != "file" or f"from {home.module} import" not in edit.text:
+        for path in dict.fromkeys(edit.path for edit in mend.edits):
+            home = self._homes.get(path)
+            if home is None or self._kind(path) != "file":
                 continue
-            old = self.sources.get(home.path)
-            if old is None or (version_of(old) or 0) < (version_of(support_text()) or 0):
-                end = Text(old or "").position(len(old or ""))
-                edits[home.path] = TextEdit(home.path, Span(Position(1, 1), end), support_text())
+            text = apply_edits(self.sources.get(path) or "", [edit for edit in mend.edits if edit.path == path])
+            names = imported_from(home.module, text) & names_of(support_text())
+            if not names:
+                continue
+            old = self.sources.get(home.path) or ""
+            known = edits[home.path].text if home.path in edits else old
+            whole = self.whole or is_notebook(path)  # a kernel keeps the module that it has loaded
+            new = joined(known, support_text(None if whole else names | self._missed(home)))
+            if new != old:
+                edits[home.path] = TextEdit(home.path, Span(Position(1, 1), Text(old).position(len(old))), new)
         return replace(mend, edits=(*mend.edits, *edits.values())) if edits else mend
+
+    def _missed(self, home: Home) -> frozenset[str]:
+        """What files that were mended before import from a support module that is no longer there."""
+        if home.path not in self._missing:
+            found: frozenset[str] = frozenset()
+            if self.sources.get(home.path) is None:
+                texts = project_texts(os.path.dirname(home.path))
+                found = found.union(*(imported_from(home.module, text) for _, text in texts))
+            self._missing[home.path] = found & names_of(support_text())
+        return self._missing[home.path]
 
     def _kind(self, path: str) -> Kind:
         return self._config(path).support if self.told is None else self.told
@@ -119,7 +137,7 @@ class Supports:
             if self.overlay is not None and is_installed(path):
                 home = Home(SUPPORT, os.path.join(self.overlay, f"{SUPPORT}.py"))
             old = self.sources.get(home.path) if home is not None else None
-            foreign = _is_foreign(old)
+            foreign = is_foreign(old) or _is_newer(old)
             if home is not None and (foreign or os.path.isdir(home.path.removesuffix(".py"))):
                 home = None  # something else has the name
             self._homes[path] = home
@@ -141,7 +159,7 @@ def foreign_support(start: str) -> str | None:
     for folder in dict.fromkeys((os.path.dirname(os.path.abspath(file)), import_root(file), *project_folders(file))):
         path = os.path.join(folder, f"{SUPPORT}.py")
         text = sources.get(path) if os.path.isfile(path) else None
-        if _is_foreign(text) or os.path.isdir(path.removesuffix(".py")):
+        if is_foreign(text) or os.path.isdir(path.removesuffix(".py")):
             name = path if text is not None else path.removesuffix(".py")
             return (
                 f"{name} is not GraphMend's, so mended files hold what they would import from it. Rename it, or set "

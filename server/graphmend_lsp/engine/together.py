@@ -22,7 +22,7 @@ from graphmend_lsp.engine.files import Sources
 from graphmend_lsp.engine.imports import reachable_files
 from graphmend_lsp.engine.runs import Key, Run
 from graphmend_lsp.engine.shard import Shard, key_name
-from graphmend_lsp.engine.support import version_of
+from graphmend_lsp.engine.support_text import version_of
 from graphmend_lsp.mending.rule import SUPPORT
 
 # What may load files that no import statement names. A word in a comment counts as well: then more is mended together.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from lsprotocol import types
 
+from graphmend_lsp.engine.support_text import fitted, is_foreign, version_of
 from graphmend_lsp.lsp.client import Client
 from graphmend_lsp.lsp.notebooks import Notebook
 from graphmend_lsp.lsp.units import to_range
@@ -36,7 +37,8 @@ class Target:
 def workspace_edit(
     edits: Iterable[TextEdit], targets: Mapping[str, Target], client: Client
 ) -> types.WorkspaceEdit | None:
-    """The edits for this client; None when it cannot do what they need (create a file).
+    """The edits for this client; None when it cannot do what they need (create a file), or when the name of the support module
+    is taken by another file now.
 
     Raises:
         UnsplitEditError: an edit of a notebook is no edit of one cell.
@@ -49,6 +51,13 @@ def workspace_edit(
     creates = asks = False  # what can create files knows document changes, which say so
     for path, group in by_path.items():
         target = targets[path]
+        if group[0].span.start == Position(1, 1) and version_of(group[0].text) is not None:
+            if is_foreign(None if target.text is None else target.text.value):
+                return None
+            fits = fitted(group[0], target.text)
+            if fits is None:
+                continue
+            group = [fits]
         if target.notebook is not None:
             for number, own in target.notebook.program.split(group).items():
                 cell = target.notebook.cells[number]

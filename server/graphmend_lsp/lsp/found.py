@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from graphmend_lsp.engine.support_text import fitted, is_foreign, version_of
 from graphmend_lsp.lsp.documents import Tracker
 from graphmend_lsp.model import Break, Candidate, Declined, Failure, Finding, Mend, Position, Span, TextEdit
 from graphmend_lsp.text import Text
@@ -152,6 +153,10 @@ def moved_candidate(run: Run, candidate: Candidate, now: Now) -> Candidate | Non
     for edit in candidate.mend.edits:
         text = now(edit.path)
         then = run.text(edit.path)
+        if version_of(edit.text) is not None and not is_foreign(None if text is None else text.value):
+            fits = fitted(edit, text)
+            edits += [fits] if fits is not None else []
+            continue
         if then is None and (text is None or text.value == edit.text):  # a file that is created, or was since
             edits += [edit] if text is None else []
             continue

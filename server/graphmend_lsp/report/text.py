@@ -145,7 +145,7 @@ def _print_diffs(console: Console, plan: Plan) -> None:
             console.file.write(change)
         elif use := _is_for(path):
             how = "updates" if plan.old.get(path) else "creates"
-            words = f"{_short(path)}: --write {how} this file, {use}"
+            words = f"{_short(path)}: --write {how} this file, {use} (lines: {len(text.splitlines())})"
             console.print(Line(words, style="bold"), soft_wrap=True)
         else:
             for line in change.splitlines():

@@ -4,8 +4,8 @@
 # mypy: ignore-errors
 """What code that GraphMend has mended imports. It needs torch alone.
 
-GraphMend writes this file once, and writes it anew when it has a newer one. Do not edit it. Two copies in one process
-(of two projects, or of two versions) work together: what they share is kept in torch.
+GraphMend writes this file, with what the mended files of the project import, and replaces it when they import more or when GraphMend
+has a newer one. Do not edit it. Two copies in one process (of two projects, or of two versions) work together: what they share is kept in torch.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = [
     "pack_padded", "pad_packed", "print_in_graph", "recurrent", "runs_deferred", "state_operator", "while_loop", "while_tracing",
 ]
 
-VERSION = 19
+VERSION = 20
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Never change what is in here: copies of other versions use it, too.
@@ -295,8 +295,8 @@ def _in_its_function(effect: Any) -> Any:
     return types.FunctionType(code, effect.__globals__, inside, effect.__defaults__, effect.__closure__)
 
 
-def _taken(value: Any, numbers: Any, tensors: Any, detached: bool = True, modules: Any = None) -> Any:
-    """What of a value is known while Python traces; the rest goes into `numbers` and `tensors`."""
+def _taken(value: Any, numbers: Any, tensors: Any, detached: bool = True, other: Any = None) -> Any:
+    """What of a value is known while Python traces; the rest goes into `numbers` and `tensors`. `other` is asked of what is none of these."""
     if isinstance(value, torch.Tensor):
         tensors.append(value.detach() if detached else value)
         return ("tensor",)
@@ -311,26 +311,21 @@ def _taken(value: Any, numbers: Any, tensors: Any, detached: bool = True, module
     if isinstance(value, int) and not isinstance(value, bool):
         numbers.append(value)
         return ("number",)
-    if modules is not None and isinstance(value, torch.nn.Module):
-        own = [*value.parameters(), *value.buffers()]
-        tensors.extend([_kept(one) for one in own] if torch.is_grad_enabled() else own)
-        return ("module", _module(value, modules), len(own))
-    return ("constant", value)
+    found = None if other is None else other(value, tensors)
+    return ("constant", value) if found is None else found
 
 
-def _given(pattern: Any, numbers: Any, tensors: Any, arrays: bool = True) -> Any:
+def _given(pattern: Any, numbers: Any, tensors: Any, arrays: bool = True, other: Any = None) -> Any:
     kind, *rest = pattern
-    if kind == "methods":
-        return _Methods(_shared["classes 1"][rest[0]]())
-    if kind == "module":
-        return _Lent(rest[0], [next(tensors) for _ in range(rest[1])])
+    if kind in ("methods", "module"):
+        return other(kind, rest, tensors)
     if kind in ("tensor", "number"):
         return next(tensors if kind == "tensor" else numbers)
     if kind == "array":
         return next(tensors).numpy() if arrays else next(tensors)
     if kind == "constant":
         return rest[0]
-    made = [_given(one, numbers, tensors, arrays) for one in rest[0]]
+    made = [_given(one, numbers, tensors, arrays, other) for one in rest[0]]
     if kind == "dict":
         return dict(zip(rest[1], made))
     return made if kind == "list" else tuple(made) if kind == "tuple" else torch.Size(made)
@@ -579,7 +574,7 @@ def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = (), on
                 return list(arguments)
             *own, name, numbers, tensors = arguments
             values = dict(zip(plain, own))
-            values.update(zip(nested, _given(_shared["structures 1"][name], iter(numbers), iter(tensors), arrays)))
+            values.update(zip(nested, _given(_shared["structures 1"][name], iter(numbers), iter(tensors), arrays, _lent)))
             return [values[at] for at in range(len(names))]
 
         def alone(*arguments: Any) -> Any:
@@ -605,6 +600,9 @@ def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = (), on
         types_of = [one.split(" ") for one in taken[1:].split(", ")[: len(plain)]]
         kinds = [(at, kind, name in flags, fixed.get(name, ...)) for at, (kind, name) in zip(plain, types_of)]
         kinds += [(at, own if _is_module(said[names[at]]) else "", names[at] in flags, fixed.get(names[at], ...)) for at in nested]
+
+        def own_module(value: Any, tensors: Any) -> Any:
+            return _taken_module(value, tensors, own)
 
         @functools.wraps(function)
         def call(*arguments: Any, **named: Any) -> Any:
@@ -635,7 +633,7 @@ def operator(*changed: str, like: Callable[..., Any] = None, flags: Any = (), on
                 numbers: Any = []
                 tensors: Any = []
                 pattern = ("list", [
-                    _taken(arguments[at], numbers, tensors, False, own) if at or not calling else ("methods", _class(type(arguments[at])))
+                    _taken(arguments[at], numbers, tensors, False, own_module) if at or not calling else ("methods", _class(type(arguments[at])))
                     for at in nested
                 ])
                 arguments = (*[arguments[at] for at in plain], _structure(pattern), numbers, tensors)
@@ -909,6 +907,22 @@ class _Nth:
 
 
 _Nth = _shared.setdefault("nth 1", _Nth)  # type: ignore[misc]  # another copy finds it in what this one keeps
+
+
+def _taken_module(value: Any, tensors: Any, modules: Any) -> Any:
+    """What of a module is known while Python traces, with all its classes; None for what is none."""
+    if not isinstance(value, torch.nn.Module):
+        return None
+    held = [*value.parameters(), *value.buffers()]
+    tensors.extend([_kept(one) for one in held] if torch.is_grad_enabled() else held)
+    return ("module", _module(value, modules), len(held))
+
+
+def _lent(kind: str, rest: Any, tensors: Any) -> Any:
+    """What a function that runs as an operator gets for an object whose methods it calls, or for a module."""
+    if kind == "methods":
+        return _Methods(_shared["classes 1"][rest[0]]())
+    return _Lent(rest[0], [next(tensors) for _ in range(rest[1])])
 
 
 def _without_tensors(module: Any) -> Any:
