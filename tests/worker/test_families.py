@@ -11,7 +11,7 @@ from graphmend_lsp.worker.made_up.families import FAMILIES
 from graphmend_lsp.worker.made_up.lacking import lacking
 from graphmend_lsp.worker.made_up.pretrained import Inputs, Sizes, with_padding
 from graphmend_lsp.worker.made_up.repair import is_of_sizes
-from graphmend_lsp.worker.made_up.shrink import ALL_SIZES, LEVELS, Level, shrunk
+from graphmend_lsp.worker.made_up.shrink import ALL_SIZES, LEVELS, PARTS, Level, is_uneven, shrunk
 from graphmend_lsp.worker.made_up.trial import Seen, Trouble, attempt
 from graphmend_lsp.worker.made_up.values import Drawn, Made, New, describe, draw
 
@@ -94,6 +94,16 @@ def test_what_few_heads_of_one_part_allow_is_enough_for_all_parts() -> None:
     both = Both(text_config=Text(num_attention_heads=12, num_key_value_heads=12, hidden_size=768))
     small = shrunk(both, LEVELS[3])
     assert (small.text_config.num_attention_heads, small.vision_config.num_attention_heads) == (3, 4)
+
+
+def test_a_wide_part_beside_one_with_few_heads_is_made_narrow_by_a_factor_of_its_own() -> None:
+    wide = {"hidden_size": 8192, "num_attention_heads": 64, "num_key_value_heads": 64}
+    both = Both(text_config=Text(**wide), vision_config=Vision(hidden_size=1152, num_attention_heads=14))
+    assert is_uneven(both) and not is_uneven(Both()) and not is_uneven(Text(**wide))
+    small = shrunk(both, LEVELS[PARTS])
+    assert (small.text_config.hidden_size, small.text_config.num_attention_heads) == (256, 4)
+    assert (small.vision_config.hidden_size, small.vision_config.num_attention_heads) == (288, 7)
+    assert shrunk(both, LEVELS[0]).text_config.hidden_size == 2048
 
 
 def test_sizes_that_are_computed_from_widths_shrink_alike() -> None:

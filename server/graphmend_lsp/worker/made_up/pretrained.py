@@ -15,7 +15,7 @@ from typing import Any
 
 from .families import FAMILIES, Family
 from .lacking import lacking
-from .shrink import LEVELS, MOST_PARAMETERS, attribute, every_part, may_be_small, parts, shrunk
+from .shrink import LEVELS, MOST_PARAMETERS, attribute, every_part, is_uneven, may_be_small, parts, shrunk
 from .trial import trouble_of
 from .values import Drawn
 
@@ -50,13 +50,27 @@ def family_of(config: Any) -> Family:
 
 def small_config(model: Any, level: int, more: Mapping[str, Any] | None = None) -> Any:
     """The configuration of a model's class, shrunk to one of `LEVELS`; `more` are values by dotted name that it lacks."""
-    kind = model.config_class
-    family = FAMILIES.get(kind.model_type, Family())
-    config = kind(**{name: _default(part).to_dict() for name, part in family.made_of.items()})
-    small = shrunk(config, LEVELS[level], {**family.config, **(more or {})})
+    small = shrunk(_whole(model), LEVELS[level], {**_family(model).config, **(more or {})})
     for part in every_part(small):
         _without_download(part)
     return small
+
+
+def is_of_uneven_parts(model: Any) -> bool:
+    """Whether the configuration of a model's class has parts that differ much in width."""
+    try:
+        return is_uneven(_whole(model))
+    except Exception:  # what makes it tells later
+        return False
+
+
+def _family(model: Any) -> Family:
+    return FAMILIES.get(model.config_class.model_type, Family())
+
+
+def _whole(model: Any) -> Any:
+    """The configuration of a model's class as its author has it."""
+    return model.config_class(**{name: _default(part).to_dict() for name, part in _family(model).made_of.items()})
 
 
 def _default(name: str) -> Any:

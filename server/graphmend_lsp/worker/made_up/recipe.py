@@ -19,7 +19,7 @@ from .modules import Arguments, arranged, construct, find_arguments, made_module
 from .names import signature
 from .repair import is_of_sizes
 from .search import Found, search, sentence
-from .shrink import ALL_SIZES, APART, LEVELS
+from .shrink import ALL_SIZES, APART, LEVELS, PARTS
 from .trial import Trouble, attempt, trouble_of
 from .values import New, describe, draw
 
@@ -96,7 +96,9 @@ def _find_pretrained(kind: Any, mode: str) -> Recipe:
     begun = time.monotonic()
     first: tuple[Trouble, str] | None = None
     large: tuple[int, Recipe] | None = None
-    levels = list(range(len(LEVELS)))
+    levels = [level for level in range(len(LEVELS)) if level != PARTS]
+    if pretrained.is_of_uneven_parts(kind):
+        levels.insert(0, PARTS)
     more: dict[str, Any] = {}  # what the configuration was seen to lack
     while levels and (left := _SECONDS - (time.monotonic() - begun)) > 0:
         level = levels.pop(0)

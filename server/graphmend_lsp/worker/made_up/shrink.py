@@ -20,6 +20,7 @@ MOST_LAYERS = 8
 MOST_PARAMETERS = 400_000_000
 _IMAGE, _SMALL_IMAGE = 224, 112
 _NARROWEST, _NARROW = 32, 256  # no width becomes less than the first; one of the second is small enough
+_WIDE = 512  # a width that makes a model slow
 _EXPERTS, _QUERIES, _CHUNK, _SOURCE, _FILTERS = 4, 50, 16, 128, 8
 
 _HEADS = re.compile(
@@ -98,8 +99,9 @@ LEVELS = (
     Level(layers=False),
     Level(widths=False, words=False),
     Level(False, False, False),
+    Level(apart=True, narrow=2, images=True, sooner=True, slim=True),
 )
-ALL_SIZES, APART = 2, 4  # their numbers among them
+ALL_SIZES, APART, PARTS = 2, 4, 9  # their numbers among them; the last is tried first where parts differ (`is_uneven`)
 
 
 def shrunk(config: Any, level: Level, told: Mapping[str, Any] | None = None) -> Any:
@@ -117,6 +119,13 @@ def shrunk(config: Any, level: Level, told: Mapping[str, Any] | None = None) -> 
         _fit_sections(part)
         _fit_pictures(part)
     return result
+
+
+def is_uneven(config: Any) -> bool:
+    """Whether one factor for all leaves a part wide that one of its own makes narrow: a large text model beside an encoder."""
+    everything = list(every_part(config))
+    common = _factor(everything)
+    return any(_widest([one]) // common > _WIDE and _factor([one]) > common for one in everything)
 
 
 def _fit_sections(config: Any) -> None:
