@@ -99,7 +99,10 @@ def test_what_few_heads_of_one_part_allow_is_enough_for_all_parts() -> None:
 def test_a_wide_part_beside_one_with_few_heads_is_made_narrow_by_a_factor_of_its_own() -> None:
     wide = {"hidden_size": 8192, "num_attention_heads": 64, "num_key_value_heads": 64}
     both = Both(text_config=Text(**wide), vision_config=Vision(hidden_size=1152, num_attention_heads=14))
-    assert is_uneven(both) and not is_uneven(Both()) and not is_uneven(Text(**wide))
+    alike = Both(
+        text_config=Text(num_attention_heads=12, num_key_value_heads=12, hidden_size=768, intermediate_size=3072)
+    )
+    assert is_uneven(both) and not is_uneven(alike) and not is_uneven(Text(**wide))
     small = shrunk(both, LEVELS[PARTS])
     assert (small.text_config.hidden_size, small.text_config.num_attention_heads) == (256, 4)
     assert (small.vision_config.hidden_size, small.vision_config.num_attention_heads) == (288, 7)
