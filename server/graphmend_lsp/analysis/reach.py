@@ -25,7 +25,7 @@ _NOT_ENTERED = words(
     "torch.compiler.disable torch._dynamo.disable torch._disable_dynamo torch.compiler.assume_constant_result "
     "torch._dynamo.assume_constant_result torch.compiler.allow_in_graph torch._dynamo.allow_in_graph "
     "torch._dynamo.nonstrict_trace torch._dynamo.disallow_in_graph torch.library.custom_op "
-    "graphmend_support.operator graphmend_support.while_tracing "
+    "graphmend_support.operator graphmend_support.sets_up graphmend_support.while_tracing "
     "torch.library.triton_op torch.jit.script torch.jit.ignore triton.jit triton.autotune numba.njit numba.jit"
 )
 _NO_MODULE_BASES = frozenset({"Function", "Protocol", "ABC", "Enum", "object", "NamedTuple", "TypedDict", "Exception"})

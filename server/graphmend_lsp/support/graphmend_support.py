@@ -34,7 +34,7 @@ import torch
 
 __all__ = [
     "all_rows", "any_size", "call_in_graph", "captures", "check", "check_tensor_all", "chosen_rows", "defer", "number", "of_numbers", "operator",
-    "pack_padded", "pad_packed", "print_in_graph", "recurrent", "runs_deferred", "state_operator", "while_loop", "while_tracing",
+    "pack_padded", "pad_packed", "print_in_graph", "recurrent", "runs_deferred", "sets_up", "state_operator", "while_loop", "while_tracing",
 ]
 
 VERSION = 20
@@ -473,6 +473,30 @@ def while_tracing(function: F) -> F:
     """Let Dynamo call `function` while it traces, and take what it gives for a constant; anew for other arguments."""
     function._dynamo_marked_constant = True
     return function
+
+
+def sets_up(function: F) -> F:
+    """Let Dynamo call a function that sets up the modules that it is given, and then trace the compiled function from its start again.
+
+    So the graph is one of modules that are set up, and each module is asked for with its own code. `function` gives nothing, and whoever
+    calls it asks before whether that is done. Where it raises, the graph breaks, and uncompiled code calls it.
+    """
+
+    def now(*modules: Any) -> bool:
+        try:
+            function(*modules)
+        except Exception:
+            return False
+        raise torch._dynamo.exc.UnspecializeRestartAnalysis()
+
+    now._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
+    @functools.wraps(function)
+    def run(*modules: Any) -> None:
+        if not torch.compiler.is_dynamo_compiling() or not now(*modules):
+            function(*modules)
+
+    return run  # type: ignore[return-value]
 
 
 def while_loop(test: Callable[..., Any], turn: Callable[..., Any], carried: Any, training: bool = False) -> Any:
