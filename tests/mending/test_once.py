@@ -91,3 +91,23 @@ def test_an_exported_program_has_what_is_set_up(strict: bool) -> None:
     expected = (net.layer(x.sin()) + 1) * 2
     program = torch.export.export(net, (x,), strict=strict)
     assert torch.equal(program.module()(x), expected)
+
+
+class Many(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.nets = nn.ModuleList(Net() for _ in range(24))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for net in self.nets:
+            x = net(x)
+        return x
+
+
+def test_more_modules_than_dynamo_begins_again_for_are_set_up_too() -> None:
+    one, other, x = Many(), Many(), torch.ones(2, 4)
+    other.load_state_dict(one.state_dict())
+    compiled = torch.compile(one, backend="eager")
+    for _ in range(2):
+        assert torch.equal(compiled(x), other(x))
+    assert {net.times for net in one.nets} == {1}

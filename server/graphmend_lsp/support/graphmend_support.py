@@ -479,10 +479,12 @@ def sets_up(function: F) -> F:
     """Let Dynamo call a function that sets up the modules that it is given, and then trace the compiled function from its start again.
 
     So the graph is one of modules that are set up, and each module is asked for with its own code. `function` gives nothing, and whoever
-    calls it asks before whether that is done. Where it raises, the graph breaks, and uncompiled code calls it.
+    calls it asks before whether that is done. Where it raises, and after a number of new starts, Dynamo traces it as it would any function.
     """
 
     def now(*modules: Any) -> bool:
+        if getattr(torch._guards.CompileContext.try_get(), "attempt", 0) >= 16:  # Dynamo gives up after 100
+            return False
         try:
             function(*modules)
         except Exception:

@@ -145,6 +145,12 @@ REFUSALS = (
         seen=(("model", "module model.Net"),),
     ),
     Refusal(
+        "it uses what is stored before",
+        _LAZY.replace("        x = x.sin()\n", "        self.layer = self.layer.eval()\n"),
+        "`layer` is stored before, and used in what is set up once",
+        gb_id="GB0467",
+    ),
+    Refusal(
         "it makes a layer",
         _LAZY.replace("            # the first call\n", "            self.more = torch.nn.Linear(4, 4)\n"),
         "may draw random numbers",

@@ -14,13 +14,14 @@ stays in pieces in all later ones.
 Safety
 ------
 The function runs once for each module, as before, and TorchDynamo compiles each module for itself. It runs before the rest of
-the compiled function, not in its middle: the mend assumes that nothing in front of it depends on what it sets up, which each
-verification tries with programs as they were loaded.
+the compiled function, not in its middle: the mend assumes that nothing in front of it in a call depends on what it sets up, or
+changes what it reads. Each verification tries that with programs as they were loaded. After 16 such functions in one
+compilation, the graph breaks at the others as before.
 
 When it is refused
 ------------------
-Where it takes a tensor, a number or anything but modules, gives a value, says something, draws random numbers, or where nothing
-in it sets what the condition asks for.
+Where it takes a tensor, a number or anything but modules, gives a value, says something, draws random numbers, uses what is
+stored before it, or where nothing in it sets what the condition asks for.
 """
 
 from __future__ import annotations
@@ -195,6 +196,10 @@ def _refuse(setup: _Setup) -> None:
     if not setup.rest and any(goes_over_lines(source, node) for node in nodes):
         raise Refused("A string over several lines stands in what would move.")
     reached = [*_reached(source, setup.body)]
+    attributes = [one for one in walk(function) if isinstance(one, ast.Attribute)]
+    changed = {one.attr for one in attributes if _is_stored_before(source, one, setup.question)}
+    if read := changed & {one.attr for one in reached if isinstance(one, ast.Attribute)}:
+        raise Refused(f"`{min(read)}` is stored before, and used in what is set up once.")
     if not any(_sets(node, setup.flag) for node in reached):
         raise Refused(f"GraphMend does not see where `{setup.flag}` is set, so this may run in each call.")
     for node in reached:
@@ -226,6 +231,10 @@ def _is_module(source: Source, function: ast.FunctionDef, name: str) -> bool:
 
 def _is_behind(source: Source, node: ast.AST, branch: ast.If) -> bool:
     return isinstance(node, (ast.stmt, ast.expr)) and source.range(node)[0] >= source.range(branch)[1]
+
+
+def _is_stored_before(source: Source, node: ast.Attribute, branch: ast.If) -> bool:
+    return not isinstance(node.ctx, ast.Load) and source.range(node)[0] < source.range(branch)[0]
 
 
 def _reached(source: Source, body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
@@ -294,7 +303,7 @@ def _mend(place: Place, setup: _Setup) -> Mend:
         assumes=(
             Assumption(
                 "inside-effects",
-                f"no code that runs before `{name}` in the same call depends on what it sets up",
+                f"no code before `{name}` in the same call depends on what it sets up, or changes what it reads",
                 tuple((source.path, source.span(one)) for one in (setup.question.test, *_calls_of(source, function))),
             ),
         ),
