@@ -1,4 +1,4 @@
-"""What is set up while TorchDynamo traces: once for each module, before the rest of the function, and as uncompiled where it raises."""
+"""What is set up while TorchDynamo traces: once for each module, before the rest, and as before where it raises."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _watch(net: Net) -> None:
     _set_up(net)
 
 
-@sets_up
+@sets_up("is_watched")
 def _set_up(net: Net) -> None:
     with _lock:
         if net.fails:
@@ -111,3 +111,26 @@ def test_more_modules_than_dynamo_begins_again_for_are_set_up_too() -> None:
     for _ in range(2):
         assert torch.equal(compiled(x), other(x))
     assert {net.times for net in one.nets} == {1}
+
+
+def test_one_that_leaves_its_flag_runs_in_each_call_as_before() -> None:
+    calls: list[int] = []
+
+    @sets_up("is_there")
+    def count(_: nn.Module) -> None:
+        with _lock:
+            calls.append(1)
+
+    class Counting(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            if not hasattr(self, "is_there"):
+                count(self)
+            return x * 2
+
+    net, x = Counting(), torch.ones(2)
+    compiled = torch.compile(net, backend="eager")
+    compiled(x)
+    first = len(calls)
+    compiled(x)
+    compiled(x)
+    assert first <= 2 and len(calls) == first + 2

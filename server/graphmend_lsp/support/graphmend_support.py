@@ -475,30 +475,42 @@ def while_tracing(function: F) -> F:
     return function
 
 
-def sets_up(function: F) -> F:
+def sets_up(flag: str) -> Callable[[F], F]:
     """Let Dynamo call a function that sets up the modules that it is given, and then trace the compiled function from its start again.
 
-    So the graph is one of modules that are set up, and each module is asked for with its own code. `function` gives nothing, and whoever
-    calls it asks before whether that is done. Where it raises, and after a number of new starts, Dynamo traces it as it would any function.
+    `flag` is the attribute of a module by which whoever calls it asks whether that is done; then it is neither missing nor None nor
+    False. So the graph is one of modules that are set up, and each module is asked with its own code. The function gives nothing.
+    Where it raises or leaves the flag, and after a number of new starts, Dynamo traces it as it would any function.
     """
 
-    def now(*modules: Any) -> bool:
-        if getattr(torch._guards.CompileContext.try_get(), "attempt", 0) >= 16:  # Dynamo gives up after 100
-            return False
-        try:
-            function(*modules)
-        except Exception:
-            return False
-        raise torch._dynamo.exc.UnspecializeRestartAnalysis()
+    def decorate(function: F) -> Any:
+        left: Any = weakref.WeakSet()  # modules whose flag it has left, or for which it has raised
 
-    now._dynamo_marked_constant = True  # type: ignore[attr-defined]
+        def now(*modules: Any) -> bool:
+            attempt = getattr(torch._guards.CompileContext.try_get(), "attempt", 0)
+            if attempt >= 16 or any(one in left for one in modules):  # Dynamo gives up after 100
+                return False
+            try:
+                function(*modules)
+                found = [getattr(one, flag, None) for one in modules]
+                done = any(one is not None and one is not False for one in found)
+            except Exception:
+                done = False
+            if not done:
+                left.update(modules)
+                return False
+            raise torch._dynamo.exc.UnspecializeRestartAnalysis()
 
-    @functools.wraps(function)
-    def run(*modules: Any) -> None:
-        if not torch.compiler.is_dynamo_compiling() or not now(*modules):
-            function(*modules)
+        now._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
-    return run  # type: ignore[return-value]
+        @functools.wraps(function)
+        def run(*modules: Any) -> None:
+            if not torch.compiler.is_dynamo_compiling() or not now(*modules):
+                function(*modules)
+
+        return run
+
+    return decorate
 
 
 def while_loop(test: Callable[..., Any], turn: Callable[..., Any], carried: Any, training: bool = False) -> Any:

@@ -64,7 +64,7 @@ _DONE = """\
             self.is_ready = True
 """
 _DEFINED = """\
-    @sets_up
+    @sets_up("is_ready")
     def _set_up(self):
         self.layer.register_forward_hook(self.keep)
         self.is_ready = True
@@ -92,7 +92,7 @@ EXAMPLES = (
         .replace("import torch\n\n", "import torch\n\nfrom graphmend_support import sets_up\n\n")
         .replace(
             "        return\n\n    with",
-            "        return\n\n    _watch(model)\n\n\n@sets_up\ndef _watch(model):\n    with",
+            '        return\n\n    _watch(model)\n\n\n@sets_up("is_watched")\ndef _watch(model):\n    with',
         ),
         run=_RUN,
         outermost="forward",
@@ -118,14 +118,6 @@ REFUSALS = (
         _LAZY.replace("self.is_ready = True", "self.is_ready = bool(x.sum() > 0)"),
         "`x` goes into what is set up once, and is not known to be a module",
         gb_id="GB0467",
-    ),
-    Refusal(
-        "nothing sets the flag",
-        _LOCK.replace("        model.is_watched = True\n", ""),
-        "does not see where `is_watched` is set",
-        outermost="forward",
-        gb_id="GB0142",
-        seen=(("model", "module model.Net"),),
     ),
     Refusal(
         "not known to be a module",

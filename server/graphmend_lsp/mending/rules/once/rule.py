@@ -3,8 +3,8 @@
 What it does
 ------------
 What follows ``if getattr(model, "is_ready", False): return``, or stands under ``if not self.is_ready:``, becomes a function of
-its own with one decorator, ``@sets_up``. TorchDynamo calls it when it meets the call, and then traces the compiled function from
-its start again, with modules that are set up. Uncompiled code calls it where it stands.
+its own with one decorator, ``@sets_up("is_ready")``. TorchDynamo calls it when it meets the call, and then traces the compiled
+function from its start again, with modules that are set up. Uncompiled code calls it where it stands.
 
 Why it costs
 ------------
@@ -21,7 +21,7 @@ compilation, the graph breaks at the others as before.
 When it is refused
 ------------------
 Where it takes a tensor, a number or anything but modules, gives a value, says something, draws random numbers, uses what is
-stored before it, or where nothing in it sets what the condition asks for.
+stored before it. Where nothing in it sets what the condition asks for, the rule is not about it.
 """
 
 from __future__ import annotations
@@ -85,9 +85,7 @@ def propose(place: Place) -> tuple[Mend | Declined, ...]:
 def _setup_at(place: Place) -> _Setup | None:
     """What is done once around a place; None where nothing is."""
     source, function = place.source, place.function
-    if not isinstance(function, ast.FunctionDef) or any(
-        is_supported(source, one, "sets_up") for one in function.decorator_list
-    ):
+    if not isinstance(function, ast.FunctionDef) or _has_decorator(source, function):
         return None
     if not isinstance(source.parents.get(function), (ast.Module, ast.ClassDef)):
         return None
@@ -103,12 +101,12 @@ def _setup_at(place: Place) -> _Setup | None:
             and (flag := _flag_of(source, one.test, True))
         ):
             body = function.body[at + 1 :]
-            if any(each in inside for each in body):
+            if any(each in inside for each in body) and _is_set(source, body, flag):
                 return _Setup(place, function, one, body, flag, _given(source, function, one, body), True)
     for each in inside:
         if isinstance(each, ast.If) and source.function(each) is function and not each.orelse:
             flag = _flag_of(source, each.test, False)
-            if flag and any(one in inside for one in each.body):
+            if flag and any(one in inside for one in each.body) and _is_set(source, each.body, flag):
                 return _Setup(place, function, each, each.body, flag, _given(source, function, each, each.body), False)
     return None
 
@@ -117,11 +115,13 @@ def _is_done(source: Source, call: ast.expr) -> bool:
     """Whether that is the call of a function that already has the decorator."""
     name = getattr(call.func, "id", getattr(call.func, "attr", "")) if isinstance(call, ast.Call) else ""
     return any(
-        isinstance(one, ast.FunctionDef)
-        and one.name == name
-        and any(is_supported(source, mark, "sets_up") for mark in one.decorator_list)
-        for one in source.nodes
+        isinstance(one, ast.FunctionDef) and one.name == name and _has_decorator(source, one) for one in source.nodes
     )
+
+
+def _has_decorator(source: Source, function: ast.FunctionDef) -> bool:
+    marks = (one.func for one in function.decorator_list if isinstance(one, ast.Call))
+    return any(is_supported(source, one, "sets_up") for one in marks)
 
 
 def _returns(branch: ast.If) -> bool:
@@ -200,8 +200,6 @@ def _refuse(setup: _Setup) -> None:
     changed = {one.attr for one in attributes if _is_stored_before(source, one, setup.question)}
     if read := changed & {one.attr for one in reached if isinstance(one, ast.Attribute)}:
         raise Refused(f"`{min(read)}` is stored before, and used in what is set up once.")
-    if not any(_sets(node, setup.flag) for node in reached):
-        raise Refused(f"GraphMend does not see where `{setup.flag}` is set, so this may run in each call.")
     for node in reached:
         if isinstance(node, ast.stmt) and effect_of(source, node) is not None:
             raise Refused(f"`{source.code(node)[:60]}` says something, which would come while TorchDynamo traces.")
@@ -257,6 +255,11 @@ def _reached(source: Source, body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
                 waiting += [(one, depth + 1) for one in named.get(name, ()) if name != "forward"]
 
 
+def _is_set(source: Source, body: Sequence[ast.stmt], flag: str) -> bool:
+    """Whether statements, or what they call in the file, give an attribute of that name a value: so they run once."""
+    return any(_sets(node, flag) for node in _reached(source, body))
+
+
 def _sets(node: ast.AST, flag: str) -> bool:
     """Whether a node gives an attribute of that name a value."""
     if isinstance(node, ast.Attribute):
@@ -292,7 +295,7 @@ def _mend(place: Place, setup: _Setup) -> Mend:
     name = _name(source, function, setup.rest)
     rest = setup.given[1:] if is_method else setup.given
     call = f"{'self.' if is_method else ''}{name}({', '.join(rest)})"
-    head = [f"@{found[0]['sets_up']}", f"def {name}({', '.join(setup.given)}):"]
+    head = [f'@{found[0]["sets_up"]}("{setup.flag}")', f"def {name}({', '.join(setup.given)}):"]
     return Mend(
         rule=RULE.name,
         title=f"Set modules up while TorchDynamo traces: `{name}`",
