@@ -65,7 +65,7 @@ _DONE = """\
 """
 _DEFINED = """\
     @sets_up("is_ready")
-    def _set_up(self):
+    def _set_up_once(self):
         self.layer.register_forward_hook(self.keep)
         self.is_ready = True
 
@@ -106,7 +106,7 @@ EXAMPLES = (
         _plain(_LAZY)
         .replace("import torch\n\n\n", "import torch\n\nfrom graphmend_support import sets_up\n\n\n")
         .replace("    def forward", f"{_DEFINED}    def forward")
-        .replace(_DONE, "            self._set_up()\n"),
+        .replace(_DONE, "            self._set_up_once()\n"),
         run=_RUN,
         gb_id="GB0467",
         assumes=("inside-effects",),

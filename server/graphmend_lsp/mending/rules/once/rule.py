@@ -292,7 +292,7 @@ def _mend(place: Place, setup: _Setup) -> Mend:
     if found is None:
         raise Refused("This file cannot import the support module, which has the decorator.")
     is_method = isinstance(source.parents.get(function), ast.ClassDef)
-    name = _name(source, function, setup.rest)
+    name = _name(source, function, setup.rest, is_method)
     rest = setup.given[1:] if is_method else setup.given
     call = f"{'self.' if is_method else ''}{name}({', '.join(rest)})"
     head = [f'@{found[0]["sets_up"]}("{setup.flag}")', f"def {name}({', '.join(setup.given)}):"]
@@ -321,9 +321,11 @@ def _calls_of(source: Source, function: ast.FunctionDef) -> Iterator[ast.Call]:
             yield one
 
 
-def _name(source: Source, function: ast.FunctionDef, rest: bool) -> str:
+def _name(source: Source, function: ast.FunctionDef, rest: bool, is_method: bool) -> str:
+    """A new name: of a method, one that no subclass in another file is likely to have."""
     own = _PREFIX.sub("", _PREFIX.sub("", function.name)) if rest else ""
-    return source.fresh(f"_{own}" if own and f"_{own}" != function.name else "_set_up")
+    name = f"_{own}" if own and f"_{own}" != function.name else "_set_up"
+    return source.fresh(f"{name}_once" if is_method else name)
 
 
 def _edits(source: Source, setup: _Setup, call: str, head: list[str], gap: int) -> list[TextEdit]:
