@@ -14,6 +14,8 @@ from typing import Any
 import jsonschema
 import pytest
 
+from graphmend_lsp.engine.support_text import names_of, support_text
+from graphmend_lsp.mending.rule import SUPPORT
 from graphmend_lsp.report.mend_parts import mend_parts
 from graphmend_lsp.report.read import BadRecordError
 
@@ -64,11 +66,12 @@ def texts(folder: Path) -> dict[str, str]:
 
 
 def comparable(record: dict[str, Any]) -> dict[str, Any]:
-    """The record without what differs from run to run, and between one mend and its parts."""
+    """The record without what differs from run to run, and between one mend and its parts: these write the whole support module."""
     record = {key: value for key, value in record.items() if key not in ("shard", "verified")}
     runs = [{key: value for key, value in one.items() if key != "seconds"} for one in record["entries"]]
     record["entries"] = sorted(runs, key=lambda one: str(one["name"]))
-    record["edits"] = sorted((one["path"], one["diff"]) for one in record["edits"])
+    edits = [(one["path"], one["diff"]) for one in record["edits"]]
+    record["edits"] = sorted((path, "" if path.endswith(f"{SUPPORT}.py") else diff) for path, diff in edits)
     record["applied"] = sorted((one["path"], one["line"], one["rule"], one["safety"]) for one in record["applied"])
     return record
 
@@ -103,7 +106,7 @@ def test_shards_of_a_mend_merged_are_the_whole_mend(tmp_path: Path) -> None:
     subprocess.run(["git", "apply", "-"], input=patch.stdout, text=True, cwd=patched, check=True)
     after = texts(patched / "src")
     assert {name for name, text in after.items() if text != TREE.get(name)} == names
-    assert "torch.where" in after["gates.py"] and "VERSION = " in after["graphmend_support.py"]
+    assert "torch.where" in after["gates.py"] and after["graphmend_support.py"] == support_text()
 
 
 @pytest.mark.slow
@@ -118,9 +121,11 @@ def test_shards_that_write_at_once_or_one_after_the_other_write_what_one_mend_wr
         assert done.returncode == 0, done.stdout + done.stderr
     both = [subprocess.Popen(command(*words, "--shard", part), cwd=tmp_path / "once") for part in ("1/2", "2/2")]
     assert [one.wait(280) for one in both] == [0, 0]
-    written = texts(tmp_path / "whole" / "src")
-    assert texts(tmp_path / "turns" / "src") == texts(tmp_path / "once" / "src") == written
-    assert "graphmend_support.py" in written and written["alone.py"] != tree["alone.py"]
+    written, turns, once = (texts(tmp_path / name / "src") for name in ("whole", "turns", "once"))
+    part = written.pop("graphmend_support.py")
+    assert turns.pop("graphmend_support.py") == once.pop("graphmend_support.py") == support_text()
+    assert turns == once == written and written["alone.py"] != tree["alone.py"]
+    assert part == support_text(names_of(part)) != support_text()
 
 
 @pytest.mark.slow
