@@ -490,6 +490,8 @@ def sets_up(flag: str) -> Callable[[F], F]:
             attempt = getattr(torch._guards.CompileContext.try_get(), "attempt", 0)
             if attempt >= 16 or any(one in left for one in modules):  # Dynamo gives up after 100
                 return False
+            if not hasattr(torch._dynamo.exc, "UnspecializeRestartAnalysis"):  # another torch
+                return False
             try:
                 function(*modules)
                 found = [getattr(one, flag, None) for one in modules]
