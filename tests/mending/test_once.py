@@ -11,6 +11,10 @@ from graphmend_support import sets_up
 from torch import nn
 from torch._dynamo.testing import CompileCounter
 
+from graphmend_lsp.mending import propose, rules_by_name
+
+from .conftest import PATH, unmark
+
 _lock = threading.Lock()
 
 
@@ -134,3 +138,14 @@ def test_one_that_leaves_its_flag_runs_in_each_call_as_before() -> None:
     compiled(x)
     compiled(x)
     assert first <= 2 and len(calls) == first + 2
+
+
+@pytest.mark.parametrize("set_to", ["True", "False", "[]", "None"])
+@pytest.mark.parametrize("condition", ["", "if self.training: "])
+def test_a_flag_that_one_way_leaves_is_none(set_to: str, condition: str) -> None:
+    (example,) = [one for one in rules_by_name()["once"].examples if one.title == "a hook in forward"]
+    text = example.before.replace(
+        "            self.is_ready = True", f"            {condition}self.is_ready = {set_to}"
+    )
+    source, site = unmark(text, None, example.gb_id)
+    assert bool(propose(site, {PATH: source}, ["once"]).mends) == (set_to == "True" and not condition)

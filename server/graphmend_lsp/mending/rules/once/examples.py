@@ -158,7 +158,9 @@ REFUSALS = (
     ),
     Refusal(
         "it returns",
-        _LAZY.replace("            # the first call\n", "            if self.training:\n                return x\n"),
+        _LAZY.replace(
+            "self.is_ready = True\n", "self.is_ready = True\n            if self.training:\n                return x\n"
+        ),
         "`x` goes into what is set up once",
         gb_id="GB0467",
     ),

@@ -256,8 +256,37 @@ def _reached(source: Source, body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
 
 
 def _is_set(source: Source, body: Sequence[ast.stmt], flag: str) -> bool:
-    """Whether statements, or what they call in the file, give an attribute of that name a value: so they run once."""
-    return any(_sets(node, flag) for node in _reached(source, body))
+    """Whether statements, or what they call in the file, set an attribute of that name on every way: so they run once."""
+    return _always_sets(source, body, flag, 0)
+
+
+def _always_sets(source: Source, body: Sequence[ast.stmt], flag: str, depth: int) -> bool:
+    """Whether no way through statements ends without the flag, but where another thread has set it."""
+    for one in body:
+        if isinstance(one, ast.With):
+            if _always_sets(source, one.body, flag, depth):
+                return True
+        elif isinstance(one, (ast.Assign, ast.AnnAssign, ast.Expr)):
+            nodes = list(walk(one))
+            if any(_sets(node, flag) for node in nodes) and not _is_falsy(one.value):
+                return True
+            if isinstance(one, ast.Expr) and isinstance(one.value, ast.Call) and depth < _DEEP:
+                name = getattr(one.value.func, "id", getattr(one.value.func, "attr", ""))
+                named = [each for each in source.nodes if isinstance(each, ast.FunctionDef) and each.name == name]
+                if len(named) == 1 and _always_sets(source, named[0].body, flag, depth + 1):
+                    return True
+        elif isinstance(one, ast.If) and _returns(one) and _flag_of(source, one.test, True) == flag:
+            continue
+        if any(isinstance(node, ast.Return) for node in walk(one)):
+            return False
+    return False
+
+
+def _is_falsy(value: ast.expr | None) -> bool:
+    """Whether a flag with that value may still ask for the setup: None, False, 0, and what is empty."""
+    parts = [*getattr(value, "elts", []), *getattr(value, "keys", [])]
+    empty = isinstance(value, (ast.List, ast.Tuple, ast.Dict)) and not parts
+    return value is None or empty or (isinstance(value, ast.Constant) and not value.value)
 
 
 def _sets(node: ast.AST, flag: str) -> bool:
