@@ -50,7 +50,7 @@ def family_of(config: Any) -> Family:
 
 def small_config(model: Any, level: int, more: Mapping[str, Any] | None = None) -> Any:
     """The configuration of a model's class, shrunk to one of `LEVELS`; `more` are values by dotted name that it lacks."""
-    small = shrunk(_whole(model), LEVELS[level], {**_family(model).config, **(more or {})})
+    small = shrunk(_whole(model), LEVELS[level], {**family_of(model.config_class).config, **(more or {})})
     for part in every_part(small):
         _without_download(part)
     return small
@@ -64,13 +64,9 @@ def is_of_uneven_parts(model: Any) -> bool:
         return False
 
 
-def _family(model: Any) -> Family:
-    return FAMILIES.get(model.config_class.model_type, Family())
-
-
 def _whole(model: Any) -> Any:
     """The configuration of a model's class as its author has it."""
-    return model.config_class(**{name: _default(part).to_dict() for name, part in _family(model).made_of.items()})
+    return model.config_class(**{name: _default(part).to_dict() for name, part in family_of(model.config_class).made_of.items()})
 
 
 def _default(name: str) -> Any:
