@@ -66,7 +66,9 @@ def is_of_uneven_parts(model: Any) -> bool:
 
 def _whole(model: Any) -> Any:
     """The configuration of a model's class as its author has it."""
-    return model.config_class(**{name: _default(part).to_dict() for name, part in family_of(model.config_class).made_of.items()})
+    return model.config_class(
+        **{name: _default(part).to_dict() for name, part in family_of(model.config_class).made_of.items()}
+    )
 
 
 def _default(name: str) -> Any:
