@@ -18,6 +18,7 @@ RunKind = Literal["real", "fake", "recorded"]
 Mode = Literal["eval", "train"]
 Outcome = Literal["resumed", "rest skipped", "frame skipped", "raised", "refused", "unknown"]
 Safety = Literal["safe", "unsafe", "wrong", "unverified"]
+RatedPart = Literal["outputs", "gradients", "state"]
 Likeness = Literal["bit-equal", "close", "different", "not compared"]
 Effects = Literal["equal", "moved", "different", "not compared"]
 AssumptionKind = Literal[
@@ -304,6 +305,8 @@ class Verdict:
     a run showed to hold, `accepted` those that the user accepts for the project, `unmet` those of places that no call ran:
     another entry's verdict decides, and where there is none they are open.
     `forced` are those of the reasons that say what no call did and GraphMend made both programs do.
+    `rounded` are the parts that compiled code gave only within the bound of their dtype in some call, as torch.compile
+    rounds; how they are rated says nothing of that.
     """
 
     safety: Safety
@@ -323,6 +326,7 @@ class Verdict:
     accepted: tuple[Assumption, ...] = ()
     unmet: tuple[Assumption, ...] = ()
     forced: tuple[str, ...] = ()
+    rounded: tuple[RatedPart, ...] = ()
 
     @property
     def assuming(self) -> str:

@@ -16,7 +16,7 @@ import pytest
 
 from graphmend_lsp.engine.support_text import names_of, support_text
 from graphmend_lsp.mending.rule import SUPPORT
-from graphmend_lsp.report.mend_parts import mend_parts
+from graphmend_lsp.report.mend_parts import mend_parts, verdict_of
 from graphmend_lsp.report.read import BadRecordError
 
 SCHEMA = json.loads((files("graphmend_lsp.report") / "schema.json").read_text("utf-8"))
@@ -179,7 +179,7 @@ def same(path: str) -> str:
 
 def test_parts_are_summed_and_the_worst_verdict_counts() -> None:
     one = record("/t/a.py", "a", verified=verified("safe", "bit-equal", "p"), stopped_after=3.0)
-    two = record("/t/b.py", "b", verified=verified("unsafe", "close", "q"))
+    two = record("/t/b.py", "b", verified={**verified("unsafe", "close", "q"), "rounded": ["gradients"]})
     joined = mend_parts([("1", one, same), ("2", two, same), ("3", record("/t/b.py", "b"), same)])
     assert joined["before"] == {"graphs": 6, "breaks": 3}
     assert joined["edits"] == [{"path": "/t/a.py", "diff": "a"}, {"path": "/t/b.py", "diff": "b"}]
@@ -190,6 +190,7 @@ def test_parts_are_summed_and_the_worst_verdict_counts() -> None:
         6,
         ["p", "q"],
     )
+    assert (verdict["rounded"], verdict_of(verdict).rounded) == (["gradients"], ("gradients",))  # type: ignore[union-attr]
     assert joined["stopped_after"] == 3.0
 
 

@@ -29,8 +29,8 @@ def result(*differences: Difference, probed: tuple[str, ...] = (), untried: tupl
     cut = CountsData(graphs=2, breaks=1, skipped_frames=0, skipped_rests=0, recompiles=0, refused=0)
     return CandidateResult(
         id="0", before=cut, after={**cut, "graphs": 1, "breaks": 0}, outputs="bit-equal", gradients="bit-equal",
-        state="bit-equal", effects="equal", differences=list(differences), unlike_sides=[], sides=[], events=[], graphs=[],
-        calls=4, seconds=1.0, failure=None, probed=list(probed), untried=list(untried),
+        state="bit-equal", effects="equal", rounded=[], differences=list(differences), unlike_sides=[], sides=[], events=[],
+        graphs=[], calls=4, seconds=1.0, failure=None, probed=list(probed), untried=list(untried),
     )  # fmt: skip
 
 

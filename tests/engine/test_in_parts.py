@@ -18,7 +18,7 @@ def result(**more: Any) -> Any:
     return {
         "id": "3", "before": BROKEN, "after": CUT, "outputs": "bit-equal", "gradients": "bit-equal", "state": "bit-equal",
         "effects": "equal", "differences": [], "unlike_sides": [], "sides": [], "events": ["e"], "graphs": ["g"],
-        "calls": 60, "seconds": 4.0, "failure": None, "probed": ["dtype"], "untried": [], **more,
+        "calls": 60, "seconds": 4.0, "failure": None, "probed": ["dtype"], "untried": [], "rounded": ["gradients"], **more,
     }  # fmt: skip
 
 
@@ -43,14 +43,14 @@ def test_both_parts_are_one_result() -> None:
     first = result(differences=[MOVED], effects="moved", exercised=[0])
     second = result(
         id="0", after={**CUT, "graphs": 0}, events=[], graphs=[], calls=9, seconds=30.0, probed=[],
-        differences=[CLOSE, MOVED], outputs="close",
+        differences=[CLOSE, MOVED], outputs="close", rounded=["gradients", "state"],
     )  # fmt: skip
     found = joined(first, second)
     assert found["id"] == "0" and found["after"] == CUT and found["before"] == BROKEN
     assert (found["events"], found["graphs"], found["probed"]) == (["e"], ["g"], ["dtype"]) and "exercised" not in found
     assert found["differences"] == [MOVED, CLOSE]
     assert (found["outputs"], found["gradients"], found["effects"]) == ("close", "bit-equal", "moved")
-    assert (found["calls"], found["seconds"]) == (69, 34.0)
+    assert (found["calls"], found["seconds"], found["rounded"]) == (69, 34.0, ["gradients", "state"])
 
 
 def test_what_stops_inductor_stops_the_whole() -> None:

@@ -70,8 +70,8 @@ class Worker:
             return {"candidates": [], "failure": None}
         one = {
             "before": {**CUT, "graphs": 3, "breaks": 2}, "after": CUT, "outputs": "bit-equal", "gradients": "bit-equal",
-            "state": "bit-equal", "effects": "equal", "differences": [], "unlike_sides": [], "sides": [], "events": [],
-            "graphs": [], "calls": 4, "seconds": 0.1, "failure": None, **((params.get("reached") and self.beside) or {}),
+            "state": "bit-equal", "effects": "equal", "rounded": [], "differences": [], "unlike_sides": [], "sides": [],
+            "events": [], "graphs": [], "calls": 4, "seconds": 0.1, "failure": None, **((params.get("reached") and self.beside) or {}),
         }  # fmt: skip
         return {"candidates": [{"id": each["id"], **one} for each in params["candidates"]], "failure": None}
 

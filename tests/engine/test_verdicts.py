@@ -19,7 +19,7 @@ def result(**changes: Any) -> Any:
     counts = {"graphs": 1, "breaks": 0, "skipped_frames": 0, "skipped_rests": 0, "recompiles": 0, "refused": 0}
     return {
         "id": "0", "before": {**counts, "graphs": 2, "breaks": 1}, "after": counts, "outputs": "bit-equal",
-        "gradients": "bit-equal", "state": "bit-equal", "effects": "equal", "differences": [], "unlike_sides": [],
+        "gradients": "bit-equal", "state": "bit-equal", "effects": "equal", "rounded": [], "differences": [], "unlike_sides": [],
         "sides": [], "events": [], "graphs": [], "calls": 9, "seconds": 0.2, "failure": None, **changes,
     }  # fmt: skip
 

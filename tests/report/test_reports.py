@@ -243,6 +243,11 @@ def test_what_a_break_costs(outcome: Any, graphs: int, words: str) -> None:
 def test_what_differs_elsewhere_is_never_called_equal_alone() -> None:
     equal = replace(VERDICT, safety="safe", outputs="bit-equal", reasons=())
     assert compared(equal) == "Compared in 7 calls: outputs, gradients and state bit-equal; effects equal."
+    rounded = replace(equal, rounded=("gradients",))
+    assert compared(rounded) == (
+        "Compared in 7 calls: outputs and state bit-equal; gradients bit-equal uncompiled and within rounding compiled; "
+        "effects equal."
+    )
     assuming = replace(equal, safety="unsafe", assumes=(Assumption("dtype"),))
     assert compared(assuming).startswith("In the 7 calls of the entry itself: ")
     assert compared(assuming).endswith("Other uses may differ, as said.")

@@ -108,7 +108,7 @@ def result(exercised: list[int], unmet: list[int]) -> CandidateResult:
     cut = CountsData(graphs=2, breaks=1, skipped_frames=0, skipped_rests=0, recompiles=0, refused=0)
     return CandidateResult(
         id="0", before=cut, after={**cut, "graphs": 1, "breaks": 0}, outputs="bit-equal", gradients="bit-equal",
-        state="bit-equal", effects="equal", differences=[], unlike_sides=[], sides=[], events=[], graphs=[], calls=4,
+        state="bit-equal", effects="equal", rounded=[], differences=[], unlike_sides=[], sides=[], events=[], graphs=[], calls=4,
         seconds=1.0, failure=None, probed=["dtype"], untried=[], exercised=exercised, unmet=unmet,
     )  # fmt: skip
 

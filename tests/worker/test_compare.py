@@ -194,9 +194,15 @@ def test_new_state_is_told_and_lost_state_is_a_difference() -> None:
 def test_closeness_is_forgiven_where_it_is_expected() -> None:
     comparison = Comparison()
     comparison.add("call 1", side(t(1, 2)), side(t(1, 2.000001)), compiled=True, forgiving=("output",))
-    assert comparison.differences == []
+    assert (comparison.differences, comparison.outputs, comparison.rounded) == ([], "bit-equal", {"outputs"})
     comparison.add("call 1", side(t(1, 2)), side(t(1, 3)), compiled=True, forgiving=("output",))
     assert [one["severity"] for one in comparison.differences] == ["different"]
+
+
+def test_what_an_operator_sums_otherwise_uncompiled_is_not_called_bit_equal() -> None:
+    comparison = Comparison()
+    comparison.add("call 1", side(t(1, 2)), side(t(1, 2.000001)), compiled=False, forgiving=("output",))
+    assert (comparison.differences, comparison.outputs, comparison.rounded) == ([], "close", set())
 
 
 def test_many_differences_are_counted() -> None:

@@ -30,6 +30,7 @@ def joined(first: CandidateResult, second: CandidateResult) -> CandidateResult:
     for name in ("outputs", "gradients", "state"):
         found[name] = max(first[name], second[name], key=_LIKENESS.index)  # type: ignore[literal-required]
     found["effects"] = max(first["effects"], second["effects"], key=_EFFECTS.index)
+    found["rounded"] = sorted({*first["rounded"], *second["rounded"]})
     found["calls"] = first["calls"] + second["calls"]
     found["seconds"] = first["seconds"] + second["seconds"]
     return found

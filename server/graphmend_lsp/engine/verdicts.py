@@ -113,6 +113,7 @@ def judge(
         gradients=result["gradients"],
         state=result["state"],
         effects=result["effects"],
+        rounded=tuple(result["rounded"]),
         calls=result["calls"],
         unreached=tuple(unreached),
         seconds=result["seconds"],

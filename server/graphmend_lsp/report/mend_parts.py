@@ -56,7 +56,13 @@ def verdict_of(verified: Mapping[str, Any] | None) -> Verdict | None:
     likeness = {name: verified[name] for name in ("outputs", "gradients", "state", "effects")}
     nothing = Counts(0, 0, 0)
     return Verdict(
-        verified["safety"], tuple(verified["reasons"]), nothing, nothing, calls=verified["calls"], **likeness
+        verified["safety"],
+        tuple(verified["reasons"]),
+        nothing,
+        nothing,
+        calls=verified["calls"],
+        rounded=tuple(verified.get("rounded", ())),
+        **likeness,
     )
 
 
@@ -84,9 +90,11 @@ def _worst(verdicts: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
         return None
     lists = ("reasons", "assumes", "discharged", "accepted")
     joined = {name: [item for one in verdicts for item in one.get(name, ())] for name in lists}
+    rounded = sorted({part for one in verdicts for part in one.get("rounded", ())})
     return {
         **{name: max((one[name] for one in verdicts), key=order.index) for name, order in _WORST_LAST.items()},
         "calls": sum(one["calls"] for one in verdicts),
         "reasons": list(dict.fromkeys(joined.pop("reasons"))),
         **{name: items for name, items in joined.items() if items},
+        **({"rounded": rounded} if rounded else {}),
     }

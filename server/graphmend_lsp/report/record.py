@@ -59,6 +59,7 @@ def mend_record(plan: Plan, measured: Sequence[Measurement] = ()) -> dict[str, A
             "gradients": verdict.gradients,
             "state": verdict.state,
             "effects": verdict.effects,
+            **({"rounded": list(verdict.rounded)} if verdict.rounded else {}),
             "calls": verdict.calls,
             "reasons": list(verdict.reasons),
             **_assumed(verdict),

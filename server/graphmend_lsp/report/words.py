@@ -104,7 +104,9 @@ def compared(verdict: Verdict) -> str:
         return "Nothing could be compared."
     groups: dict[str, list[str]] = {}
     for part, likeness in parts.items():
-        groups.setdefault(likeness, []).append(part)
+        is_rounded = likeness == "bit-equal" and part in verdict.rounded
+        said = "bit-equal uncompiled and within rounding compiled" if is_rounded else likeness
+        groups.setdefault(said, []).append(part)
     words = "; ".join(f"{_listed(those)} {likeness}" for likeness, those in groups.items())
     calls = f"{verdict.calls} call{'s' * (verdict.calls != 1)}"
     if verdict.assumes or verdict.safety == "unsafe":

@@ -20,6 +20,8 @@ from .wire import Difference
 Likeness = Literal["bit-equal", "close", "different", "not compared"]
 EffectsLikeness = Literal["equal", "moved", "different", "not compared"]
 Severity = Literal["close", "moved", "exception", "different"]
+RatedPart = Literal["outputs", "gradients", "state"]
+_RATED: Mapping[str, RatedPart] = {"output": "outputs", "gradient": "gradients"}  # all other parts are state
 ZEROS = "None became zeros, which an optimizer does not skip"
 GAINED = "the values are equal, but now require a gradient: a backward pass gives zeros where the original gives None"
 LOST = "None became NaN; the original also has a gradient that is not finite"
@@ -54,6 +56,8 @@ class Comparison:
     state: Likeness = "not compared"
     effects: EffectsLikeness = "not compared"
     differences: list[Difference] = field(default_factory=list)
+    rounded: set[RatedPart] = field(default_factory=set)
+    """What compiled code gave only within the bound of its dtype in some call, without a difference that is reported."""
 
     def add(
         self,
@@ -69,6 +73,7 @@ class Comparison:
 
         `forgiving`: the parts in which closeness is all that can be expected and is not reported, because the reference
         ran under another backend, or the backend itself reassociates sums; that none became zeros is no such closeness.
+        What is close there is noted in `rounded`.
         `shown` is of outputs and gradients.
         """
         raised = _compare_raised(label, original.seen.raised, mended.seen.raised)
@@ -78,7 +83,9 @@ class Comparison:
             for part in PARTS:
                 differences = _compare_part(part, label, original, mended)
                 if part in forgiving:
-                    differences = [one for one in differences if one["severity"] != "close" or is_zeros(one)]
+                    reported = [one for one in differences if one["severity"] != "close" or is_zeros(one)]
+                    self._forgive(part, compiled, len(differences) - len(reported))
+                    differences = reported
                 if shown is not None and part in ("output", "gradient"):
                     differences = [_in_float64(one, shown) for one in differences]
                 if late:  # the exception came at another time; what ran in between is a consequence
@@ -98,6 +105,13 @@ class Comparison:
         self.state = _worse(self.state, other.state)
         self.effects = max(self.effects, other.effects, key=_EFFECTS.index)
         self.differences += other.differences
+        self.rounded |= other.rounded
+
+    def _forgive(self, part: str, compiled: bool, times: int) -> None:
+        if times and compiled:
+            self.rounded.add(_RATED.get(part, "state"))
+        elif times:  # an operator sums by itself what one backward pass sums as it comes
+            self._rate_as(part, "close")
 
     def _rate(self, part: str, original: Side, differences: Sequence[Difference]) -> None:
         grades = {one["severity"] for one in differences}
@@ -106,11 +120,16 @@ class Comparison:
             likeness = "different"
         elif "close" in grades:
             likeness = "close"
-        if part == "output" and (original.seen.parts.get("output") or differences):
+        seen = original.seen.parts
+        if part in seen if part not in _RATED else seen.get(part) or differences:
+            self._rate_as(part, likeness)
+
+    def _rate_as(self, part: str, likeness: Likeness) -> None:
+        if part == "output":
             self.outputs = _worse(self.outputs, likeness)
-        elif part == "gradient" and (original.seen.parts.get("gradient") or differences):
+        elif part == "gradient":
             self.gradients = _worse(self.gradients, likeness)
-        elif part not in ("output", "gradient") and part in original.seen.parts:
+        else:
             self.state = _worse(self.state, likeness)
 
     def _rate_effects(self, differences: Sequence[Difference]) -> None:

@@ -119,6 +119,7 @@ def judged(
                 *(one for those in forced.values() for one in those or ()),
             ]
         )[:MAX_DIFFERENCES],
+        rounded=sorted(comparison.rounded),
         unlike_sides=list(uncompiled.unlike) if uncompiled else [],
         sides=[
             _failed(side, forced[key_of(side["condition"])]) if key_of(side["condition"]) in forced else side

@@ -442,6 +442,7 @@ class CandidateResult(_Probed):
     differences: list[Difference]
     unlike_sides: list[str]  # torch.where calls whose sides differ in shape, dtype or device, in words
     sides: list[SideData]
+    rounded: list[Literal["outputs", "gradients", "state"]]  # only within rounding in compiled code, reported or not
     events: list[BreakData]
     graphs: list[GraphData]
     calls: int
