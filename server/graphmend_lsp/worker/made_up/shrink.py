@@ -57,6 +57,7 @@ _BETWEEN = re.compile(
 _STATES = re.compile(r"mamba|ssm|expand|conv_kernel|state_size|time_step|dw_?conv")
 _SLIM = 64
 _LEAST = 8  # what a number that is not named for a width becomes at least
+_WORDS = re.compile(r"vocab_size|vocab$")
 _TOKEN = re.compile(r"(_token_(id|index)|_id|_token|_ids|_index)$")
 _EXPERT = re.compile(r"(num|n)(_local|_routed|_moe)?_experts$|^moe_num_experts$|^num_experts$")
 _TOP = re.compile(r"experts_per_tok(en)?$|moe_top_?k$|^moe_k$|num_selected_experts$")
@@ -301,7 +302,7 @@ def _changes(config: Any, level: Level, factor: int, words: dict[int, int]) -> d
             changes[name] = smaller
         elif level.all_sizes and not (_is_width(name) or _NO_SIZE.search(name)):
             changes[name] = _divided(number, factor, level.narrow, _LEAST) or number
-        elif level.words and "vocab_size" in name and number > VOCABULARY and "type" not in name:
+        elif level.words and _WORDS.search(name) and number > VOCABULARY and "type" not in name:
             changes[name] = VOCABULARY
     if level.slim and not any(_STATES.search(name) for name in vars(config)):
         changes.update({name: _SLIM for name, number in numbers.items() if _BETWEEN.search(name) and number > _SLIM})
