@@ -1,4 +1,4 @@
-"""What treats each row for itself: elementwise functions and methods, submodules, indices of the other dimensions.
+"""What treats each row for itself: elementwise functions and methods, submodules, functions of the file.
 
 Tables of names and reading of `Source`; nothing is rewritten here.
 """
@@ -6,7 +6,6 @@ Tables of names and reading of `Source`; nothing is rewritten here.
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
 
 from graphmend_lsp.mending.facts.bindings import last_value
 from graphmend_lsp.mending.facts.operators import FUNCTIONAL, FUNCTIONS, METHODS, operators_named
@@ -20,11 +19,6 @@ _ELEMENTWISE = {
 }
 PER_ROW = frozenset((*_ELEMENTWISE, "type"))
 """Elementwise functions of torch and methods of tensors; `type` is one with a dtype as its argument."""
-
-OPEN_AT_ZERO = frozenset(
-    name for name, meant in _ELEMENTWISE.items() if any(one.safe not in (None, "0") for one in meant)
-)
-"""Those of them whose value or gradient is not finite at zero."""
 
 
 def is_module(source: Source, node: ast.expr) -> bool:
@@ -49,17 +43,6 @@ def own_function(source: Source, callee: ast.expr) -> Function | None:
         return None
     found = [one for one in source.tree.body if isinstance(one, ast.FunctionDef) and one.name == callee.id]
     return found[0] if len(found) == 1 and not found[0].decorator_list else None
-
-
-def keeps_rows(entries: Sequence[ast.expr]) -> bool:
-    """Whether an index leaves the first dimension as it is: ``[:, 0]``, ``[:, None]``, ``[..., None]``, ``[..., :n]``."""
-    first = entries[0]
-    whole = isinstance(first, ast.Slice) and first.lower is None and first.upper is None and first.step is None
-    rest = [one for one in entries[1:] if not (isinstance(one, ast.Constant) and one.value is None)]
-    dotted_ = isinstance(first, ast.Constant) and first.value is Ellipsis
-    if dotted_:  # a number behind it may be the rows' own dimension
-        return all(isinstance(one, ast.Slice) for one in rest) if not rest or len(entries) > 1 else False
-    return whole and all(isinstance(one, (ast.Slice, ast.Constant, ast.UnaryOp)) for one in rest)
 
 
 def _is_part(node: ast.expr) -> bool:

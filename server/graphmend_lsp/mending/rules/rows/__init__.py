@@ -6,7 +6,7 @@ RULE = Declaration(
     name="rows",
     order=110,
     tier="first choice",
-    breaks=frozenset({"GB0036", "GB0124", "GB0033", "GB0109", "GB0170"}),
-    what_breaks="experts of a mixture, padding taken out: rows that go through modules",
+    breaks=frozenset({"GB0036", "GB0170"}),
+    what_breaks="rows that a mask chooses, through a function",
     becomes="all rows, the mask decides",
 )

@@ -1,549 +1,267 @@
-"""What the rows rule mends and what it declines: its tests, and its part of the user guide."""
+"""What the rows rule mends and declines where chosen rows go through one call: its tests, and its part of the user guide."""
 
 from __future__ import annotations
 
 from graphmend_lsp.mending.rule import Example, Refusal
 
 _ID = "GB0036"
-_MODULES = """\
+_INSIDE = """\
 import torch
-
-torch.manual_seed(0)
-
-
-def whole(*sizes):
-    layer = torch.nn.Linear(*sizes, bias=False)
-    layer.weight.data.copy_(torch.randint(-3, 4, layer.weight.shape))
-    return layer
-
-
-"""  # products of small whole numbers are exact, in any order
-_MIXTURE = (
-    _MODULES
-    + """\
-block = Mixture()
-block.experts = torch.nn.ModuleList(whole(4, 4) for _ in range(3))
-
-
-def doubled(x):
-    return x * 2
-
-
-def fn(x, weights, selected):
-    return doubled(block(doubled(x), weights, selected))
-
-
 calls = [
-    (torch.arange(20.0).view(5, 4), torch.arange(1.0, 11.0).view(5, 2), torch.tensor(selected))
-    for selected in (
-        [[0, 1], [1, 2], [2, 0], [0, 2], [1, 0]],
-        [[0, 1], [1, 0], [0, 1], [0, 1], [1, 0]],
-        [[2, 1], [2, 1], [2, 1], [2, 1], [2, 1]],
-    )
+    (torch.tensor([[1.0, 5.0], [-1.0, 3.0]]), torch.arange(12.0).view(2, 2, 3)),
+    (torch.tensor([[0.0, 4.0], [2.0, 3.0]]), torch.arange(12.0).view(2, 2, 3)),
+    (torch.tensor([[9.0, 5.0], [-1.0, 7.0]]), torch.arange(12.0).view(2, 2, 3)),
 ]
 """
-)
-_ENCODER = (
-    _MODULES
-    + """\
-model = Encoder()
-model.layers = torch.nn.ModuleList(whole(4, 4) for _ in range(2))
-fn = model.__call__
+_ROWS = """\
+import torch
 calls = [
-    (torch.arange(24.0).view(2, 3, 4), torch.tensor(mask))
-    for mask in ([[1, 1, 0], [1, 0, 0]], [[1, 1, 1], [1, 1, 1]], [[0, 1, 1], [0, 0, 0]])
+    (torch.arange(12.0).reshape(3, 4), torch.tensor([True, False, True])),
+    (torch.arange(9.0).reshape(3, 3), torch.tensor([False, False, True])),
+    (torch.arange(6.0).reshape(3, 2), torch.tensor([True, True, True])),
 ]
 """
-)
-_UP = (
-    _MODULES
-    + """\
-model = Model()
-model.up = whole(4, 4)
-fn = model.__call__
-calls = [
-    (torch.arange(12.0).view(3, 4), torch.tensor(keep))
-    for keep in ([True, False, True], [False, False, False], [True, True, True])
-]
-"""
-)
 
 EXAMPLES: tuple[Example, ...] = (
     Example(
-        "experts of a mixture",
+        "rows through a function of the file, where there are any",
         before="""\
 import torch
 
 
-class Mixture(torch.nn.Module):
-    def forward(self, x, weights, selected):
-        x = x.view(-1, 4)
-        out = torch.zeros_like(x)
-        mask = torch.nn.functional.one_hot(selected, len(self.experts)).permute(2, 1, 0)
-        for index, expert in enumerate(self.experts):
-            rank, token = ⟦torch.where(mask[index])⟧
-            # The router's own weight of this expert, in the place which it has among those that were chosen for a token.
-            current = expert(x[token]) * weights[token, rank, None]
-            out.index_add_(0, token, current)
-        return out
+def placed(x, w):
+    steps = torch.cumsum(w.abs(), dim=-1)
+    place = (x[..., None] >= steps).sum(dim=-1)
+    return x * 2, place.to(x.dtype)
+
+
+def fn(x, w):
+    inside = (x >= 0) & (x <= 4)
+    y = torch.zeros_like(x)
+    n = torch.zeros_like(x)
+    if torch.any(inside):
+        y[inside], n[inside] = placed(x[inside], ⟦w[inside, :]⟧)
+    return y + n
 """,
         after="""\
 import torch
 
 
-class Mixture(torch.nn.Module):
-    def forward(self, x, weights, selected):
-        x = x.view(-1, 4)
-        out = torch.zeros_like(x)
-        mask = torch.nn.functional.one_hot(selected, len(self.experts)).permute(2, 1, 0)
-        for index, expert in enumerate(self.experts):
-            chosen = mask[index].T != 0
-            token = chosen.any(1)
-            # The router's own weight of this expert, in the place which it has among those that were chosen for a token.
-            current = expert(torch.where(token[:, None], x, 0)) * torch.where(chosen, weights, 0).sum(1, keepdim=True)
-            out.add_(torch.where(token[:, None], current, 0))
-        return out
+def placed(x, w):
+    steps = torch.cumsum(w.abs(), dim=-1)
+    place = (x[..., None] >= steps).sum(dim=-1)
+    return x * 2, place.to(x.dtype)
+
+
+def fn(x, w):
+    inside = (x >= 0) & (x <= 4)
+    y = torch.zeros_like(x)
+    n = torch.zeros_like(x)
+    all_y, all_n = placed(
+        x.masked_fill(~inside, 0), w.masked_fill(~inside[..., None], 0)
+    )
+    y.copy_(torch.where(inside, all_y, y))
+    n.copy_(torch.where(inside, all_n, n))
+    return y + n
 """,
-        run=_MIXTURE,
+        run=_INSIDE,
         gb_id=_ID,
+        assumes=("cost", "layout", "dtype"),
     ),
     Example(
-        "experts that have a token, and a test for none",
+        "rows through a function that checks all of them in the graph",
         before="""\
 import torch
 
+from graphmend_support import check
 
-class Mixture(torch.nn.Module):
-    def forward(self, x, weights, selected):
-        x = x.view(-1, 4)
-        out = torch.zeros_like(x)
-        mask = torch.nn.functional.one_hot(selected, len(self.experts)).permute(2, 0, 1)
-        hit = ⟦(mask.sum(dim=(-1, -2)) > 0).nonzero(as_tuple=True)⟧[0].tolist()
-        for index in hit:
-            token, rank = torch.where(mask[index])
-            if token.numel() == 0:
-                continue
-            # Only those of the tokens which the router has sent to this expert, in whatever place it has among theirs.
-            current = self.experts[index](x[None, token].reshape(-1, 4))
-            out.index_add_(0, token, current * weights[token, rank].unsqueeze(-1))
-        return out
+
+def placed(x, w):
+    check(~((torch.min(x) < 0) | (torch.max(x) > 4)), ValueError, "outside")
+    return x * w.softmax(dim=-1)[..., 0]
+
+
+def fn(x, w):
+    inside = (x >= 0) & (x <= 4)
+    y = torch.zeros_like(x)
+    y[inside] = placed(x[inside], ⟦w[inside, :]⟧)
+    return y
 """,
         after="""\
 import torch
 
+from graphmend_support import check
 
-class Mixture(torch.nn.Module):
-    def forward(self, x, weights, selected):
-        x = x.view(-1, 4)
-        out = torch.zeros_like(x)
-        mask = torch.nn.functional.one_hot(selected, len(self.experts)).permute(2, 0, 1)
-        for index in range(len(mask)):
-            chosen = mask[index] != 0
-            token = chosen.any(1)
-            # Only those of the tokens which the router has sent to this expert, in whatever place it has among theirs.
-            current = self.experts[index](torch.where(token[:, None], x, 0).reshape(-1, 4))
-            out.add_(torch.where(token[:, None], current * torch.where(chosen, weights, 0).sum(1).unsqueeze(-1), 0))
-        return out
+
+def placed(x, w):
+    check(~((torch.min(x) < 0) | (torch.max(x) > 4)), ValueError, "outside")
+    return x * w.softmax(dim=-1)[..., 0]
+
+
+def fn(x, w):
+    inside = (x >= 0) & (x <= 4)
+    y = torch.zeros_like(x)
+    all_y = placed(x.masked_fill(~inside, 0), w.masked_fill(~inside[..., None], 0))
+    y.copy_(torch.where(inside, all_y, y))
+    return y
 """,
-        run=_MIXTURE,
+        run=_INSIDE.replace("    (torch.tensor([[9.0, 5.0], [-1.0, 7.0]]), torch.arange(12.0).view(2, 2, 3)),\n", ""),
         gb_id=_ID,
+        assumes=("cost", "layout", "dtype"),
     ),
     Example(
-        "experts chosen by a comparison",
+        "rows with a name that are put back later",
         before="""\
 import torch
 
 
-class Mixture(torch.nn.Module):
-    def forward(self, x, weights, selected):
-        x = x.view(-1, 4)
-        flat = selected[:, 0].reshape(-1)
-        out = torch.zeros_like(x)
-        for index, expert in enumerate(self.experts):
-            # One expert for each token, and so nothing has to be added up: what the expert gives for it is stored alone.
-            out[flat == index] = expert(⟦x[flat == index]⟧)
-        return out
+def scaled(x):
+    return x / (1 + x.abs().amax(dim=-1, keepdim=True))
+
+
+def fn(x, m):
+    y = x.clone()
+    h = scaled(⟦x[m, :]⟧)
+    y[m, :] = h
+    return y + 1
 """,
         after="""\
 import torch
 
 
-class Mixture(torch.nn.Module):
-    def forward(self, x, weights, selected):
-        x = x.view(-1, 4)
-        flat = selected[:, 0].reshape(-1)
-        out = torch.zeros_like(x)
-        for index, expert in enumerate(self.experts):
-            # One expert for each token, and so nothing has to be added up: what the expert gives for it is stored alone.
-            rows = flat == index
-            # The inner where makes the side that is not chosen harmless.
-            out.copy_(torch.where(rows[:, None], expert(torch.where(rows[:, None], x, 0)), out))
-        return out
+def scaled(x):
+    return x / (1 + x.abs().amax(dim=-1, keepdim=True))
+
+
+def fn(x, m):
+    y = x.clone()
+    h = scaled(x.masked_fill(~m.bool()[..., None], 0))
+    y.copy_(torch.where(m.bool()[..., None], h, y))
+    return y + 1
 """,
-        run=_MIXTURE,
+        run=_ROWS,
         gb_id=_ID,
+        assumes=("cost", "layout"),
     ),
     Example(
-        "padding that is taken out and put back",
+        "rows that are put back in another dtype",
         before="""\
 import torch
 
 
-class Encoder(torch.nn.Module):
-    def forward(self, x, mask):
-        batch, length, width = x.shape
-        indices = ⟦torch.nonzero(mask.flatten())⟧.flatten()
-        hidden = x.view(-1, width)[indices]
-        for layer in self.layers:
-            hidden = hidden + layer(hidden)
-        padded = torch.zeros(batch * length, hidden.shape[-1], dtype=hidden.dtype)
-        padded[indices] = hidden
-        return padded.view(batch, length, width)
+def share(x, eps):
+    return torch.softmax(x, dim=-1) + eps
+
+
+def fn(x, m, y, eps):
+    h = share(⟦x[m]⟧, eps)
+    if h.dtype == y.dtype:
+        y[m] = h
+    else:
+        y[m] = h.to(y.dtype)
+    return y + 1
 """,
         after="""\
 import torch
 
 
-class Encoder(torch.nn.Module):
-    def forward(self, x, mask):
-        batch, length, width = x.shape
-        indices = mask.flatten() != 0
-        hidden = torch.where(indices[:, None], x.view(-1, width), 0)
-        for layer in self.layers:
-            hidden = hidden + layer(hidden)
-        padded = torch.zeros(batch * length, hidden.shape[-1], dtype=hidden.dtype)
-        padded.copy_(torch.where(indices[:, None], hidden, padded))
-        return padded.view(batch, length, width)
+def share(x, eps):
+    return torch.softmax(x, dim=-1) + eps
+
+
+def fn(x, m, y, eps):
+    h = share(x.masked_fill(~m[..., None], 0), eps)
+    if h.dtype == y.dtype:
+        y.copy_(torch.where(m[..., None], h, y))
+    else:
+        y.copy_(torch.where(m[..., None], h.to(y.dtype), y))
+    return y + 1
 """,
-        run=_ENCODER,
+        run="""\
+import torch
+masks = [torch.tensor([True, False, True]), torch.tensor([False, False, False])]
+outs = [torch.ones(3, 4), torch.ones(3, 4, dtype=torch.float64)]
+calls = [(torch.arange(12.0).reshape(3, 4), m, y, 0.5) for m in masks for y in outs]
+""",
         gb_id=_ID,
-    ),
-    Example(
-        "padding that is taken out by a mask, by lengths and by a list, and put back by a function",
-        before="""\
-import torch
-
-
-def put_back(rows, indices, batch, length):
-    padded = torch.zeros(batch * length, rows.shape[-1])
-    padded[indices] = rows
-    return padded.view(batch, length, rows.shape[-1])
-
-
-class Encoder(torch.nn.Module):
-    def forward(self, x, mask):
-        batch, length, width = x.shape
-        kept = mask.bool()
-        lengths = ⟦mask.sum(-1).tolist()⟧
-        places = torch.cat([self.layers[0].weight[:n] for n in lengths])
-        hidden = x[kept] + places
-        # Only tokens from here on.
-        indices = torch.nonzero(mask.flatten(), as_tuple=False).flatten()
-        for layer in self.layers:
-            hidden = layer(hidden)
-        return put_back(hidden, indices, batch, length)
-""",
-        after="""\
-import torch
-
-
-def put_back(rows, indices, batch, length):
-    padded = torch.zeros(batch * length, rows.shape[-1])
-    padded[indices] = rows
-    return padded.view(batch, length, rows.shape[-1])
-
-
-class Encoder(torch.nn.Module):
-    def forward(self, x, mask):
-        batch, length, width = x.shape
-        kept = mask.bool()
-        chosen = mask.flatten() != 0
-        indices = torch.arange(len(chosen), device=chosen.device)
-        placed = self.layers[0].weight[
-            ((mask != 0).cumsum(-1) - 1).clamp(min=0).flatten()
-        ]
-        places = torch.where(chosen.reshape(-1, *(1,) * (placed.dim() - 1)), placed, 0)
-        whole = x.flatten(0, mask.dim() - 1)
-        hidden = (
-            torch.where(chosen.reshape(-1, *(1,) * (whole.dim() - 1)), whole, 0)
-            + places
-        )
-        # Only tokens from here on.
-        for layer in self.layers:
-            hidden = layer(hidden)
-        return put_back(
-            torch.where(chosen.reshape(-1, *(1,) * (hidden.dim() - 1)), hidden, 0),
-            indices,
-            batch,
-            length,
-        )
-""",
-        run=_ENCODER,
-        gb_id="GB0033",
-    ),
-    Example(
-        "a list of rows that layers get",
-        before="""\
-import torch
-
-
-def put_back(rows, indices, batch, length):
-    padded = torch.zeros(batch * length, rows.shape[-1])
-    padded[indices] = rows
-    return padded.view(batch, length, rows.shape[-1])
-
-
-class Mixed(torch.nn.Module):
-    def forward(self, rows, mask, padding):
-        return rows + (put_back(rows, *padding) * mask[..., None]).sum(1).repeat_interleave(3, 0)[padding[0]]
-
-
-class Encoder(torch.nn.Module):
-    mixed = Mixed()
-
-    def forward(self, x, mask):
-        batch, length, width = x.shape
-        indices = ⟦torch.nonzero(mask.flatten())⟧.flatten()
-        hidden = x.view(-1, width)[indices]
-        hidden = self.mixed(hidden, mask, (indices, batch, length))
-        return put_back(hidden, indices, batch, length)
-""",
-        after="""\
-import torch
-
-
-def put_back(rows, indices, batch, length):
-    padded = torch.zeros(batch * length, rows.shape[-1])
-    padded[indices] = rows
-    return padded.view(batch, length, rows.shape[-1])
-
-
-class Mixed(torch.nn.Module):
-    def forward(self, rows, mask, padding):
-        return rows + (put_back(rows, *padding) * mask[..., None]).sum(1).repeat_interleave(3, 0)[padding[0]]
-
-
-class Encoder(torch.nn.Module):
-    mixed = Mixed()
-
-    def forward(self, x, mask):
-        batch, length, width = x.shape
-        chosen = mask.flatten() != 0
-        indices = torch.arange(len(chosen), device=chosen.device)
-        hidden = torch.where(chosen[:, None], x.view(-1, width), 0)
-        hidden = self.mixed(hidden, mask, (indices, batch, length))
-        return put_back(
-            torch.where(chosen.reshape(-1, *(1,) * (hidden.dim() - 1)), hidden, 0), indices, batch, length
-        )
-""",
-        run=_ENCODER,
-        gb_id=_ID,
-    ),
-    Example(
-        "a mask with a name",
-        before="""\
-import torch
-
-
-class Model(torch.nn.Module):
-    def forward(self, x, keep):
-        x = x.view(-1, 4)
-        keep = keep.view(-1)
-        h = torch.relu(self.up(⟦x[keep]⟧)) * 2
-        out = x.clone()
-        out[keep] = h
-        return out
-""",
-        after="""\
-import torch
-
-
-class Model(torch.nn.Module):
-    def forward(self, x, keep):
-        x = x.view(-1, 4)
-        keep = keep.view(-1)
-        h = torch.relu(self.up(torch.where(keep[:, None], x, 0))) * 2
-        out = x.clone()
-        out.copy_(torch.where(keep[:, None], h, out))
-        return out
-""",
-        run=_UP,
-        gb_id=_ID,
-    ),
-    Example(
-        "rows that are added, where there are some",
-        before="""\
-import torch
-
-
-class Model(torch.nn.Module):
-    def forward(self, x, keep):
-        x = x.view(-1, 4)
-        i = ⟦keep.nonzero()⟧.squeeze(1)
-        out = x * 3
-        if len(i) > 0:
-            out[i] += self.up(x[i])
-        return out
-""",
-        after="""\
-import torch
-
-
-class Model(torch.nn.Module):
-    def forward(self, x, keep):
-        x = x.view(-1, 4)
-        i = keep != 0
-        i = i.reshape(len(i))
-        out = x * 3
-        # The inner where makes the side that is not chosen harmless.
-        out.add_(torch.where(i[:, None], self.up(torch.where(i[:, None], x, 0)), 0))
-        return out
-""",
-        run=_UP,
-        gb_id=_ID,
+        assumes=("cost", "layout"),
+        seen=(("x", "float32 3 4"), ("m", "bool 3"), ("y", "float32 3 4"), ("eps", "float")),
     ),
 )
 
 
-def _refused(title: str, body: str, reason: str) -> Refusal:
-    """A refusal in the forward of a module, of tensors ``x``, ``m`` and ``y``."""
-    lines = "".join(f"        {line}\n" for line in body.splitlines())
-    head = "import torch\n\n\nclass Model(torch.nn.Module):\n    def forward(self, x, m, y):\n"
-    return Refusal(title, head + lines, reason, gb_id=_ID)
+def _through(
+    title: str, function: str, reason: str, body: str = "y[m, :] = f(⟦x[m, :]⟧)", seen: tuple[tuple[str, str], ...] = ()
+) -> Refusal:
+    lines = "".join(f"    {line}\n" for line in function.split("\n"))
+    inner = "".join(f"    {line}\n" for line in body.split("\n"))
+    source = f"import torch\n\n\ndef f(x, w=None):\n{lines}\n\ndef fn(x, m, y, w):\n{inner}    return y\n"
+    return Refusal(title, source, reason, gb_id=_ID, seen=seen)
 
 
 REFUSALS: tuple[Refusal, ...] = (
-    _refused("rows that are returned", "i = ⟦torch.where(m)⟧[0]\nreturn self.up(x[i])", "are returned"),
-    _refused(
-        "a function that may mix rows",
-        "i = ⟦torch.where(m)⟧[0]\ny[i] = self.up(x[i]).softmax(0)\nreturn y",
-        "`.softmax()` may mix the rows",
+    _through("a function that takes a mean over rows", "return x - x.mean(dim=0)", "may mix or count the rows"),
+    _through("a function that sums rows", "total = x.sum()\nreturn x / total", "`x.sum()` may mix or count the rows"),
+    _through("a function that counts rows", "return x / x.shape[0]", "`x.shape[0]` may mix or count the rows"),
+    _through("a function that sorts", "return x.sort(0)[0]", "may mix or count the rows"),
+    _through("a function that draws for rows", "return x + torch.rand_like(x)", "draws random numbers for rows"),
+    _through("a function that says something", "print(1)\nreturn x", "calls a function whose effects are not known"),
+    _through(
+        "a function that branches on rows",
+        "if x.min() < 0:\n    x = x + 1\nreturn x",
+        "which way is taken depends on all rows at once",
     ),
-    _refused(
-        "a function of the file",
-        "i = ⟦torch.where(m)⟧[0]\ny[i] = mixed(x[i])\nreturn y",
-        "`mixed` may mix the rows",
+    _through("a function that writes elsewhere", "w[..., 0] = 1\nreturn x", "is written to, which others may see"),
+    _through("a function that gives no rows", "return x.max()", "does not give rows for each of `y`"),
+    _through(
+        "rows beside elements of them",
+        "return x * w",
+        "puts rows with 1 and 2 dimensions beside each other",
+        body="y[m, :] = f(⟦x[m, :]⟧, w[m])",
     ),
-    _refused(
-        "a matrix of rows by rows",
-        "i = ⟦torch.where(m)⟧[0]\nh = self.up(x[i])\ny[i] = x @ h\nreturn y",
-        "Line 8: `x @ h` depends on how many rows are chosen",
+    _through(
+        "rows in one branch only",
+        "if w is None:\n    y = x\nelse:\n    y = w\nreturn y * 2",
+        "`y` is not known to have rows",
     ),
-    _refused(
-        "their number",
-        "i = ⟦torch.where(m)⟧[0]\nh = self.up(x[i])\ny[i] = h / h.shape[0]\nreturn y",
-        "`h.shape[0]` depends on how many rows are chosen",
+    _through(
+        "a function that gets the mask too",
+        "return x * 2",
+        "gets `m` itself beside the rows that it chooses",
+        body="y[m, :] = f(⟦x[m, :]⟧, m)",
     ),
-    _refused(
-        "rows in a list",
-        "i = ⟦torch.where(m)⟧[0]\nh = self.up(x[i])\ny[i] = torch.cat([h, h])[:3]\nreturn y",
-        "`[h, h]` depends on how many rows are chosen",
+    _through(
+        "rows that are used otherwise",
+        "return x * 2",
+        "`h` holds chosen rows and is not used only to put them back",
+        body="h = f(⟦x[m, :]⟧)\ny[m, :] = h\ny = y + h.sum()",
     ),
-    _refused(
-        "rows of a comprehension",
-        "i = ⟦torch.where(m)⟧[0]\nh = self.up(x[i])\ny[i] = sum([one for one in h])\nreturn y",
-        "depends on how many rows are chosen",
+    _through(
+        "rows put back by another mask",
+        "return x * 2",
+        "`y[w, :]` is not where the rows were chosen",
+        body="y[w, :] = f(⟦x[m, :]⟧)",
     ),
-    _refused(
-        "no dimension for one row",
-        "i = ⟦m.nonzero()⟧.squeeze()\ny[i] = self.up(x[i])\nreturn y",
-        "has no dimension when one row is chosen; write `.squeeze(1)`",
+    _through(
+        "rows beside a sum of all",
+        "return x / x.max()",
+        "puts each row beside a value of all rows",
     ),
-    _refused(
-        "rows that are not put back",
-        "i = ⟦torch.where(m)⟧[0]\nh = self.up(x[i])\nreturn x",
-        "are not put back",
+    _through(
+        "rows of two kinds of sizes put into one",
+        "return x.sum(-1)",
+        "`y` has rows of other dimensions",
+        seen=(("x", "float32 3 4"), ("m", "bool 3"), ("y", "float32 3 4")),
     ),
-    _refused(
-        "other rows",
-        "i = ⟦torch.where(m)⟧[0]\nj = torch.where(~m)[0]\ny[j] = self.up(x[i])\nreturn y",
-        "is not the rows that were chosen",
+    _through(
+        "a function that counts dimensions from the front",
+        "return x / x.sum(1, keepdim=True)",
+        "counts dimensions from the front, and the mask may have several",
     ),
-    _refused(
-        "a pair that is stored",
-        "i, j = ⟦torch.where(m)⟧\ny[i] = self.up(x[i])\nreturn y",
-        "may be stored more than once for a row",
-    ),
-    _refused(
-        "a list that is bound again",
-        "i = ⟦torch.where(m)⟧[0]\ni = i + 1\ny[i] = self.up(x[i])\nreturn y",
-        "bound in more than one place",
-    ),
-    _refused(
-        "a mask of unknown dimensions",
-        "y[m] = self.up(⟦x[m]⟧)\nreturn y",
-        "cannot tell whether `m` has one dimension",
-    ),
-    _refused(
-        "a mask that is changed",
-        "m = m.view(-1)\nh = self.up(⟦x[m]⟧)\nm[0] = False\ny[m] = h\nreturn y",
-        "`m` is changed in place",
-    ),
-    _refused(
-        "a count of experts with rows",
-        "i = ⟦torch.where(m)⟧[0]\nn = 0\nif len(i) > 0:\n    y[i] = self.up(x[i])\n    n += 1\nreturn y * n",
-        "Line 10 would also run where no row is chosen",
-    ),
-    _refused(
-        "a name that is set where there are rows",
-        "i = ⟦torch.where(m)⟧[0]\nh = x\nif len(i) > 0:\n    h = self.up(x[i])\n    y[i] = h\nreturn y * h.sum()",
-        "`h` would also be set where no row is chosen",
-    ),
-    _refused(
-        "a loop that does more than its rows",
-        "for i in ⟦(m.sum(dim=(-1, -2)) > 0).nonzero(as_tuple=True)⟧[0].tolist():\n    k, t = torch.where(m[i])\n"
-        "    y.index_add_(0, t, self.up(x[t]))\n    print(i)\nreturn y",
-        "Line 9 would also run where no row is chosen",
-    ),
-    _refused(
-        "a list that is used otherwise",
-        "hit = ⟦(m.sum(dim=(-1, -2)) > 0).nonzero(as_tuple=True)⟧[0].tolist()\nfor i in hit:\n    k, t = torch.where(m[i])\n"
-        "    y.index_add_(0, t, self.up(x[t]))\nreturn y, len(hit)",
-        "`hit` is not used only by a loop over it",
-    ),
-    _refused(
-        "rows of some iterations only",
-        "i = ⟦torch.where(m)⟧[0]\nh = y\nfor layer in self.layers:\n    y = layer(h)\n    h = x[i]\nreturn y",
-        "holds chosen rows in some iterations and not in others",
-    ),
-    _refused(
-        "lengths that are used for more",
-        "i = ⟦torch.nonzero(m.flatten())⟧.flatten()\nn = m.sum(-1).tolist()\np = torch.cat([x[:k] for k in n])\n"
-        "y[i] = self.up(p) * max(n)\nreturn y",
-        "Line 9: `n` is used for more than the first elements of each row",
-    ),
-    _refused(
-        "rows put back by the mask itself",
-        "k = m.bool()\ni = ⟦torch.nonzero(m.flatten())⟧.flatten()\nh = self.up(x[i])\ny[k] = h\nreturn y",
-        "puts rows back by the mask, others by their list",
-    ),
-    _refused(
-        "a list that a function of another file gets",
-        "i = ⟦torch.nonzero(m.flatten())⟧.flatten()\nh = self.up(x[i])\nreturn packed(h, i)",
-        "what `packed` does with the list of rows is not known",
-    ),
-    _refused(
-        "padding that is put back by two rules",
-        "k = m.bool()\ni = ⟦torch.nonzero(m.flatten())⟧.flatten()\nm += 1\ny[i] = self.up(x[k])\nreturn y",
-        "`m` is bound in more than one place",
-    ),
-    Refusal(
-        "a function that puts rows among others",
-        """\
-import torch
-
-
-def put_back(rows, indices, old):
-    old[indices] = rows
-    return old
-
-
-class Model(torch.nn.Module):
-    def forward(self, x, m, y):
-        i = ⟦torch.nonzero(m.flatten())⟧.flatten()
-        return put_back(self.up(x[i]), i, y)
-""",
-        "what `put_back` does with the list of rows is not known",
-        gb_id=_ID,
+    _through(
+        "a mask that changes before rows are put back",
+        "return x * 2",
+        "`m` is changed before the rows are put back",
+        body="h = f(⟦x[m, :]⟧)\nm = ~m\ny[m, :] = h",
     ),
 )

@@ -79,8 +79,6 @@ def found_call(source: Source, node: ast.AST) -> Through | None:
     mask = rows[0].mask
     assert isinstance(mask, ast.Name)
     by_mask = [one for one in rows if isinstance(one.mask, ast.Name) and one.mask.id == mask.id]
-    if is_module(source, call.func) and not any(one.rest for one in by_mask):
-        return None  # followed as rows that go through modules
     own = {id(part) for one in by_mask for part in walk(one.node)}
     for part in walk(call):
         if isinstance(part, ast.Name) and part.id == mask.id and id(part) not in own:
@@ -116,8 +114,10 @@ def _statement(source: Source, node: ast.AST) -> ast.stmt | None:
 
 
 def _is_followed(source: Source, callee: ast.expr) -> bool:
-    if own_function(source, callee) is not None or is_module(source, callee):
+    if own_function(source, callee) is not None:
         return True
+    if is_module(source, callee):
+        return False
     name = dotted(source, callee)
     return name is not None and name.partition(".")[0] not in ("torch", "numpy", "math", "operator", "functools")
 
