@@ -270,7 +270,8 @@ def test_a_probe_finds_what_deceives_the_entry(
     words: str, floats: str, original: Program, mended: Program, call: tuple[Any, ...], kind: AssumptionKind
 ) -> None:
     found = shown(original, mended, call, words, floats)
-    assert found and set(found) == {kind}
+    beside = {"zero-gradients"} if original is routed else set()  # any call with gradients shows that
+    assert kind in found and set(found) <= {kind, *beside}
     assert shown(original, original, call, words, floats) == []
     assert shown(mended, mended, call, words, floats) == []
 

@@ -299,6 +299,14 @@ async def _search(
             unnoted = _less_noted(shown, ran[-1])
             ran.append(shown or await prover.run(after, on_progress))
             reports.append(await prover.report(after, ran[-1]))
+            if any(run.noted for run in shown.values()):
+                unnoted |= _met(reports[-1]) - _met(reports[-2])
+        elif unnoted & _met(reports[-1]):
+            unnoted = frozenset()  # what rules could not ask for may be all that is in their way
+            fresh = await limit.within(prover.run(now, on_progress))
+            if fresh is None:
+                break
+            ran[-1], reports[-1], again = fresh, await prover.report(now, fresh), False
         elif len(rounds) > _gained(request, reports, rounds):
             # Made in hope, and nothing came of it: back to what else there was.
             hoped = rounds.pop()
@@ -306,12 +314,6 @@ async def _search(
             hopeless |= _mended(reports[-1], hoped.accepted)
             texts = {**request.texts, **{path: text for one in rounds for path, text in one.texts.items()}}
             unnoted = frozenset()
-        elif unnoted & {place_of_function(one.site) for one in reports[-1].findings if one.site.is_met}:
-            unnoted = frozenset()  # what rules could not ask for may be all that is in their way
-            fresh = await limit.within(prover.run(now, on_progress))
-            if fresh is None:
-                break
-            ran[-1], reports[-1], again = fresh, await prover.report(now, fresh), False
         else:
             break
 
@@ -363,6 +365,11 @@ def _less_noted(runs: Mapping[Key, Run], last: Mapping[Key, Run]) -> frozenset[P
         less = [one for one in before if known.get((one["file"], one["function"]), 0) < len(one["values"])]
         found |= {(one["file"], one["function"].rpartition(".")[2]) for one in less}
     return frozenset(found)
+
+
+def _met(report: Report) -> frozenset[Place]:
+    """The functions in which a run met a break."""
+    return frozenset(place_of_function(one.site) for one in report.findings if one.site.is_met)
 
 
 def _in_original(candidate: Candidate, old: Mapping[str, str], now: Mapping[str, str]) -> Candidate:

@@ -479,6 +479,9 @@ class Session:
             params["broken"] = broken(before)
         if accepted is not None:
             params["accepted"] = sorted(accepted)
+        by_inductor = any(one.get("inductor") for one in candidates)
+        if by_inductor and "zero-gradients" in await _accepted(request, key):
+            params["zeros"] = True
         if reached:
             params["reached"] = True
         elif len(keys_of(request)) == 1:

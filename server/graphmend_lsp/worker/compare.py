@@ -253,7 +253,7 @@ def _compare_part(part: str, label: str, original: Side, mended: Side) -> list[D
                 if not path.startswith(
                     "input"
                 ):  # an optimizer skips a parameter without a gradient, not one with zeros
-                    found.append(_difference(part, path, label, ZEROS, "close"))
+                    found.append({**_difference(part, path, label, ZEROS, "close"), "assumes": "zero-gradients"})
                 continue
             if part == "gradient" and not path.startswith("input") and _is_lost(leaf, original, mended):
                 found.append(_difference(part, path, label, LOST, "exception"))

@@ -36,10 +36,8 @@ def is_wrong(original: Sequence[Trial], mended: Sequence[Trial], state: bool = T
 
 
 def is_unsafe(original: Sequence[Trial], mended: Sequence[Trial], accepted: Collection[str]) -> bool:
-    """Whether it is unsafe whatever else is seen: a use that the entry does not show differs, but for `accepted` kinds of
-    assumptions, or a gradient became zeros where there was none."""
-    found = _differences(original, mended)
-    return any(one.get("assumes", "") not in ("", *accepted) or is_zeros(one) for one in found)
+    """Whether it is unsafe whatever else is seen: what differs breaks an assumption of a kind that is not `accepted`."""
+    return any(one.get("assumes", "") not in ("", *accepted) for one in _differences(original, mended))
 
 
 def gives_zeros(original: Sequence[Trial], mended: Sequence[Trial]) -> bool:

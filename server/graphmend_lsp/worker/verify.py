@@ -107,7 +107,7 @@ def verify(params: VerifyParams, progress: Callable[[str], None], watch: Watch |
             mended = without_constants_of_its_own(params["texts"], candidates, original, mended, params["broken"])
         # what shows a candidate to be unsafe comes before what takes longest
         if "accepted" in params or any(
-            one.get("inductor") and gives_zeros(original.trials, each.trials)
+            one.get("inductor") and _is_unsafe_for_zeros(request, original, each)
             for one, each in zip(candidates, mended, strict=True)
         ):
             original = _with_compiled(request, candidates, original, mended, fused, progress)
@@ -509,8 +509,12 @@ def _is_decided(request: Request, original: Ran, mended: Ran) -> bool:
         return True
     accepted = request.params.get("accepted")
     if accepted is None:
-        return gives_zeros(original.trials, mended.trials)
+        return _is_unsafe_for_zeros(request, original, mended)
     return is_unsafe(original.trials, mended.trials, accepted)
+
+
+def _is_unsafe_for_zeros(request: Request, original: Ran, mended: Ran) -> bool:
+    return not request.params.get("zeros") and gives_zeros(original.trials, mended.trials)
 
 
 def _is_settled(request: Request, ran: Ran) -> bool:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
 from graphmend_lsp.mending.facts.bindings import is_kept, last_value, makes_tensor
 from graphmend_lsp.mending.syntax.source import Source, parameters
 from graphmend_lsp.mending.syntax.walk import walk
 
 
-def is_own(source: Source, name: str, at: ast.stmt) -> bool:
-    """Whether a name surely holds such a tensor in front of a statement, by whichever of its assignments."""
+def is_own(source: Source, name: str, at: ast.stmt, is_new: Callable[[Source, ast.expr], bool] = makes_tensor) -> bool:
+    """Whether a name surely holds such a tensor in front of a statement, by whichever of its assignments.
+
+    `is_new` says whether an expression gives a new tensor.
+    """
     function = source.function(at)
     if function is None or any(isinstance(one, (ast.For, ast.AsyncFor, ast.While)) for one in source.ancestors(at)):
         return False
@@ -21,7 +25,7 @@ def is_own(source: Source, name: str, at: ast.stmt) -> bool:
         return False
     end = source.range(at)[0]
     last = last_value(source, name, at)
-    if last is not None and makes_tensor(source, last):
+    if last is not None and is_new(source, last):
         begin = source.range(last)[1]
     else:
         values = [
@@ -30,7 +34,7 @@ def is_own(source: Source, name: str, at: ast.stmt) -> bool:
         ]  # fmt: skip
         if name in parameters(function) or not values:
             return False
-        if not all(value is not None and makes_tensor(source, value) for value in values):
+        if not all(value is not None and is_new(source, value) for value in values):
             return False
         begin = 0
     return not any(

@@ -14,6 +14,7 @@ from graphmend_lsp.mending.facts.effects import changed_by
 from graphmend_lsp.mending.facts.liveness import read_after_block
 from graphmend_lsp.mending.facts.own import is_own
 from graphmend_lsp.mending.facts.seen import Seen
+from graphmend_lsp.mending.rules.opaque.modules import gives_new
 from graphmend_lsp.mending.rules.opaque.sizes import follows_data
 from graphmend_lsp.mending.rules.opaque.taken import NUMBERS, Handed
 from graphmend_lsp.mending.syntax.refused import Refused
@@ -67,6 +68,8 @@ def overlapping(source: Source, filled: Sequence[Handed], taken: Sequence[Handed
         Refused: where it surely is one.
     """
     for one in filled:
+        if is_own(source, one.name, at, _is_new):
+            continue
         for other in taken:
             if other is one or other.annotation in NUMBERS:
                 continue
@@ -84,6 +87,11 @@ def overlapping(source: Source, filled: Sequence[Handed], taken: Sequence[Handed
                 raise Refused(f"`{other.text}` may be a part of `{one.name}`, which the statements change.")
             return f"`{other.text}` may share memory with `{one.name}`, which changes; compiled, `{other.text}` stays as it was."
     return ""
+
+
+def _is_new(source: Source, value: ast.expr) -> bool:
+    """Whether a value is a new tensor, also one that a module gives: a hook of it may hold that, but no local name does."""
+    return makes_tensor(source, value) or (isinstance(value, ast.Call) and gives_new(source, value.func))
 
 
 def unsized(source: Source, statements: Sequence[ast.stmt]) -> frozenset[str]:

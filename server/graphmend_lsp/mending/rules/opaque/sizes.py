@@ -43,7 +43,7 @@ def follows_data(source: Source, statements: Sequence[ast.stmt], depth: int = 0)
             name = one.func.attr if isinstance(one.func, ast.Attribute) else getattr(one.func, "id", "")
             given = [*one.args, *(each.value for each in one.keywords)]
             tensors = name not in _MADE
-            if name in _OF_DATA or (
+            if _lists_by_data(one) or (
                 name in _SIZED and not all(is_fixed(source, each, tensors=tensors) for each in given)
             ):
                 return one
@@ -86,8 +86,13 @@ def _is_counted(source: Source, iterated: ast.expr) -> bool:
 
 def is_sized_by_data(statement: ast.stmt) -> bool:
     """Whether a statement calls what gives a tensor whose size values decide."""
-    calls = [one for one in walk(statement) if isinstance(one, ast.Call)]
-    return any(isinstance(one.func, ast.Attribute) and one.func.attr in _OF_DATA for one in calls)
+    return any(isinstance(one, ast.Call) and _lists_by_data(one) for one in walk(statement))
+
+
+def _lists_by_data(call: ast.Call) -> bool:
+    """Whether a call gives as many elements as values decide: ``nonzero``, ``unique``, ``where`` with a condition alone."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    return name in _OF_DATA or (name == "where" and len(call.args) + len(call.keywords) == 1)
 
 
 def feeding(statements: Sequence[ast.stmt], text: str) -> list[ast.stmt]:
