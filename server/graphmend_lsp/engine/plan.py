@@ -299,8 +299,7 @@ async def _search(
             unnoted = _less_noted(shown, ran[-1])
             ran.append(shown or await prover.run(after, on_progress))
             reports.append(await prover.report(after, ran[-1]))
-            if any(run.noted for run in shown.values()):
-                unnoted |= _met(reports[-1]) - _met(reports[-2])
+            unnoted |= _not_noted(shown, reports[-1])
         elif unnoted & _met(reports[-1]):
             unnoted = frozenset()  # what rules could not ask for may be all that is in their way
             fresh = await limit.within(prover.run(now, on_progress))
@@ -365,6 +364,19 @@ def _less_noted(runs: Mapping[Key, Run], last: Mapping[Key, Run]) -> frozenset[P
         less = [one for one in before if known.get((one["file"], one["function"]), 0) < len(one["values"])]
         found |= {(one["file"], one["function"].rpartition(".")[2]) for one in less}
     return frozenset(found)
+
+
+def _not_noted(runs: Mapping[Key, Run], report: Report) -> frozenset[Place]:
+    """The functions with a break of whose values these runs, which noted some, noted none: they broke at none before."""
+    lines: dict[str, set[int]] = {}
+    for run in runs.values():
+        for one in run.noted:
+            lines.setdefault(one["file"], set()).update(at for value in one["values"] for at in value["at"][::2])
+    met = [one.site for one in report.findings if one.site.is_met] if lines else []
+    known = [
+        one for one in met if any(one.span.start.line <= at <= one.span.end.line for at in lines.get(one.path, ()))
+    ]
+    return frozenset(place_of_function(one) for one in met if one not in known)
 
 
 def _met(report: Report) -> frozenset[Place]:
