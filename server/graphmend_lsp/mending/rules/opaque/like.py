@@ -10,9 +10,9 @@ from collections.abc import Collection, Mapping, Sequence
 
 from graphmend_lsp.mending.facts.seen import Seen
 from graphmend_lsp.mending.rules.opaque.layouts import is_laid_out_anew
-from graphmend_lsp.mending.syntax.imports import is_builtin
+from graphmend_lsp.mending.syntax.imports import dotted, is_builtin
 from graphmend_lsp.mending.syntax.refused import Refused
-from graphmend_lsp.mending.syntax.source import Source
+from graphmend_lsp.mending.syntax.source import Source, assigned
 from graphmend_lsp.mending.syntax.walk import walk
 from graphmend_lsp.values import TensorFact, ValueFact
 
@@ -54,6 +54,24 @@ def like(
     if found in here and tensor.ranks[0] > 1 and is_laid_out_anew(source, statements, text):
         return f"{found}.new_empty({found}.shape)"
     return found
+
+
+def rows_as(source: Source, statements: Sequence[ast.stmt], name: str, tensors: Collection[str]) -> str | None:
+    """The text of a tensor like the numbers of chosen elements, ``name = torch.where(c)[0]``; None for anything else.
+
+    They have one dimension and are int64 whatever the condition is. `tensors` are the names that the statements take: the
+    condition reads one of them, whose device is theirs.
+    """
+    made = [one for one in statements if isinstance(one, ast.Assign) and name in assigned(one)]
+    others = {each for one in statements if one not in made for each in assigned(one)}
+    if len(made) != 1 or name in others or not isinstance(made[0].targets[0], ast.Name) or len(made[0].targets) != 1:
+        return None
+    match made[0].value:
+        case ast.Subscript(value=ast.Call(func=called, args=[condition], keywords=[]), slice=ast.Constant()):
+            read = {one.id for one in walk(condition) if isinstance(one, ast.Name)} & {*tensors}
+            if dotted(source, called) == "torch.where" and len(read) == 1 and not read & others:
+                return f"{read.pop()}.new_empty(({ANY_SIZE},), dtype=torch.int64)"
+    return None
 
 
 def _is_said(statements: Sequence[ast.stmt], dtype: str) -> bool:

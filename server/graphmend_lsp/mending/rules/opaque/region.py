@@ -24,7 +24,7 @@ from graphmend_lsp.mending.rules.opaque.filled import made_as
 from graphmend_lsp.mending.rules.opaque.grown import fact_behind, grown, statements_of
 from graphmend_lsp.mending.rules.opaque.held import known_elsewhere, returned, returns_of
 from graphmend_lsp.mending.rules.opaque.light import computes_little
-from graphmend_lsp.mending.rules.opaque.like import ANY_SIZE, like
+from graphmend_lsp.mending.rules.opaque.like import ANY_SIZE, like, rows_as
 from graphmend_lsp.mending.rules.opaque.methods import own_method
 from graphmend_lsp.mending.rules.opaque.modules import MODULE
 from graphmend_lsp.mending.rules.opaque.sizes import feeding, follows_data
@@ -226,7 +226,12 @@ def _region_of(source: Source, place: Site, judged: _Judged) -> Region:
     tensors = {one.name for one in takes if one.annotation == "Tensor"}
     numbers = {one.name for one in takes if one.annotation in NUMBERS}
     once = len(returns_of(source, function, inside)) < 2
-    exact = {text: made_as(source, inside, text, tensors, numbers) if once else None for text, _ in results}
+    exact = {
+        text: (made_as(source, inside, text, tensors, numbers) or rows_as(source, inside, text, tensors))
+        if once
+        else None
+        for text, _ in results
+    }
     exact |= {one: one for one in filled}
     alike = all(exact.values())
     sized = "" if alike else _sized(source, results, facts, inside)
