@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from graphmend_lsp.worker.compare_trials import changes_state
+from graphmend_lsp.worker.compare_trials import change_state, changes_state
 from graphmend_lsp.worker.float64 import widen_graph, widening
 from graphmend_lsp.worker.recipes import Recipe
 from tests.worker.conftest import Workers
@@ -176,3 +176,16 @@ def test_a_call_behind_which_the_state_is_put_back_changes_none(other: str, chan
     first = trial(state={"model.training": False}, recipes=CALLS[:1])
     second = trial(state={"model.training": True}, recipes=(recipe,))
     assert changes_state(first.followed_by(second)) is changes
+
+
+@pytest.mark.parametrize(
+    ("path", "changes"),
+    [("program.sub_module_1", False), ("model.count", True)],
+    ids=["Dynamo's global", "the program's"],
+)
+def test_what_only_compiling_leaves_is_no_state_that_a_call_depends_on(path: str, changes: bool) -> None:
+    plain = trial(state={"model.count": 1}, recipes=CALLS[:1])
+    first = trial(way="eager", state={"model.count": 1}, recipes=CALLS[:1])
+    second = trial(way="eager", state={"model.count": 1, path: 2}, recipes=CALLS[:1])
+    assert changes_state(first.followed_by(second))
+    assert change_state([plain, first.followed_by(second)]) is changes

@@ -143,9 +143,31 @@ def paired(programs: Programs, new: Trial) -> Pairs:
 def changes_state(trial: Trial) -> bool:
     """Whether the state is not the same after every call, but for those behind which it is put back: probes, and calls with
     other weights or in the other mode. What these leave behind is seen in the calls after them."""
+    states = _states(trial)
+    return any(one != states[0] for one in states[1:])
+
+
+def change_state(program: Sequence[Trial]) -> bool:
+    """The same of any trial of a program; what is there only because the program was compiled, as Dynamo's globals, is no state
+    that a call depends on."""
+    plain = [one for one in program if one.way == "uncompiled"]
+    if any(map(changes_state, plain)):
+        return True
+    known = {path for one in plain for seen in (one.start, *_states(one)) for path in seen}
+    compiled = [_states(one) for one in program if one.way != "uncompiled"]
+    return any(
+        one.get(path) != states[0].get(path)
+        for states in compiled
+        for one in states[1:]
+        if one != states[0]
+        for path in known
+    )
+
+
+def _states(trial: Trial) -> list[Snapshot]:
+    """The state after every call of a trial behind which it is not put back."""
     seen = zip(trial.recipes, trial.observations, strict=False)
-    kept = [one for recipe, one in seen if not (recipe.probe or recipe.weights or recipe.mode)]
-    return any(one.parts.get("state", {}) != kept[0].parts.get("state", {}) for one in kept[1:])
+    return [one.parts.get("state", {}) for recipe, one in seen if not (recipe.probe or recipe.weights or recipe.mode)]
 
 
 def unsteady(one: Trial, other: Trial) -> frozenset[str]:

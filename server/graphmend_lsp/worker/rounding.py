@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from .compare import Comparison, Shown, Side, compare_leaves, is_zero
-from .compare_trials import Pair, Programs, changes_state, paired
+from .compare_trials import Pair, Programs, change_state, paired
 from .float64 import WIDER
 from .recipes import Recipe
 from .snapshot import Leaf, read_back
@@ -93,7 +93,7 @@ def needed(
 
     `lists` are the calls of each way, by default those that the mended program's trials made.
     """
-    behind = any(changes_state(trial) for trial in (*programs.original, *programs.mended))
+    behind = change_state(programs.original) or change_state(programs.mended)
     lists = lists or {trial.way: trial.recipes for trial in _whole(programs.mended)}
     lists = {way: tuple(recipes) for way, recipes in lists.items()} | {"uncompiled": tuple(everything)}
     wanted = {**doubts, "uncompiled": tuple({one for recipes in doubts.values() for one in recipes})}

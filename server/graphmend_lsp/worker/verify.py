@@ -28,7 +28,7 @@ from .children import (
     ways_of,
 )
 from .compare import NO_TIME, Shown
-from .compare_trials import Programs, changes_state, unsteady
+from .compare_trials import Programs, change_state, changes_state, unsteady
 from .enough import FLAG, Enough
 from .failures import FailedError, failure
 from .float64 import Double
@@ -447,7 +447,7 @@ def _by_inductor(
     assert planned is not None
     chosen, new_texts = planned.plan, {**texts, **candidate["texts"]}
     every = chosen.of_every_size()
-    behind = any(changes_state(trial) for trial in (*original.trials, *mended.trials))
+    behind = change_state(original.trials) or change_state(mended.trials)
     sized = () if behind else tuple(one for one in every if one.resize is not None)
     alike = tuple(one for one in every if one not in sized)
     first_form = alike if behind else tuple(one for one in alike if one.own or not one.gradients)
