@@ -7,7 +7,7 @@ is judged in `effects`.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -225,13 +225,7 @@ def _region_of(source: Source, place: Site, judged: _Judged) -> Region:
     facts = {one.name: one.fact for one in takes if one.fact is not None}
     tensors = {one.name for one in takes if one.annotation == "Tensor"}
     numbers = {one.name for one in takes if one.annotation in NUMBERS}
-    once = len(returns_of(source, function, inside)) < 2
-    exact = {
-        text: (made_as(source, inside, text, tensors, numbers) or rows_as(source, inside, text, tensors))
-        if once
-        else None
-        for text, _ in results
-    }
+    exact = _exact(source, function, inside, results, tensors, numbers)
     exact |= {one: one for one in filled}
     alike = all(exact.values())
     sized = "" if alike else _sized(source, results, facts, inside)
@@ -270,6 +264,23 @@ def _region_of(source: Source, place: Site, judged: _Judged) -> Region:
         tuple(dict.fromkeys(judged.judge.modules)),
         tuple(dict.fromkeys(judged.judge.called)),
     )
+
+
+def _exact(
+    source: Source,
+    function: Function,
+    inside: Sequence[ast.stmt],
+    results: Sequence[tuple[str, ValueFact | None]],
+    tensors: Collection[str],
+    numbers: Collection[str],
+) -> dict[str, str | None]:
+    """The text of a tensor that surely is like each result; None where only a run shows what it is like."""
+    if len(returns_of(source, function, inside)) > 1:
+        return {text: None for text, _ in results}
+    return {
+        text: made_as(source, inside, text, tensors, numbers) or rows_as(source, inside, text, tensors)
+        for text, _ in results
+    }
 
 
 def _is_method(source: Source, node: ast.AST) -> bool:
