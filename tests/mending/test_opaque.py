@@ -708,3 +708,40 @@ def test_what_is_returned_before_it_is_made_anew_may_be_what_others_hold(early: 
     facts = seen_in(value, (("y", "float32 3"), ("k", "int64 2"), ("y * 2", "float32 3")))
     (mend,) = propose(site, {PATH: value}, ["opaque"], facts).mends
     assert any("may be a tensor that other code holds" in one for one in mend.cautions) is is_told
+
+
+@pytest.mark.parametrize(
+    ("line", "like", "surely"),
+    [
+        ("rows = torch.where(m > 1)[0]", "m.new_empty((any_size(),), dtype=torch.int64)", True),
+        ("rows = torch.where(m > x)[0]", "m.new_empty((any_size(),))", False),  # whose device?
+        ("rows = torch.where(m > 1, m, 0)", "m", False),
+    ],
+)
+def test_a_list_of_chosen_elements_has_one_dimension_of_any_size(line: str, like: str, surely: bool) -> None:
+    text = f"import torch\n\n\ndef fn(x, m):\n    {line}\n    return x.index_fill(0, rows, 0.0)\n"
+    marked = text.replace("torch.where", "⟦torch.where").replace(")", ")⟧", 1)
+    value, site = unmark(marked, gb_id="GB0036")
+    size = "2" if "m, 0" in line else "?"
+    facts = seen_in(value, (("x", "int64 2"), ("m", "int64 2"), ("rows", f"int64 {size}")))
+    (mend,) = propose(site, {PATH: value}, ["opaque"], facts).mends
+    assert f"@operator(like=lambda m: {like}" in " ".join(apply_edits(value, mend.edits).split()).replace("x, m", "m")
+    assert (not mend.assumes) is surely
+
+
+@pytest.mark.parametrize(("made", "told"), [("self.part(x)", False), ("x.view(-1)", True), ("self.part(x)[0]", True)])
+def test_what_a_layer_gives_is_no_part_of_what_it_got(made: str, told: bool) -> None:
+    value, site = unmark(
+        "import torch\n\n\nclass Model(torch.nn.Module):\n    def forward(self, x, rows):\n"
+        f"        y = {made}\n        if ⟦len(rows) > 0⟧:\n            y[rows] = x[rows] * 2\n        return y.relu()\n",
+        gb_id="GB0170",
+    )
+    facts = seen_in(
+        value,
+        (
+            ("x", "float32 3"), ("y", "float32 3"), ("rows", "int64 2"), ("self.part", "module torch.nn.modules.linear.Linear"),
+        ),
+    )  # fmt: skip
+    found = propose(site, {PATH: value}, ["opaque"], facts)
+    said = [*(one for mend in found.mends for one in mend.cautions), *(one.reason for one in found.declined)]
+    assert any("`x` may" in one for one in said) is told, said
