@@ -715,12 +715,13 @@ def test_what_is_returned_before_it_is_made_anew_may_be_what_others_hold(early: 
     [
         ("rows = torch.where(m > 1)[0]", "m.new_empty((any_size(),), dtype=torch.int64)", True),
         ("rows = torch.where(m > x)[0]", "m.new_empty((any_size(),))", False),  # whose device?
+        ("rows = torch.where(torch.isnan(m))[0]", "m.new_empty((any_size(),), dtype=torch.int64)", True),
         ("rows = torch.where(m > 1, m, 0)", "m", False),
     ],
 )
 def test_a_list_of_chosen_elements_has_one_dimension_of_any_size(line: str, like: str, surely: bool) -> None:
     text = f"import torch\n\n\ndef fn(x, m):\n    {line}\n    return x.index_fill(0, rows, 0.0)\n"
-    marked = text.replace("torch.where", "⟦torch.where").replace(")", ")⟧", 1)
+    marked = text.replace(line, f"rows = ⟦{line.removeprefix('rows = ')}⟧")
     value, site = unmark(marked, gb_id="GB0036")
     size = "2" if "m, 0" in line else "?"
     facts = seen_in(value, (("x", "int64 2"), ("m", "int64 2"), ("rows", f"int64 {size}")))

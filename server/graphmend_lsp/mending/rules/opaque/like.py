@@ -60,7 +60,7 @@ def rows_as(source: Source, statements: Sequence[ast.stmt], name: str, tensors: 
     """The text of a tensor like the numbers of chosen elements, ``name = torch.where(c)[0]``; None for anything else.
 
     They have one dimension and are int64 whatever the condition is. `tensors` are the names that the statements take: the
-    condition reads one of them, whose device is theirs.
+    condition reads one of them and nothing else, so that its device is theirs.
     """
     made = [one for one in statements if isinstance(one, ast.Assign) and name in assigned(one)]
     others = {each for one in statements if one not in made for each in assigned(one)}
@@ -68,8 +68,9 @@ def rows_as(source: Source, statements: Sequence[ast.stmt], name: str, tensors: 
         return None
     match made[0].value:
         case ast.Subscript(value=ast.Call(func=called, args=[condition], keywords=[]), slice=ast.Constant()):
-            read = {one.id for one in walk(condition) if isinstance(one, ast.Name)} & {*tensors}
-            if dotted(source, called) == "torch.where" and len(read) == 1 and not read & others:
+            names = [one for one in walk(condition) if isinstance(one, ast.Name)]
+            read = {one.id for one in names if not (dotted(source, one) or "").startswith("torch")}
+            if dotted(source, called) == "torch.where" and len(read) == 1 and read <= {*tensors} - others:
                 return f"{read.pop()}.new_empty(({ANY_SIZE},), dtype=torch.int64)"
     return None
 
