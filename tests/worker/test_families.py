@@ -71,6 +71,11 @@ def test_a_text_model_is_small_and_consistent(level: int, narrow: int) -> None:
     assert (small.max_position_embeddings, small.dropout) == (2048, 0.1)
 
 
+def test_a_width_for_each_layer_is_a_list_for_fewer() -> None:
+    small = shrunk(Text(intermediate_size=[16384] * 32), LEVELS[0])
+    assert small.intermediate_size == [16384] * 2 and small.hidden_size <= 512
+
+
 def test_what_stands_inside_of_an_mlp_is_narrow_where_nothing_is_computed_from_it() -> None:
     widths = {"intermediate_size": 11008, "ffn_dim": 48, "hidden_act": "silu"}
     small, wide = shrunk(Text(**widths), LEVELS[0]), shrunk(Text(**widths), LEVELS[1])

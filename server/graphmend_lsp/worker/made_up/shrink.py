@@ -306,7 +306,8 @@ def _changes(config: Any, level: Level, factor: int, words: dict[int, int]) -> d
             changes[name] = VOCABULARY
     if level.slim and not any(_STATES.search(name) for name in vars(config)):
         changes.update({name: _SLIM for name, number in numbers.items() if _BETWEEN.search(name) and number > _SLIM})
-    changes.update(_alike(config, {numbers[name]: new for name, new in changes.items() if _is_width(name)}))
+    widths = {number: changes[name] for name, number in numbers.items() if name in changes and _is_width(name)}
+    changes.update(_alike(config, widths))
     if attribute(config, "num_key_value_heads", 0) is None and "num_attention_heads" in numbers:
         changes["num_key_value_heads"] = changes.get("num_attention_heads", numbers["num_attention_heads"])
     if attribute(config, "use_mamba_kernels"):
