@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -266,3 +267,18 @@ def _outcome(source: str, compiled: bool = True, **kwargs: Any) -> Any:
     names = _loaded(source)
     fn = torch.compile(names["fn"], backend="eager") if compiled else names["fn"]
     return repr([fn(torch.arange(1.0, 5.0), **kwargs), fn(torch.arange(2.0, 6.0), **kwargs)]), names.get("seen")
+
+
+@pytest.mark.parametrize(("inner", "offered"), [("<dictcomp>", []), ("<genexpr>", []), ("step", ["isolate"])])
+def test_a_comprehension_that_compiles_by_itself_is_mended_with_the_break_around_it(
+    inner: str, offered: list[str]
+) -> None:
+    lines = "    flags = ⟦{one: x for one in names}⟧\n    y = x + len(flags)\n    return y.sin() * 2\n"
+    source = f"import torch\n\n\ndef run(x, names):\n{lines}"
+    value, site = unmark(source, gb_id="GB4347")
+    frames = (*site.chain[:-1], replace(site.chain[-1], function=f"Net.run.<locals>.{inner}"))
+    found = propose(replace(site, chain=frames), {PATH: value})
+    assert [one.rule for one in found.mends] == offered
+    assert offered or [one.reason for one in found.declined] == [
+        "Mend the break that keeps `run` uncompiled: its comprehension then compiles with it, and this break is gone."
+    ]

@@ -72,6 +72,12 @@ def _loaded(declaration: Declaration) -> Rule:
     return Rule(declaration, module.__doc__ or "", module.propose, tuple(module.EXAMPLES), tuple(module.REFUSALS))
 
 
+_WITH_ANOTHER = (
+    "Mend the break that keeps `{}` uncompiled: its comprehension then compiles with it, and this break is gone."
+)
+_COMPREHENSIONS = ("<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>")
+
+
 def rules_by_name() -> dict[str, Rule]:
     """Every rule by its name, in order."""
     return {one.name: _loaded(one) for one in DECLARATIONS}
@@ -90,6 +96,8 @@ def propose(
     `facts` is what a run showed of the values in `sources`, `styles` how the projects of these write code; `wrapping` are the
     texts of files that may not be edited (see `Request`).
     """
+    if around := _uncompiled_around(site):
+        return Proposals((), (Declined("rules", _WITH_ANOTHER.format(around)),))
     request = Request(site, sources, facts, styles, wrapping)
     mends: list[Mend] = []
     declined: list[Declined] = []
@@ -110,6 +118,17 @@ def propose(
             elif answer not in declined and not (mends and one.name in LAST_RESORT):
                 declined.append(answer)
     return Proposals(tuple(mends), tuple(declined))
+
+
+def _uncompiled_around(site: Break) -> str:
+    """The function that another break keeps uncompiled, where this one is of a comprehension in it; "" for other breaks.
+
+    TorchDynamo compiles the comprehension of such a function as a function of its own (Python up to 3.11; a generator always),
+    whose argument is an iterator.
+    """
+    last = site.chain[-1].function if site.chain else ""
+    around, _, own = last.rpartition(".<locals>.")
+    return around.rpartition(".")[2] if site.gb_id == "GB4347" and own in _COMPREHENSIONS else ""
 
 
 def _answers(rule: Rule, request: Request) -> list[Mend | Declined]:
