@@ -16,6 +16,9 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from graphmend_lsp.report.mend_parts import verdict_of
+from graphmend_lsp.report.words import compared
+
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "before-and-after.md"
 HEAD = """# Before and after
@@ -99,9 +102,10 @@ def _section(name: str, case: Case, record: dict[str, object], work: Path) -> st
 def _verdict(verified: object) -> str:
     if not isinstance(verified, dict):
         return "Nothing was mended."
-    parts = ", ".join(f"{one} {verified[one]}" for one in ("outputs", "gradients", "state", "effects"))
     assumed = [one["text"] for one in verified.get("assumes", [])]
-    return f"In {verified['calls']} calls: {parts}." + "".join(f" Assumes that {one}." for one in assumed)
+    verdict = verdict_of(verified)
+    assert verdict is not None
+    return compared(verdict) + "".join(f" Assumes that {one}." for one in assumed)
 
 
 def main() -> None:

@@ -14,6 +14,9 @@ import time
 from importlib.util import find_spec
 from pathlib import Path
 
+from graphmend_lsp.report.mend_parts import verdict_of
+from graphmend_lsp.report.words import compared
+
 HERE = Path(__file__).resolve().parent
 
 
@@ -93,8 +96,7 @@ def tell(record: dict, file: Path) -> None:
     if not verified or verified["safety"] != "safe" or after["graphs"] >= before["graphs"]:
         sys.exit(f"demo: {file.name} was not mended: {json.dumps(record, indent=1)}")
     print(
-        f"{file.name}: {before['graphs']} graphs before, {after['graphs']} after; over {verified['calls']} calls outputs "
-        f"{verified['outputs']}, gradients {verified['gradients']}, state {verified['state']}, effects {verified['effects']}"
+        f"{file.name}: {before['graphs']} graphs before, {after['graphs']} after. {compared(verdict_of(verified))}"
     )
 
 

@@ -730,11 +730,22 @@ def test_a_list_of_chosen_elements_has_one_dimension_of_any_size(line: str, like
     assert (not mend.assumes) is surely
 
 
-@pytest.mark.parametrize(("made", "told"), [("self.part(x)", False), ("x.view(-1)", True), ("self.part(x)[0]", True)])
-def test_what_a_layer_gives_is_no_part_of_what_it_got(made: str, told: bool) -> None:
+@pytest.mark.parametrize(
+    ("made", "fill", "told"),
+    [
+        ("self.part(x)", "y[rows] = x[rows] * 2", False),
+        ("x.view(-1)", "y[rows] = x[rows] * 2", True),
+        ("self.part(x)[0]", "y[rows] = x[rows] * 2", True),
+        ("self.part(x)", "y[rows] = x[rows] * 2; y[0] = x[0] * 2", True),  # a hook may have given `x` back
+        ("self.part(x)", "y[1:] = x[:-1]", True),
+        ("self.part(x)", "y.index_add_(0, rows, x)", True),
+    ],
+)
+def test_what_a_layer_gives_is_no_part_of_what_it_got(made: str, fill: str, told: bool) -> None:
+    fill = fill.replace("; ", "\n            ")
     value, site = unmark(
         "import torch\n\n\nclass Model(torch.nn.Module):\n    def forward(self, x, rows):\n"
-        f"        y = {made}\n        if ⟦len(rows) > 0⟧:\n            y[rows] = x[rows] * 2\n        return y.relu()\n",
+        f"        y = {made}\n        if ⟦len(rows) > 0⟧:\n            {fill}\n        return y.relu()\n",
         gb_id="GB0170",
     )
     facts = seen_in(

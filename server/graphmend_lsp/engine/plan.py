@@ -367,7 +367,7 @@ def _less_noted(runs: Mapping[Key, Run], last: Mapping[Key, Run]) -> frozenset[P
 
 
 def _not_noted(runs: Mapping[Key, Run], report: Report) -> frozenset[Place]:
-    """The functions with a break of whose values these runs, which noted some, noted none: they broke at none before."""
+    """The functions with a break in which these runs, which note values only where a program breaks, noted none."""
     lines: dict[str, set[int]] = {}
     for run in runs.values():
         for one in run.noted:

@@ -72,12 +72,6 @@ def _loaded(declaration: Declaration) -> Rule:
     return Rule(declaration, module.__doc__ or "", module.propose, tuple(module.EXAMPLES), tuple(module.REFUSALS))
 
 
-_WITH_ANOTHER = (
-    "Mend the break that keeps `{}` uncompiled: its comprehension then compiles with it, and this break is gone."
-)
-_COMPREHENSIONS = ("<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>")
-
-
 def rules_by_name() -> dict[str, Rule]:
     """Every rule by its name, in order."""
     return {one.name: _loaded(one) for one in DECLARATIONS}
@@ -96,8 +90,8 @@ def propose(
     `facts` is what a run showed of the values in `sources`, `styles` how the projects of these write code; `wrapping` are the
     texts of files that may not be edited (see `Request`).
     """
-    if around := _uncompiled_around(site):
-        return Proposals((), (Declined("rules", _WITH_ANOTHER.format(around)),))
+    if _is_of_another(site):
+        return Proposals((), ())
     request = Request(site, sources, facts, styles, wrapping)
     mends: list[Mend] = []
     declined: list[Declined] = []
@@ -120,15 +114,14 @@ def propose(
     return Proposals(tuple(mends), tuple(declined))
 
 
-def _uncompiled_around(site: Break) -> str:
-    """The function that another break keeps uncompiled, where this one is of a comprehension in it; "" for other breaks.
+def _is_of_another(site: Break) -> bool:
+    """Whether a break follows from what keeps the function around it uncompiled, and goes with that.
 
-    TorchDynamo compiles the comprehension of such a function as a function of its own (Python up to 3.11; a generator always),
+    TorchDynamo then compiles a comprehension of the function (Python up to 3.11; a generator always) as a function of its own,
     whose argument is an iterator.
     """
-    last = site.chain[-1].function if site.chain else ""
-    around, _, own = last.rpartition(".<locals>.")
-    return around.rpartition(".")[2] if site.gb_id == "GB4347" and own in _COMPREHENSIONS else ""
+    function = site.chain[-1].function if site.chain else ""
+    return site.gb_id == "GB4347" and function.endswith(("<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"))
 
 
 def _answers(rule: Rule, request: Request) -> list[Mend | Declined]:

@@ -121,7 +121,8 @@ class Comparison:
         elif "close" in grades:
             likeness = "close"
         seen = original.seen.parts
-        if part in seen if part not in _RATED else seen.get(part) or differences:
+        is_there = seen.get(part) or differences if part in _RATED else part in seen
+        if is_there:
             self._rate_as(part, likeness)
 
     def _rate_as(self, part: str, likeness: Likeness) -> None:

@@ -151,7 +151,7 @@ def change_state(program: Sequence[Trial]) -> bool:
     """The same of any trial of a program; what is there only because the program was compiled, as Dynamo's globals, is no state
     that a call depends on."""
     plain = [one for one in program if one.way == "uncompiled"]
-    if any(map(changes_state, plain)):
+    if any(map(changes_state, plain or program)):
         return True
     known = {path for one in plain for seen in (one.start, *_states(one)) for path in seen}
     compiled = [_states(one) for one in program if one.way != "uncompiled"]

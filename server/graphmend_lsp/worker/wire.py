@@ -353,9 +353,7 @@ class _Known(_Sent, _Kept, total=False):
     alone: bool
     reached: bool  # leave out the candidates of whose `edited` functions the entry's own calls enter none
     accepted: list[str]  # the kinds of assumptions that may be broken; one that breaks others needs no inductor
-    zeros: (
-        bool  # a gradient of zeros may take the place of none, so that one which gives it is compiled by inductor, too
-    )
+    zeros: bool  # the user accepts gradients of zeros in place of none: they spare no run under inductor
     proven: bool  # the candidates are verified in all other ways: compare only what inductor compiles
     broken: list[tuple[str, int]]  # the places, file and line (from 1), at which the original's graphs break
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 _OPENING, _CLOSING = "([{", ")]}"
-_LOGICAL = ("and", "or")
 
 
 def layout(line: str, indent: str, limit: int) -> list[str]:

@@ -61,17 +61,24 @@ def _filled(statements: Sequence[ast.stmt]) -> list[str]:
     )
 
 
-def overlapping(source: Source, filled: Sequence[Handed], taken: Sequence[Handed], at: ast.stmt) -> str:
+def overlapping(
+    source: Source, filled: Sequence[Handed], taken: Sequence[Handed], statements: Sequence[ast.stmt]
+) -> str:
     """A caution where an operator takes what may be a part of a tensor that it fills, and would not see it change; "" for none.
+
+    What a layer gives is no part of what it got, unless a hook gives that back: so it counts as one only where the statements
+    read it after they have begun to fill.
 
     Raises:
         Refused: where it surely is one.
     """
+    at = statements[0]
     for one in filled:
-        if is_own(source, one.name, at, _is_new):
-            continue
+        is_of_layer = is_own(source, one.name, at, _is_new)
         for other in taken:
             if other is one or other.annotation in NUMBERS:
+                continue
+            if is_of_layer and not _reads_behind(source, statements, one.name, other.text):
                 continue
             if one.fact is not None and other.fact is not None and not {*one.fact.dtypes} & {*other.fact.dtypes}:
                 for each in (one, other):  # views of a tensor have its dtype
@@ -90,8 +97,22 @@ def overlapping(source: Source, filled: Sequence[Handed], taken: Sequence[Handed
 
 
 def _is_new(source: Source, value: ast.expr) -> bool:
-    """Whether a value is a new tensor, also one that a module gives: a hook of it may hold that, but no local name does."""
+    """Whether a value is a new tensor, also one that a layer of torch gives, where no hook gives another."""
     return makes_tensor(source, value) or (isinstance(value, ast.Call) and gives_new(source, value.func))
+
+
+def _reads_behind(source: Source, statements: Sequence[ast.stmt], filled: str, text: str) -> bool:
+    """Whether statements may read `text` while they fill a tensor or behind that: anywhere in a loop, else in or behind the first
+    statement that fills, but for what that computes before it stores it."""
+    nodes = [one for statement in statements for one in walk(statement)]
+    filling = [source.statement(one) for one in nodes if filled in changed_by(one)]
+    first = min((one for one in filling if one is not None), key=source.range, default=None)
+    if first is None or any(isinstance(one, (ast.For, ast.AsyncFor, ast.While)) for one in nodes):
+        return True
+    computes = isinstance(first, ast.Assign) and _is_new(source, first.value)
+    start = source.range(first)[1 if computes else 0]
+    reads = [one for one in nodes if isinstance(one, ast.expr) and source.code(one) == text]
+    return any(source.range(one)[0] >= start for one in reads)
 
 
 def unsized(source: Source, statements: Sequence[ast.stmt]) -> frozenset[str]:

@@ -218,7 +218,7 @@ def _region_of(source: Source, place: Site, judged: _Judged) -> Region:
         if one.name in (*filled, *fills) and one.annotation != "Tensor":
             raise Refused(f"`{one.name}` is not known to be a tensor, which is what an operator fills.")
     takes = tuple(replace(one, text=one.name) if one.name in fills else one for one in takes)
-    shared = overlapping(source, [one for one in takes if one.name in fills], takes, inside[0])
+    shared = overlapping(source, [one for one in takes if one.name in fills], takes, inside)
     known = known_elsewhere(source, function, run, inside)
     run = replace(run, gives=tuple(dict.fromkeys((*run.gives, *filled))))
     results = _results(source, function, run, inside)
